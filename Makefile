@@ -1,0 +1,47 @@
+# Every target sets up what it needs in its own virtual environment.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+READY := $(VENV)/.ready
+JOBS ?= 2
+
+.DEFAULT_GOAL := help
+
+.PHONY: help
+help: ## list these commands
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sort | awk -F ':.*## ' '{printf "  make %-12s %s\n", $$1, $$2}'
+
+# The stamp is written last, so an interrupted set-up starts anew.
+$(READY): pyproject.toml constraints.txt
+	@$(PYTHON) -c 'import sys; sys.exit("counterbalance needs Python 3.11 or newer, this is " + sys.version.split()[0] + "; set PYTHON=/path/to/python3.11" if sys.version_info < (3, 11) else 0)'
+	@$(PYTHON) -m venv $(VENV) || { echo "python3 has no venv module: install it (on Debian: apt-get install python3-venv)"; exit 1; }
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]' --constraint constraints.txt
+	@touch $@
+
+.PHONY: demo
+demo: $(READY) ## balance the bundled table; write tables and a picture to demo/
+	@$(BIN)/python examples/demo.py
+
+.PHONY: test
+test: $(READY) ## run the whole test suite
+	@$(BIN)/python -m pytest -n $(JOBS) -q
+
+.PHONY: lint
+lint: $(READY) ## check style and formatting
+	@$(BIN)/ruff check . && $(BIN)/ruff format --check .
+
+.PHONY: format
+format: $(READY) ## mend style and formatting
+	@$(BIN)/ruff check --fix . ; $(BIN)/ruff format .
+
+.PHONY: types
+types: $(READY) ## check types, strictly
+	@$(BIN)/mypy
+
+.PHONY: bench
+bench: $(READY) ## measure speed and memory as ratios, in one run
+	@$(BIN)/python benchmarks/run.py
+
+.PHONY: clean
+clean: ## remove the environments and what the commands wrote
+	rm -rf $(VENV) .venv-* demo dist build .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -1,0 +1,39 @@
+"""What can go wrong, as a tree.
+
+    Exception
+    └── ValueError
+        └── CounterbalanceError
+            ├── TableError        X, y or sample_weight cannot be used
+            ├── ClassifierError   f cannot be used
+            ├── ConstraintError   the constraints cannot be read or met
+            └── ShortfallError    fewer samples than asked for, and no policy left
+    Warning
+    └── UserWarning
+        └── ShortfallWarning      samples that are no inversions were returned
+
+Every message states the parameter, the rule, the value and the remedy.
+"""
+
+
+class CounterbalanceError(ValueError):
+    """Base of every error that counterbalance raises on purpose."""
+
+
+class TableError(CounterbalanceError):
+    """The table, the labels or the weights cannot be used as they are."""
+
+
+class ClassifierError(CounterbalanceError):
+    """The classifier f cannot be used: not a classifier, not fitted, or blind to a class."""
+
+
+class ConstraintError(CounterbalanceError):
+    """A constraint cannot be read, or contradicts the data or another constraint."""
+
+
+class ShortfallError(CounterbalanceError):
+    """A class got fewer samples than asked for and no policy is left to mend it."""
+
+
+class ShortfallWarning(UserWarning):
+    """A class got fewer inversions than asked for; the message says what was done."""
