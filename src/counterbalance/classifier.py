@@ -1,0 +1,262 @@
+"""Classifier: f, the fixed judge of every candidate.
+
+    f          a fitted scikit-learn classifier
+    classes    the labels in sorted order; a class code is a position in it
+    decode     turns encoded rows into what f takes
+
+f is trained once on the factual table and never changes during the search.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn import config_context
+from sklearn.base import clone, is_classifier
+from sklearn.ensemble import (
+    ExtraTreesClassifier,
+    HistGradientBoostingClassifier,
+    RandomForestClassifier,
+)
+from sklearn.exceptions import NotFittedError
+from sklearn.linear_model import RidgeClassifier
+from sklearn.pipeline import Pipeline, make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.utils.validation import check_is_fitted, has_fit_parameter
+
+from counterbalance.encoder import TableEncoder
+from counterbalance.errors import ClassifierError
+from counterbalance.profile import Floats
+from counterbalance.table import Block, Table
+
+Integers = NDArray[np.intp]
+Labels = NDArray[Any]
+
+# More categories than the bins of gradient boosting are read as plain numbers.
+MOST_CATEGORIES = 255
+
+
+def default_classifier(table: Table, encoder: TableEncoder) -> Any:
+    """Return the classifier that ``estimator=None`` stands for, unfitted.
+
+    A forest needs no scaling; its class weights put the decision threshold where
+    the minority gets its due; leaves of three rows keep it from calling the
+    neighbourhood of every single minority row its own. On a table with nominal
+    columns it is gradient boosting, which splits on categories as they are. Both
+    take missing values.
+    """
+    nominal = table.nominal
+    if not nominal.any():
+        f = RandomForestClassifier(min_samples_leaf=3, class_weight="balanced")
+        return f if isinstance(table, Block) else make_pipeline(encoder, f)
+    n_levels = [np.nanmax(table.column(m), initial=0) + 1 for m in range(len(nominal))]
+    categorical = nominal & (np.array(n_levels) <= MOST_CATEGORIES)
+    return make_pipeline(
+        encoder,
+        HistGradientBoostingClassifier(
+            class_weight="balanced", categorical_features=categorical, early_stopping=False
+        ),
+    )
+
+
+def paper_classifier() -> Pipeline:
+    """Return the classifier of the paper's loss: squared error with an L2 penalty.
+
+    Features are scaled first, so that the penalty treats them alike, and classes
+    are weighted, because a linear f that never says "minority" inverts nothing.
+    """
+    return make_pipeline(StandardScaler(), RidgeClassifier(class_weight="balanced"))
+
+
+def fit_classifier(
+    f: Any,
+    table: Table,
+    y: Labels,
+    sample_weight: Floats | None,
+    random_state: np.random.RandomState,
+) -> Any:
+    """Fit a clone of ``f`` to the user's table; what is random in it follows ``random_state``."""
+    check_classifier(f)
+    f = clone(f)
+    random = {
+        name: random_state.randint(np.iinfo(np.int32).max)
+        for name, value in sorted(f.get_params(deep=True).items())
+        if (name == "random_state" or name.endswith("__random_state")) and value is None
+    }
+    f.set_params(**random)
+    weights = {} if sample_weight is None else _weight_parameter(f, sample_weight)
+    try:
+        return f.fit(table.native, y, **weights)
+    except (ValueError, TypeError) as error:
+        raise ClassifierError(_cannot("be fitted to", f, table, error)) from error
+
+
+def check_classifier(f: Any) -> None:
+    """Refuse what is no classifier."""
+    if not (hasattr(f, "fit") and hasattr(f, "predict") and is_classifier(f)):
+        raise ClassifierError(
+            f"estimator must be a scikit-learn classifier, got {f!r}; "
+            "pass for example LogisticRegression(class_weight='balanced')"
+        )
+
+
+def check_prefit(f: Any, n_features: int) -> Any:
+    """Refuse a classifier that is said to be fitted and is not, or to another table."""
+    check_classifier(f)
+    try:
+        check_is_fitted(f)
+    except NotFittedError:
+        raise ClassifierError(
+            f"prefit=True needs a fitted estimator, but this {type(f).__name__} is not fitted; "
+            "call its fit first. A clone (as in a grid search or a cross-validation) loses its "
+            "fit: wrap it in sklearn.frozen.FrozenEstimator to keep it"
+        ) from None
+    seen = getattr(f, "n_features_in_", n_features)
+    if seen != n_features:
+        raise ClassifierError(
+            f"the fitted estimator has seen {seen} features, but X has {n_features}; "
+            "fit it to a table with the same columns"
+        )
+    return f
+
+
+@dataclass(frozen=True, eq=False)
+class Classifier:
+    """The fitted f, asked about encoded rows and answering in class codes."""
+
+    f: Any
+    classes: Labels
+    decode: Callable[[Floats], Any]
+    prior: Floats | None = None  # divides the probabilities: a threshold moved to the prior
+
+    def __call__(self, x: Floats) -> Integers:
+        """Return the code of the class that f puts each row into, -1 for an unknown label."""
+        if self.prior is None:
+            return self._codes(_predict(self.f, self.decode(x)))
+        probability = self.f.predict_proba(self.decode(x))
+        codes = self._codes(self.f.classes_)
+        return np.asarray(codes[np.argmax(probability / self.prior[codes], axis=1)])
+
+    def on_candidates(self, x: Floats) -> Integers:
+        """Do the same for rows that are known to be sound: f need not check them once more."""
+        with config_context(assume_finite=True):
+            return self(x)
+
+    def scores(self, x: Floats) -> Floats | None:
+        """Return f's score of each class for each row, (n, C), or None where f has none."""
+        if hasattr(self.f, "predict_proba"):
+            score = self.f.predict_proba(self.decode(x))
+        elif hasattr(self.f, "decision_function"):
+            score = self.f.decision_function(self.decode(x))
+            score = np.column_stack([-score, score]) if score.ndim == 1 else score
+        else:
+            return None
+        codes = self._codes(self.f.classes_)
+        if score.shape[1] != len(codes):  # one score for each pair of classes
+            return None
+        result = np.full((len(x), len(self.classes)), np.nan)
+        result[:, codes[codes >= 0]] = score[:, codes >= 0]
+        return result
+
+    def at_prior(self, prior: Floats) -> Classifier | None:
+        """Return f with its threshold moved to the class prior, None where it has no threshold."""
+        return replace(self, prior=prior) if hasattr(self.f, "predict_proba") else None
+
+    def _codes(self, labels: Labels) -> Integers:
+        place = np.minimum(np.searchsorted(self.classes, labels), len(self.classes) - 1)
+        return np.where(self.classes[place] == labels, place, -1)
+
+
+def judge(f: Any, table: Table, classes: Labels) -> Classifier:
+    """Wrap the fitted f for the search."""
+    _check_classes(f, classes)
+    if isinstance(f, Pipeline) and isinstance(f[0], TableEncoder):
+        # The default f takes the codes themselves: no need to decode and encode them again.
+        return Classifier(f[-1], classes, _as_is)
+    return Classifier(f, classes, table.decode)
+
+
+def check_not_constant(f: Classifier, answers: Integers, x: Floats) -> None:
+    """Refuse an f that says one class only and whose scores do not differ between rows ``x``."""
+    if len(np.unique(answers)) > 1:
+        return
+    scores = f.scores(x)
+    if scores is None or np.all(np.ptp(scores, axis=0) == 0):
+        raise ClassifierError(
+            f"estimator {type(f.f).__name__} predicts class {f.classes[answers[0]]!r} for "
+            "every row and can invert none; pass one that tells the classes apart, for example "
+            "estimator=None or LogisticRegression(class_weight='balanced')"
+        )
+
+
+def _as_is(x: Floats) -> Floats:
+    return x
+
+
+def _check_classes(f: Any, classes: Labels) -> None:
+    known = getattr(f, "classes_", None)
+    if known is None or isinstance(known, list):
+        raise ClassifierError(
+            f"estimator {type(f).__name__} has no classes_ of a single output after fit; "
+            "use a classifier that follows scikit-learn's conventions"
+        )
+    absent = [label for label in classes.tolist() if label not in set(np.asarray(known).tolist())]
+    if absent:
+        raise ClassifierError(
+            f"the estimator never saw the class {absent[0]!r} and cannot predict it; its classes "
+            f"are {np.asarray(known).tolist()}; fit it to data with every class of y"
+        )
+
+
+def _predict(f: Any, X: Any) -> Labels:
+    if type(f) in {RandomForestClassifier, ExtraTreesClassifier} and isinstance(X, np.ndarray):
+        return _walk_forest(f, X)
+    return np.asarray(f.predict(X))
+
+
+def _walk_forest(forest: Any, X: NDArray[Any]) -> Labels:
+    """Predict like ``forest.predict``, bit by bit, without its dispatch of every tree.
+
+    The dispatch costs some 65 microseconds a tree whatever the number of rows,
+    most of the time of a small batch; with several jobs it also adds the trees'
+    votes in an order that varies.
+    """
+    narrow = np.ascontiguousarray(X, dtype=np.float32)
+    votes = np.zeros((len(narrow), forest.n_classes_))
+    for tree in forest.estimators_:
+        votes += tree.tree_.predict(narrow)
+    votes /= len(forest.estimators_)
+    return np.asarray(forest.classes_.take(np.argmax(votes, axis=1)))
+
+
+def _weight_parameter(f: Any, sample_weight: Floats) -> dict[str, Floats]:
+    """Return the fit parameter that carries the weights, none where f takes no weights."""
+    if isinstance(f, Pipeline):
+        name, last = f.steps[-1]
+        return {
+            f"{name}__{key}": value for key, value in _weight_parameter(last, sample_weight).items()
+        }
+    return {"sample_weight": sample_weight} if has_fit_parameter(f, "sample_weight") else {}
+
+
+def _cannot(what: str, f: Any, table: Table, error: Exception) -> str:
+    message = f"estimator {type(f).__name__} cannot {what} this table: {error}"
+    some = [not kind.has_order for kind in table.kinds]
+    if any(np.isnan(table.column(m)).any() for m in range(len(table.names))):
+        return (
+            f"estimator {type(f).__name__} cannot {what} a table with missing values; use "
+            "estimator=None, or put an imputer before it: "
+            f"make_pipeline(SimpleImputer(), {type(f).__name__}()). It said: {error}"
+        )
+    if any(some):
+        return (
+            f"estimator {type(f).__name__} cannot {what} a table with categories; use "
+            "estimator=None, or encode them before it: make_pipeline(make_column_transformer("
+            f"(OneHotEncoder(), columns), remainder='passthrough'), {type(f).__name__}()). "
+            f"It said: {error}"
+        )
+    return message

@@ -1,0 +1,94 @@
+"""Containers: rows of numpy arrays, sparse matrices, lists, pandas and polars objects.
+
+Three questions are asked of whatever the user passed, and nothing else here:
+which rows (``take``), these rows below those (``append``), what is it (``kind``).
+
+The index of a pandas object: the rows that came in keep theirs; a new row gets
+a label that cannot collide. An integer index goes on after its largest label,
+any other index gets the texts ``new-0``, ``new-1``, ... (with more dashes where
+such a label was there already).
+"""
+
+from __future__ import annotations
+
+import sys
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+Kind = Literal["array", "list", "sparse", "pandas", "polars"]
+Integers = NDArray[np.intp]
+
+
+def kind(rows: Any) -> Kind:
+    """Say what holds the rows, without importing a library that is not in use."""
+    if sparse.issparse(rows):
+        return "sparse"
+    pandas = sys.modules.get("pandas")
+    if pandas is not None and isinstance(rows, (pandas.DataFrame, pandas.Series)):
+        return "pandas"
+    polars = sys.modules.get("polars")
+    if polars is not None and isinstance(rows, (polars.DataFrame, polars.Series)):
+        return "polars"
+    return "list" if isinstance(rows, (list, tuple)) else "array"
+
+
+def take(rows: Any, positions: Integers) -> Any:
+    """Return the rows at ``positions``, in a container of the same kind."""
+    match kind(rows):
+        case "pandas":
+            return rows.iloc[positions]
+        case "list":
+            return [rows[position] for position in positions]
+        case "sparse":
+            return rows.tocsr()[positions].asformat(rows.format)
+        case _:
+            return rows[positions]
+
+
+def append(rows: Any, new: Any) -> Any:
+    """Return ``rows`` with ``new``, of the same kind, below them."""
+    match kind(rows):
+        case "pandas":
+            return _append_pandas(rows, new)
+        case "polars":
+            return rows.clone().extend(new) if len(new) else rows.clone()
+        case "list":
+            return [*rows, *new]
+        case "sparse":
+            return sparse.vstack([rows, new], format=rows.format, dtype=rows.dtype)
+        case _:
+            return np.concatenate([rows, new])
+
+
+def _append_pandas(rows: Any, new: Any) -> Any:
+    import pandas as pd  # noqa: PLC0415  (an extra: only loaded when a frame came in)
+
+    index = new_index(rows.index, len(new))
+    new = new.set_axis(index[len(rows) :])
+    joined = pd.concat([rows, new]) if len(new) else rows.copy()
+    joined.index = index
+    return joined
+
+
+def new_index(index: Any, n_new: int) -> Any:
+    """Return ``index`` followed by ``n_new`` labels that are not in it."""
+    import pandas as pd  # noqa: PLC0415  (an extra: only loaded when a frame came in)
+
+    if isinstance(index, pd.RangeIndex) and index.step == 1:
+        return pd.RangeIndex(index.start, index.stop + n_new, name=index.name)
+    if pd.api.types.is_integer_dtype(index.dtype):
+        first = int(index.max()) + 1 if len(index) else 0
+        return index.append(pd.Index(np.arange(first, first + n_new), dtype=index.dtype))
+    label = "new-"
+    while n_new and index.get_level_values(0).astype(str).str.startswith(label).any():
+        label += "-"
+    labels = [f"{label}{k}" for k in range(n_new)]
+    if isinstance(index, pd.MultiIndex):
+        tuples = [*index.tolist(), *((text,) * index.nlevels for text in labels)]
+        return pd.MultiIndex.from_tuples(tuples, names=index.names)
+    if not pd.api.types.is_string_dtype(index.dtype):
+        index = index.astype(object)
+    return index.append(pd.Index(labels, dtype=index.dtype)).rename(index.name)

@@ -1,0 +1,104 @@
+"""Factuals: the rows of the larger classes that f gets right, searched chunk by chunk.
+
+    source j    a class to take factuals from
+    target i    a class to make counterfactuals for, smaller than j
+    pass        T draws of every factual; pass 0 is the paper's, later ones draw again
+
+One pass over class j serves every smaller class: the class that f puts a
+candidate into says whose inversion it is.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import NamedTuple
+
+import numpy as np
+from joblib import Parallel, delayed, effective_n_jobs
+from numpy.typing import NDArray
+
+from counterbalance.classifier import Classifier
+from counterbalance.labels import Labels
+from counterbalance.profile import Floats, Mask
+from counterbalance.search import FIRST_WINDOW, Inversions, Task, search
+from counterbalance.table import Table
+
+Integers = NDArray[np.intp]
+
+# A job gets at least so many rows: fewer would not pay for its start.
+FEWEST_ROWS = 256
+
+
+class Yield(NamedTuple):
+    """What a pair of classes gave."""
+
+    rows: int
+    factuals: int
+    inversions: int
+    used: int
+
+    @property
+    def share(self) -> float:
+        """The share of the factuals for which an inversion was found."""
+        return self.inversions / self.factuals if self.factuals else 0.0
+
+
+@dataclass
+class Factuals:
+    """The factual table with everything a search of it needs, except f."""
+
+    table: Table
+    labels: Labels
+    task: Task
+    n_jobs: int | None
+    judged: int = 0  # candidates shown to f so far
+    _answers: dict[Classifier, Integers] = field(default_factory=dict, repr=False)
+
+    @property
+    def prior(self) -> Floats:
+        """P_c, the share of each class in the table."""
+        return np.asarray(self.labels.counts / len(self.labels.codes))
+
+    def answers(self, f: Classifier) -> Integers:
+        """Return the class code that f gives every row."""
+        if f not in self._answers:
+            blocks = self.task.blocks(len(self.labels.codes), len(self.table.names))
+            self._answers[f] = np.concatenate([f(self.table.rows(block)) for block in blocks])
+        return self._answers[f]
+
+    def right(self, f: Classifier) -> Mask:
+        """Return which rows f gets right: only those are factuals."""
+        return np.asarray(self.answers(f) == self.labels.codes)
+
+    def find(self, f: Classifier, number: int, targets: list[int]) -> Inversions:
+        """Search all factuals for inversions to ``targets``, in the given pass of draws."""
+        wanted, source = self.pairs(targets), self.labels.codes
+        is_source = np.asarray(wanted.any(axis=1))
+        rows = np.flatnonzero(self.right(f) & is_source[source])
+        n_draws = len(self.task.draws)
+        task = replace(self.task, draws=range(number * n_draws, (number + 1) * n_draws))
+        size = self._chunk(len(rows))
+        chunks = (rows[start : start + size] for start in range(0, len(rows), size))
+        parts = Parallel(n_jobs=self.n_jobs, prefer="threads")(
+            delayed(search)(
+                task, f.on_candidates, self.table.rows(chunk), chunk, wanted[source[chunk]]
+            )
+            for chunk in chunks
+        )
+        self.judged += sum(judged for _, judged in parts)
+        return Inversions.join([found for found, _ in parts])
+
+    def pairs(self, targets: list[int]) -> Mask:
+        """Return for which classes j (rows) which classes i (columns) are wanted: N_i < N_j."""
+        counts = self.labels.counts
+        wanted = counts[:, None] > counts
+        wanted &= np.isin(np.arange(len(counts)), targets)
+        return np.asarray(wanted)
+
+    def _chunk(self, n_rows: int) -> int:
+        """Return how many rows a job gets: what its memory holds, or an even share."""
+        width = min(FIRST_WINDOW, max(1, len(self.task.order)))
+        most = self.task.cells_at_once // (len(self.task.draws) * width)
+        n_jobs: int = effective_n_jobs(self.n_jobs)
+        share = -(-n_rows // (4 * n_jobs))
+        return max(1, min(most, max(FEWEST_ROWS, share)))

@@ -1,0 +1,229 @@
+"""Frames: single columns of pandas and polars frames and of arrays, whatever they hold.
+
+    native    one column in the user's container
+    codes     the same as floats, nan where missing
+
+The dtypes of both kinds of frame are read through narwhals; what it has no word
+for (sparse columns, columns of objects) is looked at here.
+"""
+
+from __future__ import annotations
+
+import numbers
+from typing import Any
+
+import narwhals as nw
+import numpy as np
+from numpy.typing import NDArray
+
+from counterbalance.containers import kind as container
+from counterbalance.errors import TableError
+from counterbalance.kinds import Kind
+
+Floats = NDArray[np.float64]
+Integers = NDArray[np.intp]
+Mask = NDArray[np.bool_]
+
+
+def has_columns(X: Any) -> bool:
+    """Whether ``X`` is a frame."""
+    return container(X) in {"pandas", "polars"}
+
+
+def column_names(X: Any) -> list[Any]:
+    """Return the names of the columns; those of an array are x0, x1, ..."""
+    if not has_columns(X):
+        return [f"x{m}" for m in range(X.shape[1])]
+    names = list(X.columns)
+    repeated = (
+        {name for name in names if names.count(name) > 1} if len(set(names)) < len(names) else ()
+    )
+    if repeated:
+        raise TableError(
+            f"column names must be unique, but {', '.join(map(repr, repeated))} is there more "
+            "than once; rename the columns"
+        )
+    return names
+
+
+def column(X: Any, m: int) -> Any:
+    """Return the ``m``-th column."""
+    match container(X):
+        case "pandas":
+            return X.iloc[:, m]
+        case "polars":
+            return X.to_series(m)
+        case _:
+            return X[:, m]
+
+
+def from_columns(X: Any, columns: list[Any]) -> Any:
+    """Put columns together into the kind of table that ``X`` is."""
+    match container(X):
+        case "pandas":
+            import pandas as pd  # noqa: PLC0415  (an extra: only loaded when a frame came in)
+
+            arrays = {m: column.array for m, column in enumerate(columns)}
+            return pd.DataFrame(arrays, copy=False).set_axis(X.columns, axis=1)
+        case "polars":
+            import polars as pl  # noqa: PLC0415  (an extra: only loaded when a frame came in)
+
+            return pl.DataFrame(columns)
+        case _:
+            rows = np.empty((len(columns[0]), len(columns)), dtype=X.dtype)
+            for m, cells in enumerate(columns):
+                rows[:, m] = cells
+            return rows
+
+
+def kind_of(native: Any, name: Any) -> Kind:
+    """Recognise what a column holds from its dtype, or from its cells if they are objects."""
+    if not has_columns(native):
+        if native.dtype.kind == "O":
+            return _kind_of_objects(native, name)
+        by_letter = {"b": Kind.BOOLEAN, "U": Kind.NOMINAL, "i": Kind.INTEGER, "u": Kind.INTEGER}
+        return by_letter.get(native.dtype.kind, Kind.CONTINUOUS)
+    subtype = getattr(native.dtype, "subtype", None)  # of a sparse pandas column
+    if isinstance(subtype, np.dtype):
+        return kind_of(np.zeros(0, dtype=subtype), name)
+    dtype = nw.from_native(native, series_only=True).dtype
+    if dtype.is_integer():
+        return Kind.INTEGER
+    if dtype.is_float() or (dtype == nw.Unknown and native.null_count() == len(native)):
+        return Kind.CONTINUOUS
+    if dtype == nw.Boolean:
+        return Kind.BOOLEAN
+    if isinstance(dtype, nw.Enum):
+        return Kind.ORDINAL
+    if dtype in {nw.String, nw.Categorical}:
+        return Kind.NOMINAL
+    if dtype == nw.Object:
+        return _kind_of_objects(np.asarray(native, dtype=object), name)
+    raise _refusal(name, str(dtype), temporal=dtype.is_temporal())
+
+
+def number_codes(native: Any) -> Floats:
+    """Return numbers as floats."""
+    match container(native):
+        case "pandas":
+            return np.asarray(native.to_numpy(dtype=np.float64, na_value=np.nan))
+        case "polars":
+            import polars as pl  # noqa: PLC0415  (an extra: only loaded when a frame came in)
+
+            return np.asarray(native.cast(pl.Float64).fill_null(np.nan).to_numpy())
+        case _:
+            if native.dtype != object:
+                return np.asarray(native, dtype=np.float64)
+            gone = missing(native)
+            return np.where(gone, np.nan, np.where(gone, 0, native).astype(np.float64))
+
+
+def level_codes(native: Any, name: Any) -> Floats:
+    """Return for each cell the position of its level among those that occur, in their order."""
+    if container(native) == "polars":
+        import polars as pl  # noqa: PLC0415  (an extra: only loaded when a frame came in)
+
+        physical = native.to_physical() if isinstance(native.dtype, pl.Enum) else native
+        if native.dtype == pl.Categorical:
+            physical = native.cast(pl.String)
+        return number_codes(physical.rank("dense")) - 1
+    if getattr(native.dtype, "categories", None) is not None:
+        codes = native.cat.codes.to_numpy()
+        return _dense(codes.astype(np.float64), codes < 0)
+    cells = np.asarray(native, dtype=object)
+    gone = missing(cells)
+    try:
+        place = np.unique(cells[~gone], return_inverse=True)[1]
+    except TypeError:
+        types = sorted({type(cell).__name__ for cell in cells[~gone]})
+        raise TableError(
+            f"column {name!r} mixes cells of the types {', '.join(types)}, which cannot be sorted "
+            "into categories; make them all text, for example with astype(str)"
+        ) from None
+    codes = np.full(len(cells), np.nan)
+    codes[~gone] = place
+    return codes
+
+
+def width(native: Any) -> int:
+    """Return the bytes of the floats of a column, 8 for anything else."""
+    dtype = str(
+        nw.from_native(native, series_only=True).dtype if has_columns(native) else native.dtype
+    )
+    return {"Float32": 4, "float32": 4, "float16": 2, "Float16": 2}.get(dtype, 8)
+
+
+def numbers_like(native: Any, values: Floats, gone: Mask, origin: Integers | None) -> Any:
+    """Return numbers in the container and dtype of ``native``.
+
+    Where ``gone``, the cell is missing: it is copied from row ``origin`` of
+    ``native``, if given, so that null stays null and nan stays nan.
+    """
+    match container(native):
+        case "pandas":
+            import pandas as pd  # noqa: PLC0415  (an extra: only loaded when a frame came in)
+
+            numbers_ = pd.Series(values).astype(native.dtype)
+            if origin is not None and gone.any():
+                numbers_[gone] = native.iloc[origin[gone]].array
+            return numbers_
+        case "polars":
+            import polars as pl  # noqa: PLC0415  (an extra: only loaded when a frame came in)
+
+            series = pl.Series(native.name, values).fill_nan(None).cast(native.dtype)
+            if origin is not None and gone.any():
+                series = series.zip_with(~pl.Series(gone), native[origin])
+            return series
+        case _:
+            if native.dtype != object:
+                return values.astype(native.dtype)
+            whole = _kind_of_objects(native, "") is Kind.INTEGER
+            cells = np.empty(len(values), dtype=object)
+            cells[:] = values
+            cells[~gone] = [int(value) if whole else value for value in values[~gone].tolist()]
+            if origin is not None:
+                cells[gone] = native[origin[gone]]
+            return cells
+
+
+def missing(cells: NDArray[np.object_]) -> Mask:
+    """Say of each object whether it is None, nan, NaT or pandas.NA."""
+    return np.array([_is_missing(cell) for cell in cells], dtype=bool)
+
+
+def _is_missing(cell: Any) -> bool:
+    if cell is None:
+        return True
+    same = cell == cell  # noqa: PLR0124  (nan is the value that differs from itself)
+    return not isinstance(same, (bool, np.bool_)) or not same
+
+
+def _dense(codes: Floats, gone: Mask) -> Floats:
+    """Renumber the codes that occur 0, 1, ... in their order."""
+    dense = np.full(len(codes), np.nan)
+    dense[~gone] = np.unique(codes[~gone], return_inverse=True)[1]
+    return dense
+
+
+def _kind_of_objects(cells: NDArray[np.object_], name: Any) -> Kind:
+    types = {type(cell) for cell in cells[~missing(cells)]}
+    for kind, of in (
+        (Kind.BOOLEAN, (bool, np.bool_)),
+        (Kind.NOMINAL, (str,)),
+        (Kind.INTEGER, (numbers.Integral,)),
+        (Kind.CONTINUOUS, (numbers.Real,)),
+    ):
+        if all(issubclass(type_, of) for type_ in types):
+            return kind if types else Kind.CONTINUOUS
+    listed = ", ".join(sorted(type_.__name__ for type_ in types))
+    temporal = any("date" in type_.__name__ or "time" in type_.__name__.lower() for type_ in types)
+    raise _refusal(name, listed, temporal=temporal)
+
+
+def _refusal(name: Any, what: str, *, temporal: bool) -> TableError:
+    remedy = (
+        "turn it into a number first, for example the days since a fixed date"
+        if temporal
+        else "turn it into numbers or into text (astype(str)), or drop it"
+    )
+    return TableError(f"column {name!r} holds {what}, which cannot be perturbed; {remedy}")

@@ -1,0 +1,86 @@
+"""Labels: y as the user passed it, and as class codes.
+
+native     y itself: list, array, pandas or polars series, one-hot array
+classes    the labels in sorted order
+codes      the position of each label in ``classes``
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from imblearn.utils import check_target_type
+from numpy.typing import NDArray
+from sklearn.utils.multiclass import check_classification_targets
+
+from counterbalance import containers, frames
+from counterbalance.errors import TableError
+
+Integers = NDArray[np.intp]
+
+
+@dataclass(frozen=True)
+class Labels:
+    """The class of every factual row."""
+
+    native: Any
+    values: NDArray[Any]
+    classes: NDArray[Any]
+    codes: Integers
+
+    @property
+    def counts(self) -> Integers:
+        """N_c, the number of rows of each class."""
+        return np.bincount(self.codes, minlength=len(self.classes))
+
+    def mean(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the mean of ``values`` within each class."""
+        return np.asarray(np.bincount(self.codes, weights=values) / self.counts)
+
+    def append(self, codes: Integers) -> Any:
+        """Return y with the labels of new rows below, copied from rows that have them."""
+        example = np.zeros(len(self.classes), dtype=np.intp)
+        example[self.codes[::-1]] = np.arange(len(self.codes))[::-1]
+        return containers.append(self.native, containers.take(self.native, example[codes]))
+
+
+def read_labels(y: Any) -> Labels:
+    """Recognise the classes of ``y``."""
+    if y is None:
+        raise TableError("y is required (got None): the sampler needs the class of every row")
+    values = _as_array(y)
+    if values.dtype == object and frames.missing(values.ravel()).any():
+        raise TableError(_missing_label(frames.missing(values.ravel())))
+    if values.dtype.kind == "f" and np.isnan(values).any():
+        raise TableError(_missing_label(np.isnan(values.ravel())))
+    check_classification_targets(values)
+    values = check_target_type(values)
+    try:
+        classes, codes = np.unique(values, return_inverse=True)
+    except TypeError:
+        kinds = sorted({type(label).__name__ for label in values})
+        raise TableError(
+            f"y mixes labels of the types {', '.join(kinds)}; make them all of one type"
+        ) from None
+    return Labels(y, values, classes, codes.astype(np.intp))
+
+
+def plain(label: Any) -> Any:
+    """Return a numpy scalar as the Python value it stands for."""
+    return label.item() if isinstance(label, np.generic) else label
+
+
+def _as_array(y: Any) -> NDArray[Any]:
+    values = y.to_numpy() if frames.has_columns(y) else np.asarray(y)
+    if values.dtype.kind == "O" and values.size and all(type(v) is bool for v in values.ravel()):
+        return values.astype(bool)
+    return np.asarray(values)
+
+
+def _missing_label(gone: NDArray[np.bool_]) -> str:
+    return (
+        f"y has {gone.sum()} missing labels, the first in row {np.argmax(gone)}; "
+        "drop these rows or give them a class of their own"
+    )

@@ -1,0 +1,109 @@
+"""Perturbation: F_nm, how a cell of a factual is changed.
+
+    x        encoded factuals, (R, M)
+    state    streams of the draws to make, (R, T)
+    values   what the perturbed cells become, (R, T, K) for K features
+
+A continuous cell moves by a normal step with the deviation of its feature,
+truncated to the feature's factual range. The paper's formula adds X_nm, so it
+gives x' and not the step; x' is what is computed here. The value is then put on
+the grid of its column, *before* f sees it: what is returned is what was tested.
+A nominal cell takes another category, drawn by its frequency.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import ndtr
+
+from counterbalance.draws import Way, Words, exact_normal, gibbs_normal, uniform
+from counterbalance.profile import Floats, Positions, Profile
+
+
+@dataclass(frozen=True)
+class Grid:
+    """The values that a column can hold.
+
+    ``resolution`` counts the grid points per unit: 1 for whole numbers, 2 for
+    halves, 100 for two decimals, 0 for no grid. ``width`` is the number of bytes
+    that a float of the column has.
+    """
+
+    resolution: Floats
+    width: NDArray[np.intp]
+
+    def snap(self, values: Floats, features: Positions) -> Floats:
+        """Put ``values`` onto the grid of their features (the last axis), in place."""
+        gridded = self.resolution[features] > 0
+        if gridded.any():
+            per_unit = self.resolution[features][gridded]
+            values[..., gridded] = np.rint(values[..., gridded] * per_unit) / per_unit
+        for width, dtype in ((4, np.float32), (2, np.float16)):
+            narrow = self.width[features] == width
+            if narrow.any():
+                values[..., narrow] = values[..., narrow].astype(dtype)
+        return values
+
+
+@dataclass(frozen=True)
+class Perturbation:
+    """Everything that decides what a draw makes of a cell, except the row itself."""
+
+    profile: Profile
+    grid: Grid
+    way: Way = "exact"
+
+    def values(self, x: Floats, state: Words, features: Positions) -> Floats:
+        """Return the perturbed cells of ``features`` for every row and draw."""
+        cells = x[:, features]
+        nominal = self.profile.nominal[features]
+        if not nominal.any():
+            return self._numeric(cells, state, features)
+        values = np.empty((*state.shape, len(features)))
+        values[..., ~nominal] = self._numeric(cells[:, ~nominal], state, features[~nominal])
+        for k in np.flatnonzero(nominal):
+            values[..., k] = self._category(cells[:, k], state, features[k])
+        return values
+
+    def _numeric(self, cells: Floats, state: Words, features: Positions) -> Floats:
+        profile = self.profile
+        lower, upper = profile.lower[features], profile.upper[features]
+        deviation = profile.deviation[features]
+        a, b = (lower - cells) / deviation, (upper - cells) / deviation
+        if self.way == "exact":
+            below = ndtr(a)
+            width = ndtr(b) - below
+            u = uniform(state[..., None], features)
+            z = exact_normal(u, below[:, None, :], width[:, None, :])
+        else:
+            n_features = len(profile.lower)
+            z = gibbs_normal(state[..., None], features, n_features, a[:, None, :], b[:, None, :])
+        z *= deviation
+        z += cells[:, None, :]
+        self.grid.snap(z, features)
+        np.maximum(z, lower, out=z)
+        return np.minimum(z, upper, out=z)
+
+    def _category(self, cells: Floats, state: Words, feature: np.intp) -> Floats:
+        share = self.profile.frequency[feature]
+        assert share is not None  # noqa: S101  (callers pass nominal features only)
+        cumulative = np.cumsum(share)
+        missing = np.isnan(cells)
+        own = np.where(missing, 0.0, cells).astype(np.intp)[:, None]
+        # Leave the own category's interval out: squeeze u, then step over it.
+        u = uniform(state, feature)
+        u *= 1 - share[own]
+        u += np.where(u >= cumulative[own] - share[own], share[own], 0.0)
+        drawn = np.searchsorted(cumulative, u, side="right")
+        return np.where(missing[:, None], np.nan, _other_than(own, drawn, share))
+
+
+def _other_than(own: NDArray[np.intp], drawn: NDArray[np.intp], share: Floats) -> NDArray[np.intp]:
+    """Mend what rounding at an interval's edge may do: the own or an absent category."""
+    used = np.flatnonzero(share)
+    position = np.clip(np.searchsorted(used, drawn), 0, len(used) - 1)
+    neighbour = used[np.where(position > 0, position - 1, 1)]
+    return np.where(used[position] == own, neighbour, used[position])

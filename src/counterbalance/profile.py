@@ -1,0 +1,202 @@
+"""Profile: what the search knows of each feature.
+
+    lower, upper   X-_m and X+_m, the factual range
+    deviation      sigma_m, the standard deviation
+    scale          MAD_m, or what stands in for it
+    importance     |Spearman rho| between the feature and the class
+    frequency      of a nominal feature: the share of each category, else None
+
+Missing cells (nan) are left out of every statistic. Every statistic is taken
+over the whole factual table, as in the paper, never over one class alone.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.stats import rankdata
+
+from counterbalance.errors import TableError
+
+Floats = NDArray[np.float64]
+Positions = NDArray[np.intp]
+Mask = NDArray[np.bool_]
+
+# What one changed nominal cell adds to the distance: as much as a change of one MAD.
+NOMINAL_SHARE = 1.0
+
+
+class Encoded(Protocol):
+    """What the profile needs to know of a table."""
+
+    @property
+    def names(self) -> list[Any]:
+        """The names of the columns."""
+
+    @property
+    def nominal(self) -> Mask:
+        """Which columns have no order."""
+
+    def column(self, m: int) -> Floats:
+        """Return one encoded column."""
+
+
+@dataclass(frozen=True)
+class Profile:
+    """Statistics of each feature of the factual table, in the order of its columns."""
+
+    lower: Floats
+    upper: Floats
+    deviation: Floats
+    scale: Floats
+    importance: Floats
+    frequency: tuple[Floats | None, ...]
+
+    @property
+    def nominal(self) -> Mask:
+        """Which features are nominal: another category is drawn, there is no more or less."""
+        return np.array([share is not None for share in self.frequency], dtype=bool)
+
+    @property
+    def varies(self) -> Mask:
+        """Which features have something to change to. A constant one is never perturbed."""
+        levels = [0 if share is None else np.count_nonzero(share) for share in self.frequency]
+        return np.where(self.nominal, np.array(levels) > 1, self.deviation > 0)
+
+
+def profile_table(table: Encoded, y: NDArray[np.intp]) -> Profile:
+    """Measure every column of the table; ``y`` holds class codes 0, 1, ..."""
+    n_features = len(table.names)
+    lower, upper, deviation, importance = np.zeros((4, n_features))
+    scale = np.ones(n_features)
+    frequency: list[Floats | None] = [None] * n_features
+    for m, is_nominal in enumerate(table.nominal):
+        cells = table.column(m)
+        known = ~np.isnan(cells)
+        column, labels = cells[known], y[known]
+        if is_nominal:
+            frequency[m] = _shares(column)
+            importance[m] = _correlation_ratio(column, labels)
+            scale[m] = 1 / NOMINAL_SHARE
+        elif column.size:
+            lower[m], upper[m] = column.min(), column.max()
+            deviation[m] = _deviation(column, lower[m], upper[m], table.names[m])
+            if deviation[m] > 0:
+                scale[m] = _scale(column, upper[m] - lower[m])
+                importance[m] = _spearman(column, labels)
+    return Profile(lower, upper, deviation, scale, importance, tuple(frequency))
+
+
+def by_importance(profile: Profile) -> Positions:
+    """Rank the features that vary, the most important first; ties keep the table's order."""
+    ranked = np.argsort(-profile.importance, kind="stable")
+    return np.asarray(ranked[profile.varies[ranked]], dtype=np.intp)
+
+
+def distance(profile: Profile, order: Positions, factual: Floats, counterfactual: Floats) -> Floats:
+    """Sum |change| / MAD over the features of ``order``, for pairs of rows.
+
+    The order of summation is part of the definition: it makes the figure
+    reproducible to the last bit.
+    """
+    share = share_of_distance(profile, order, factual[:, order], counterfactual[:, order])
+    return np.asarray(np.cumsum(share, axis=1)[:, -1])
+
+
+def share_of_distance(
+    profile: Profile, features: Positions, factual: Floats, changed: Floats
+) -> Floats:
+    """Return what each cell adds to the distance; the features lie along the last axis.
+
+    A nominal cell that changed adds NOMINAL_SHARE, and so does a missing cell
+    that got a value.
+    """
+    share = changed - factual
+    np.abs(share, out=share)
+    share /= profile.scale[features]
+    nominal = profile.nominal[features]
+    if nominal.any():
+        share[..., nominal] = np.where(share[..., nominal] > 0, NOMINAL_SHARE, 0.0)
+    if np.isnan(factual).any():
+        was_missing = np.broadcast_to(np.isnan(factual), share.shape)
+        share[was_missing] = np.where(np.isnan(changed[was_missing]), 0.0, NOMINAL_SHARE)
+    return np.asarray(share)
+
+
+def _deviation(column: Floats, lower: float, upper: float, name: Any) -> float:
+    """Return the standard deviation, taken on [0, 1] so that no square overflows."""
+    width = upper - lower
+    if width == 0:
+        return 0.0
+    if not np.isfinite(width):
+        raise TableError(
+            f"column {name!r} spans from {lower:g} to {upper:g}, wider than a float can hold; "
+            "rescale it, for example divide it by 1e10"
+        )
+    return float(np.std((column - lower) / width) * width)
+
+
+def _scale(column: Floats, width: float) -> float:
+    """Return the MAD, or the mean absolute deviation where it is zero, or the range.
+
+    The MAD of a column that repeats one value in most rows is zero (pixels,
+    counts); dividing by it would make every distance infinite.
+    """
+    from_median = np.abs(column - np.median(column))
+    for candidate in (float(np.median(from_median)), float(np.mean(from_median))):
+        if candidate > 0 and np.isfinite(width / candidate):
+            return candidate
+    return width
+
+
+def _spearman(column: Floats, labels: NDArray[np.intp]) -> float:
+    """Return |rho| with the class, averaged over the indicators of all classes.
+
+    With two classes both indicators give the same |rho|, which is the paper's.
+    """
+    return _mean_correlation(rankdata(column), labels)
+
+
+def _mean_correlation(rank: Floats, labels: NDArray[np.intp]) -> float:
+    """Return the mean over classes of |correlation(rank, class indicator)|."""
+    n = rank.size
+    count = np.bincount(labels)
+    inside = count[(count > 0) & (count < n)]
+    spread = np.std(rank)
+    if not inside.size or spread == 0:
+        return 0.0
+    mean_inside = np.bincount(labels, weights=rank)[(count > 0) & (count < n)] / inside
+    share = inside / n
+    # cov(rank, indicator) = share * (mean inside - mean); sd(indicator) = sqrt(share (1 - share))
+    rho = (mean_inside - rank.mean()) * np.sqrt(share / (1 - share)) / spread
+    return float(np.mean(np.abs(rho)))
+
+
+def _shares(column: Floats) -> Floats:
+    """Return the share of every category code 0, 1, ..."""
+    if not column.size:
+        return np.zeros(0)
+    counts = np.bincount(column.astype(np.intp))
+    return np.asarray(counts / column.size)
+
+
+def _correlation_ratio(column: Floats, labels: NDArray[np.intp]) -> float:
+    """Return the correlation ratio of categories and class: |rho| where there are two.
+
+    Categories have no order to rank, so each stands for the share of the class among its rows.
+    """
+    if not column.size:
+        return 0.0
+    codes = column.astype(np.intp)
+    size = np.maximum(np.bincount(codes), 1)
+    ratios = []
+    for label in np.unique(labels):
+        inside = labels == label
+        share = inside.mean()
+        if 0 < share < 1:
+            mean = np.bincount(codes, weights=inside) / size
+            ratios.append(np.sqrt(np.var(mean[codes]) / (share * (1 - share))))
+    return float(np.mean(ratios)) if ratios else 0.0

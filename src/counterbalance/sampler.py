@@ -1,0 +1,404 @@
+"""Sampler: the method as an imbalanced-learn estimator.
+
+table -> columns -> profile -> classifier f -> search -> selection -> decoded table + provenance
+"""
+
+from __future__ import annotations
+
+from numbers import Integral, Real
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from imblearn.over_sampling.base import BaseOverSampler
+from imblearn.utils import check_sampling_strategy
+from sklearn.base import _fit_context
+from sklearn.utils import check_random_state
+from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
+from sklearn.utils.validation import _check_sample_weight, validate_data
+
+from counterbalance import frames, shortfall
+from counterbalance.classifier import (
+    check_not_constant,
+    check_prefit,
+    default_classifier,
+    fit_classifier,
+    judge,
+    paper_classifier,
+)
+from counterbalance.columns import column_position
+from counterbalance.draws import Way
+from counterbalance.encoder import TableEncoder
+from counterbalance.errors import ClassifierError, TableError
+from counterbalance.factuals import Factuals
+from counterbalance.labels import Labels, plain, read_labels
+from counterbalance.perturbation import Perturbation
+from counterbalance.profile import Floats, Positions, by_importance, profile_table
+from counterbalance.samples import Builder
+from counterbalance.search import Task
+from counterbalance.selection import Selection, select
+from counterbalance.table import Table, read_table
+
+# Memory that the search takes for one perturbed cell: its value, its share of the
+# distance, their sums, the ranking, and what numpy holds in between.
+BYTES_PER_CELL = 64
+# Rows whose scores tell whether f says the same of everything.
+LOOKED_AT = 1000
+
+
+class CounterfactualOverSampler(BaseOverSampler):
+    """Oversample with counterfactuals: the smallest changes that f calls the smaller class.
+
+    For every row of a larger class (a *factual*) that the classifier f gets right,
+    the sampler perturbs the features in the order of their importance and keeps the
+    nearest perturbed twin that f puts into a smaller class (a *counterfactual*). The
+    new rows lie at the decision boundary, and ``provenance_`` says of each one which
+    row it came from, what changed and how far. This is Algorithm 1 of Luo and Liu,
+    "Counterfactual-based minority oversampling for imbalanced classification".
+
+    Parameters
+    ----------
+    sampling_strategy : float, str, dict or callable, default="auto"
+        How many new rows each class gets, in all of imbalanced-learn's forms.
+
+    estimator : None, "ridge" or classifier, default=None
+        f in the paper. Any scikit-learn classifier; it is cloned and fitted to X and y,
+        unless ``prefit``. ``None`` is a class-weighted random forest with at least three
+        rows in a leaf (class-weighted gradient boosting if there are nominal columns):
+        it takes raw, unscaled features and missing values, and its weights give the
+        minority its due. ``"ridge"`` is the loss that the paper states, the squared
+        error with an L2 penalty, on scaled features with class weights.
+
+    prefit : bool, default=False
+        Whether ``estimator`` is fitted already and is used as it is.
+
+    n_draws : int, default=20
+        T in the paper: how often each factual is perturbed in each round.
+
+    epsilon : float, default=None
+        The paper's epsilon: inversions at this distance or farther do not count.
+        ``None`` sets no limit.
+
+    draws : {"exact", "gibbs"}, default="exact"
+        How the truncated normal is drawn: by the inverse of its distribution function,
+        or by the latent-variable Gibbs sampler of Damien and Walker that the paper uses.
+        Both draw the same distribution; the first is faster.
+
+    search : {"perturb"}, default="perturb"
+        How candidates are made: by the paper's perturbation.
+
+    feature_order : "spearman" or sequence of columns, default="spearman"
+        I_F in the paper, the order in which features are perturbed: by the absolute
+        Spearman correlation with the class, or as listed (names or positions; a feature
+        that is not listed never changes).
+
+    selection : {"nearest", "random"}, default="nearest"
+        Which inversions are taken where more are found than asked for.
+
+    on_shortfall : str or sequence of str, default=("redraw", "threshold", "interior")
+        What to do for a class with fewer inversions than asked for; policies are tried
+        in order, and a warning says what was done.
+
+        - ``"redraw"``: draw again (up to ten times ``n_draws`` for each factual);
+        - ``"threshold"``: move f's decision threshold to the class prior (needs
+          ``predict_proba``);
+        - ``"interior"``: interpolate between rows of the class;
+        - ``"accept"``: return fewer rows;
+        - ``"raise"``: raise :class:`~counterbalance.errors.ShortfallError`, as any chain
+          does that leaves the class short.
+
+    categorical_features, integer_features : names, positions or mask, default=None
+        Columns to read as nominal or as whole numbers although their dtype does not
+        say so.
+
+    snap_to_grid : bool, default=False
+        Whether a continuous column whose values all lie on a grid (whole numbers,
+        halves, one or two decimals) gets new values on that grid only.
+
+    working_memory : float, default=64
+        Memory in MiB that the search may take at a time, for each job. It changes the
+        speed, never the result.
+
+    n_jobs : int, default=None
+        Number of jobs that search. It never changes the result.
+
+    random_state : int, RandomState instance or None, default=None
+        Seed of the draws, and of f where f has no seed of its own.
+
+    Attributes
+    ----------
+    sampling_strategy_ : dict
+        How many new rows each class was to get.
+    estimator_ : classifier
+        The fitted f.
+    profile_ : Profile
+        Range, deviation, MAD and importance of each feature.
+    feature_order_ : ndarray of int
+        The features that may change, in the order in which they are perturbed.
+    provenance_ : Provenance
+        One row per new sample: see :mod:`counterbalance.provenance`.
+    yield_ : dict
+        For each pair (larger class, smaller class): rows, factuals (rows that f gets
+        right), inversions found, and how many of them were used.
+    n_features_in_ : int
+        Number of columns of X.
+    feature_names_in_ : ndarray of str
+        Names of the columns of X, if they are texts.
+    sample_weight_ : ndarray
+        Only if ``sample_weight`` was given: the weights of all rows of the result. A
+        new row gets the mean weight of its class.
+
+    Examples
+    --------
+    >>> from collections import Counter
+    >>> from sklearn.datasets import make_classification
+    >>> from counterbalance import CounterfactualOverSampler
+    >>> X, y = make_classification(n_samples=300, weights=[0.9], random_state=0)
+    >>> sampler = CounterfactualOverSampler(random_state=0)
+    >>> X_resampled, y_resampled = sampler.fit_resample(X, y)
+    >>> sorted(Counter(y_resampled.tolist()).items())
+    [(0, 269), (1, 269)]
+    """
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        **BaseOverSampler._parameter_constraints,  # noqa: SLF001  (imbalanced-learn's own way)
+        "estimator": [HasMethods(["fit", "predict"]), StrOptions({"ridge"}), None],
+        "prefit": ["boolean"],
+        "n_draws": [Interval(Integral, 1, None, closed="left")],
+        "epsilon": [Interval(Real, 0, None, closed="neither"), None],
+        "draws": [StrOptions({"exact", "gibbs"})],
+        "search": [StrOptions({"perturb"})],
+        "feature_order": [StrOptions({"spearman"}), "array-like"],
+        "selection": [StrOptions({"nearest", "random"})],
+        "on_shortfall": [StrOptions(set(shortfall.POLICIES)), list, tuple],
+        "categorical_features": ["array-like", None],
+        "integer_features": ["array-like", None],
+        "snap_to_grid": ["boolean"],
+        "working_memory": [Interval(Real, 0, None, closed="neither")],
+        "n_jobs": [Integral, None],
+    }
+
+    def __init__(
+        self,
+        *,
+        sampling_strategy: Any = "auto",
+        estimator: Any = None,
+        prefit: bool = False,
+        n_draws: int = 20,
+        epsilon: float | None = None,
+        draws: Way = "exact",
+        search: str = "perturb",
+        feature_order: Any = "spearman",
+        selection: Selection = "nearest",
+        on_shortfall: Any = shortfall.DEFAULT,
+        categorical_features: Any = None,
+        integer_features: Any = None,
+        snap_to_grid: bool = False,
+        working_memory: float = 64,
+        n_jobs: int | None = None,
+        random_state: Any = None,
+    ) -> None:
+        super().__init__(sampling_strategy=sampling_strategy)
+        self.estimator = estimator
+        self.prefit = prefit
+        self.n_draws = n_draws
+        self.epsilon = epsilon
+        self.draws = draws
+        self.search = search
+        self.feature_order = feature_order
+        self.selection = selection
+        self.on_shortfall = on_shortfall
+        self.categorical_features = categorical_features
+        self.integer_features = integer_features
+        self.snap_to_grid = snap_to_grid
+        self.working_memory = working_memory
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+
+    @_fit_context(prefer_skip_nested_validation=True)
+    def fit(self, X: Any, y: Any) -> Self:
+        """Check the input and note how many rows each class is to get.
+
+        ``fit_resample`` does this too: use it in all cases.
+
+        Parameters
+        ----------
+        X : {array-like, dataframe, sparse matrix} of shape (n_samples, n_features)
+            The factual table.
+        y : array-like of shape (n_samples,)
+            The class of each row.
+
+        Returns
+        -------
+        self : CounterfactualOverSampler
+            The sampler itself.
+        """
+        self._read(X, y)
+        return self
+
+    @_fit_context(prefer_skip_nested_validation=True)
+    def fit_resample(self, X: Any, y: Any, *, sample_weight: Any = None) -> tuple[Any, Any]:
+        """Balance the table.
+
+        Parameters
+        ----------
+        X : {array-like, dataframe, sparse matrix} of shape (n_samples, n_features)
+            The factual table: numpy, scipy sparse, pandas or polars.
+        y : array-like of shape (n_samples,)
+            The class of each row.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights for the fit of f, if it takes any.
+
+        Returns
+        -------
+        X_resampled : {array-like, dataframe, sparse matrix}
+            The rows of X, untouched, and the new ones below, in the container of X.
+        y_resampled : array-like
+            Their classes, in the container of y.
+        """
+        table, labels = self._read(X, y)
+        return self._fit_resample(table, labels, sample_weight=sample_weight)
+
+    def _fit_resample(self, table: Table, labels: Labels, sample_weight: Any) -> tuple[Any, Any]:
+        weights = _check_weights(sample_weight, table)
+        random_state = check_random_state(self.random_state)
+        seed = int(random_state.randint(np.iinfo(np.int64).max, dtype=np.int64))
+        self.profile_ = profile_table(table, labels.codes)
+        self.feature_order_ = self._order(table)
+        self.estimator_ = self._fit_f(table, labels, weights, random_state)
+        f = judge(self.estimator_, table, labels.classes)
+        factuals = Factuals(table, labels, self._task(table, seed), self.n_jobs)
+        check_not_constant(f, factuals.answers(f), table.rows(slice(LOOKED_AT)))
+        policies, asked = self._policies(), self._asked(labels)
+        filled, found = shortfall.fill(asked, factuals, f, self._pick(seed), policies)
+        shortfall.report(filled, factuals, policies)
+        self.yield_ = shortfall.yields(filled, found, factuals, f)
+        builder = Builder(factuals, f, filled)
+        X, y, self.provenance_ = builder.build()
+        if weights is not None:
+            self.sample_weight_ = np.concatenate([weights, labels.mean(weights)[builder.target]])
+        return X, y
+
+    def _read(self, X: Any, y: Any) -> tuple[Table, Labels]:
+        """Check the input and recognise its columns and classes."""
+        labels = read_labels(y)
+        X = self._check_table(X)
+        if X.shape[0] != len(labels.codes):
+            raise TableError(
+                f"X has {X.shape[0]} rows but y has {len(labels.codes)} labels; "
+                "give one label for each row"
+            )
+        if len(labels.classes) < 2:  # noqa: PLR2004
+            raise TableError(
+                f"y has one class only ({labels.classes.tolist()[0]!r}); "
+                "there is nothing to balance with fewer than two classes"
+            )
+        self.sampling_strategy_ = check_sampling_strategy(
+            self.sampling_strategy, labels.values, self._sampling_type
+        )
+        table = read_table(
+            X,
+            categorical_features=self.categorical_features,
+            integer_features=self.integer_features,
+            snap_to_grid=self.snap_to_grid,
+        )
+        return table, labels
+
+    def _check_table(self, X: Any) -> Any:
+        """Check the shape of X; a frame stays the frame it is."""
+        if not frames.has_columns(X):
+            return validate_data(
+                self, X, accept_sparse=["csr", "csc"], dtype=None, ensure_all_finite=False
+            )
+        validate_data(self, X, skip_check_array=True)
+        if 0 in X.shape:
+            raise TableError(
+                f"X has {X.shape[0]} rows and {X.shape[1]} columns; it needs at least one of each"
+            )
+        return X
+
+    def _order(self, table: Table) -> Positions:
+        """Return the features that may change, in the order of the search."""
+        if isinstance(self.feature_order, str):
+            order = by_importance(self.profile_)
+        else:
+            places = [
+                column_position(item, table.names, "feature_order") for item in self.feature_order
+            ]
+            if len(set(places)) < len(places):
+                raise TableError("feature_order lists a feature twice; list each once")
+            order = np.array(places, dtype=np.intp)
+            order = order[self.profile_.varies[order]]
+        if not order.size:
+            raise TableError(
+                "no column of X varies, so no row can be changed into another; "
+                "pass a table with at least one column of several values"
+            )
+        return order
+
+    def _fit_f(
+        self,
+        table: Table,
+        labels: Labels,
+        sample_weight: Floats | None,
+        random_state: np.random.RandomState,
+    ) -> Any:
+        if self.prefit:
+            if self.estimator is None or isinstance(self.estimator, str):
+                raise ClassifierError(
+                    f"prefit=True needs a fitted estimator, got {self.estimator!r}; "
+                    "pass the fitted classifier or set prefit=False"
+                )
+            return check_prefit(self.estimator, len(table.names))
+        f = self.estimator
+        if f is None:
+            encoder = TableEncoder(
+                categorical_features=self.categorical_features,
+                integer_features=self.integer_features,
+            )
+            f = default_classifier(table, encoder)
+        elif isinstance(f, str):
+            f = paper_classifier()
+        return fit_classifier(f, table, labels.values, sample_weight, random_state)
+
+    def _task(self, table: Table, seed: int) -> Task:
+        return Task(
+            Perturbation(self.profile_, table.grid, self.draws),
+            self.feature_order_,
+            seed,
+            range(self.n_draws),
+            np.inf if self.epsilon is None else float(self.epsilon),
+            cells_at_once=int(self.working_memory * 2**20 / BYTES_PER_CELL) + 1,
+        )
+
+    def _asked(self, labels: Labels) -> dict[int, int]:
+        """Return how many new rows each class code is to get."""
+        codes = {label: code for code, label in enumerate(labels.classes.tolist())}
+        return {codes[plain(label)]: n for label, n in self.sampling_strategy_.items()}
+
+    def _pick(self, seed: int) -> shortfall.Pick:
+        return lambda found, n: select(found, n, self.selection, seed)
+
+    def _policies(self) -> tuple[shortfall.Policy, ...]:
+        chosen = self.on_shortfall
+        policies = (chosen,) if isinstance(chosen, str) else tuple(chosen)
+        for policy in policies:
+            if policy not in shortfall.POLICIES:
+                raise ValueError(
+                    f"on_shortfall must name policies out of {', '.join(shortfall.POLICIES)}, "
+                    f"got {policy!r}"
+                )
+        return policies
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
+        tags.input_tags.categorical = True
+        tags.input_tags.string = True
+        return tags
+
+
+def _check_weights(sample_weight: Any, table: Table) -> Floats | None:
+    if sample_weight is None:
+        return None
+    rows = np.empty((table.rows(slice(None)).shape[0], 0))
+    return np.asarray(_check_sample_weight(sample_weight, rows, ensure_non_negative=True))

@@ -1,0 +1,180 @@
+"""Shortfall: what to do for a class that got fewer inversions than asked for.
+
+    redraw      draw again: more perturbations of the same factuals, judged by the same f
+    threshold   move f's decision threshold to the class prior and search once more
+    interior    interpolate between the rows that the class has
+    accept      return fewer
+    raise       refuse
+
+Policies are tried in the order given until nothing is short. Nothing is ever
+padded in silence: whatever is no plain inversion is named in the warning and in
+the column ``origin`` of the provenance.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from counterbalance.classifier import Classifier
+from counterbalance.errors import ShortfallError, ShortfallWarning
+from counterbalance.factuals import Factuals, Yield
+from counterbalance.labels import plain
+from counterbalance.search import Inversions
+
+Integers = NDArray[np.intp]
+Policy = Literal["redraw", "threshold", "interior", "accept", "raise"]
+POLICIES: tuple[Policy, ...] = ("redraw", "threshold", "interior", "accept", "raise")
+DEFAULT: tuple[Policy, ...] = ("redraw", "threshold", "interior")
+
+# Passes of T draws each; a pass that finds nothing new ends the policy at once.
+MOST_REDRAWS = 10
+
+# Picks so many of the inversions.
+Pick = Callable[[Inversions, int], Inversions]
+
+
+@dataclass
+class Filled:
+    """What one class gets: inversions by origin, and a number of interior samples."""
+
+    target: int
+    asked: int
+    parts: list[tuple[str, Inversions]] = field(default_factory=list)
+    n_interior: int = 0
+
+    def add(self, origin: str, found: Inversions) -> None:
+        """Note some more inversions."""
+        if len(found):
+            self.parts.append((origin, found))
+
+    @property
+    def missing(self) -> int:
+        """How many samples are still to be found."""
+        return self.asked - self.n_interior - sum(len(found) for _, found in self.parts)
+
+    def count(self, origin: str) -> int:
+        """Return how many samples have this origin."""
+        return sum(len(found) for name, found in self.parts if name == origin)
+
+    @property
+    def factuals(self) -> Integers:
+        """The factuals that an inversion was taken from."""
+        return np.concatenate([np.zeros(0, np.intp), *(found.factual for _, found in self.parts)])
+
+
+def fill(
+    asked: dict[int, int],
+    factuals: Factuals,
+    f: Classifier,
+    pick: Pick,
+    policies: tuple[Policy, ...],
+) -> tuple[list[Filled], Inversions]:
+    """Find what is asked for; all that the first, the paper's, pass found comes second."""
+    classes = [Filled(target, n) for target, n in asked.items() if n]
+    found = factuals.find(f, 0, [filled.target for filled in classes])
+    for filled in classes:
+        filled.add("inversion", pick(_of(found, filled.target), filled.asked))
+    for policy in policies:
+        short = [filled for filled in classes if filled.missing]
+        if not short or policy in {"accept", "raise"}:
+            break
+        if policy == "redraw":
+            _redraw(short, factuals, f, pick)
+        elif policy == "threshold":
+            _move_threshold(short, factuals, f, pick)
+        else:
+            for filled in short:
+                filled.n_interior = filled.missing
+    return classes, found
+
+
+def report(classes: list[Filled], factuals: Factuals, policies: tuple[Policy, ...]) -> None:
+    """Warn of every class that did not get plain inversions only, or refuse."""
+    for filled in classes:
+        found = filled.count("inversion")
+        if found == filled.asked:
+            continue
+        label = plain(factuals.labels.classes[filled.target])
+        head = f"class {label!r}: {filled.asked} new samples asked for, {found} inversions found"
+        if not factuals.pairs([filled.target]).any():
+            head += " (no class is larger)"
+        done = [
+            f"{n} more by {how}"
+            for n, how in (
+                (filled.count("redraw"), "drawing again"),
+                (filled.count("threshold"), "moving the threshold of f to the class prior"),
+                (filled.n_interior, _how_interior(factuals.labels.counts[filled.target])),
+            )
+            if n
+        ]
+        if filled.missing and "accept" not in policies:
+            raise ShortfallError(
+                f"{', '.join([head, *done])}, {filled.missing} missing; ask for fewer with "
+                "sampling_strategy, raise n_draws or epsilon, pass an estimator that predicts the "
+                "class more often (class_weight='balanced'), let on_shortfall='interior' fill the "
+                "class, or 'accept' fewer"
+            )
+        if filled.missing:
+            done.append(f"{filled.missing} missing, as on_shortfall='accept' allows")
+        warnings.warn(f"{head}; {', '.join(done)}", ShortfallWarning, stacklevel=5)
+
+
+def yields(
+    classes: list[Filled], found: Inversions, factuals: Factuals, f: Classifier
+) -> dict[tuple[Any, Any], Yield]:
+    """Count for each pair (larger class, smaller class) what the first pass gave."""
+    labels, right = factuals.labels, factuals.right(f)
+    table = {}
+    for filled in classes:
+        used = [part.factual for name, part in filled.parts if name == "inversion"]
+        of_target = _of(found, filled.target).factual
+        for source in np.flatnonzero(factuals.pairs([filled.target])[:, filled.target]):
+            here = labels.codes == source
+            pair = (labels.classes[source], labels.classes[filled.target])
+            table[tuple(map(plain, pair))] = Yield(
+                rows=int(here.sum()),
+                factuals=int((here & right).sum()),
+                inversions=int(here[of_target].sum()),
+                used=sum(int(here[factual].sum()) for factual in used),
+            )
+    return table
+
+
+def _how_interior(n_rows: int) -> str:
+    return "interpolating between rows of the class" if n_rows > 1 else "copying its only row"
+
+
+def _redraw(short: list[Filled], factuals: Factuals, f: Classifier, pick: Pick) -> None:
+    """Search with further draws for the classes that f is known to say at all."""
+    going = [filled for filled in short if filled.parts]
+    for number in range(1, MOST_REDRAWS + 1):
+        if not going:
+            return
+        found = factuals.find(f, number, [filled.target for filled in going])
+        for filled in list(going):
+            more = pick(_of(found, filled.target), filled.missing)
+            filled.add("redraw", more)
+            if not len(more) or not filled.missing:
+                going.remove(filled)
+
+
+def _move_threshold(short: list[Filled], factuals: Factuals, f: Classifier, pick: Pick) -> None:
+    """Search with the moved f among the factuals that gave nothing yet."""
+    moved = f.at_prior(factuals.prior)
+    if moved is None:
+        return
+    found = factuals.find(moved, 0, [filled.target for filled in short])
+    for filled in short:
+        more = _of(found, filled.target)
+        unused = ~np.isin(more.factual, filled.factuals)
+        filled.add("threshold", pick(more.take(unused), filled.missing))
+
+
+def _of(found: Inversions, target: int) -> Inversions:
+    return found.take(found.target == target)

@@ -1,0 +1,98 @@
+"""Algorithm 1 of the paper, line by line: plain loops, one ``predict`` per candidate.
+
+The fast search must return the same winners to the last bit. Nothing here is
+shared with it but the definitions that both take from the paper: even the
+random numbers are computed anew, on Python's own integers.
+
+Where the printed algorithm slips, the slip is mended and named: alpha and beta
+of the inverse transform are swapped (alpha belongs to the lower bound); the
+formula gives x', not the step, since it adds X_nm.
+"""
+
+import math
+
+import numpy as np
+from scipy.special import ndtr, ndtri
+
+_MASK = 2**64 - 1
+_GOLDEN = 0x9E3779B97F4A7C15
+
+
+def splitmix64(state):
+    state ^= state >> 30
+    state = state * 0xBF58476D1CE4E5B9 & _MASK
+    state ^= state >> 27
+    state = state * 0x94D049BB133111EB & _MASK
+    return state ^ state >> 31
+
+
+def uniform(seed, row, draw, counter):
+    state = splitmix64(seed + _GOLDEN & _MASK)
+    state = splitmix64(state + (row + 1) * _GOLDEN & _MASK)
+    state = splitmix64(state + (draw + 1) * _GOLDEN & _MASK)
+    state = splitmix64(state + (counter + 1) * _GOLDEN & _MASK)
+    return ((state >> 12) + 0.5) * 2.0**-52
+
+
+def exact_normal(seed, row, draw, feature, n_features, a, b):
+    del n_features
+    return ndtri(uniform(seed, row, draw, feature) * (ndtr(b) - ndtr(a)) + ndtr(a))
+
+
+def gibbs_normal(seed, row, draw, feature, n_features, a, b, sweeps=5):
+    z = 0.0
+    for sweep in range(1, sweeps + 1):
+        height = uniform(seed, row, draw, feature + (2 * sweep - 1) * n_features)
+        reach = np.sqrt(z * z - 2 * np.log(height))
+        left, right = max(a, -reach), min(b, reach)
+        z = left + uniform(seed, row, draw, feature + 2 * sweep * n_features) * (right - left)
+    return z
+
+
+NORMAL = {"exact": exact_normal, "gibbs": gibbs_normal}
+
+
+def feature_statistics(column):
+    """X-_m, X+_m, sigma_m and MAD_m; the MAD falls back where it is zero."""
+    values = sorted(float(value) for value in column)
+    lower, upper = values[0], values[-1]
+    median = np.median(values)
+    away = [abs(value - median) for value in values]
+    mad = float(np.median(away)) or float(np.mean(away)) or upper - lower
+    return lower, upper, mad
+
+
+def perturb(x, statistics, deviation, feature, seed, row, draw, way="exact", *, whole=False):
+    """x'_nm = X_nm + sigma z, with z from the normal truncated to the factual range."""
+    lower, upper, _ = statistics[feature]
+    sigma = deviation[feature]
+    a, b = (lower - x[feature]) / sigma, (upper - x[feature]) / sigma
+    z = NORMAL[way](seed, row, draw, feature, len(x), a, b)
+    value = z * sigma + x[feature]
+    if whole:
+        value = float(np.rint(value))
+    return min(max(value, lower), upper)
+
+
+def minimum_inversion(
+    predict, x, row, j, i, order, statistics, deviation, seed, n_draws, epsilon=math.inf, **cell
+):
+    """Lines 5 to 15 of Algorithm 1 for one factual; returns (distance, m, t, x') or None."""
+    best = None
+    order = [int(feature) for feature in order]
+    if predict(x[None, :])[0] != j:
+        return None
+    for m in range(1, len(order) + 1):
+        for t in range(n_draws):
+            changed = x.copy()
+            for k in range(m):
+                feature = order[k]
+                changed[feature] = perturb(x, statistics, deviation, feature, seed, row, t, **cell)
+            distance = 0.0
+            for feature in order:
+                distance += abs(changed[feature] - x[feature]) / statistics[feature][2]
+            if not distance < epsilon:
+                continue
+            if predict(changed[None, :])[0] == i and (best is None or distance < best[0]):
+                best = (distance, m, t, changed)
+    return best
