@@ -26,6 +26,7 @@ from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import RidgeClassifier
 from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import StandardScaler
+from sklearn.utils import get_tags
 from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 
 from counterbalance.encoder import TableEncoder
@@ -46,8 +47,8 @@ def default_classifier(table: Table, encoder: TableEncoder) -> Any:
     A forest needs no scaling; its class weights put the decision threshold where
     the minority gets its due; leaves of three rows keep it from calling the
     neighbourhood of every single minority row its own. On a table with nominal
-    columns it is gradient boosting, which splits on categories as they are. Both
-    take missing values.
+    columns it is gradient boosting with the same leaves and weights, which splits on
+    categories as they are. Both take missing values.
     """
     nominal = table.nominal
     if not nominal.any():
@@ -58,7 +59,10 @@ def default_classifier(table: Table, encoder: TableEncoder) -> Any:
     return make_pipeline(
         encoder,
         HistGradientBoostingClassifier(
-            class_weight="balanced", categorical_features=categorical, early_stopping=False
+            min_samples_leaf=3,
+            class_weight="balanced",
+            categorical_features=categorical,
+            early_stopping=False,
         ),
     )
 
@@ -92,7 +96,7 @@ def fit_classifier(
     try:
         return f.fit(table.native, y, **weights)
     except (ValueError, TypeError) as error:
-        raise ClassifierError(_cannot("be fitted to", f, table, error)) from error
+        raise ClassifierError(_cannot(f, table, error)) from error
 
 
 def check_classifier(f: Any) -> None:
@@ -102,6 +106,18 @@ def check_classifier(f: Any) -> None:
             f"estimator must be a scikit-learn classifier, got {f!r}; "
             "pass for example LogisticRegression(class_weight='balanced')"
         )
+
+
+def check_takes(f: Any, table: Table) -> None:
+    """Refuse missing values before anything is fitted, where f is known not to take them.
+
+    Only scikit-learn's own simple estimators are known: a pipeline may impute, and
+    other libraries need not set the tag.
+    """
+    simple = type(f).__module__.startswith("sklearn.") and not hasattr(f, "_validate_steps")
+    nested = any(hasattr(value, "fit") for value in f.get_params(deep=False).values())
+    if simple and not nested and not get_tags(f).input_tags.allow_nan and _has_missing(table):
+        raise ClassifierError(_without_missing(f, "Input X contains NaN."))
 
 
 def check_prefit(f: Any, n_features: int) -> Any:
@@ -243,18 +259,26 @@ def _weight_parameter(f: Any, sample_weight: Floats) -> dict[str, Floats]:
     return {"sample_weight": sample_weight} if has_fit_parameter(f, "sample_weight") else {}
 
 
-def _cannot(what: str, f: Any, table: Table, error: Exception) -> str:
-    message = f"estimator {type(f).__name__} cannot {what} this table: {error}"
+def _has_missing(table: Table) -> bool:
+    return any(np.isnan(table.column(m)).any() for m in range(len(table.names)))
+
+
+def _without_missing(f: Any, reason: Any) -> str:
+    return (
+        f"estimator {type(f).__name__} cannot be fitted to a table with missing values; use "
+        f"estimator=None, or put an imputer before it: make_pipeline(SimpleImputer(), "
+        f"{type(f).__name__}()). It said: {reason}"
+    )
+
+
+def _cannot(f: Any, table: Table, error: Exception) -> str:
+    message = f"estimator {type(f).__name__} cannot be fitted to this table: {error}"
     some = [not kind.has_order for kind in table.kinds]
-    if any(np.isnan(table.column(m)).any() for m in range(len(table.names))):
-        return (
-            f"estimator {type(f).__name__} cannot {what} a table with missing values; use "
-            "estimator=None, or put an imputer before it: "
-            f"make_pipeline(SimpleImputer(), {type(f).__name__}()). It said: {error}"
-        )
+    if _has_missing(table):
+        return _without_missing(f, error)
     if any(some):
         return (
-            f"estimator {type(f).__name__} cannot {what} a table with categories; use "
+            f"estimator {type(f).__name__} cannot be fitted to a table with categories; use "
             "estimator=None, or encode them before it: make_pipeline(make_column_transformer("
             f"(OneHotEncoder(), columns), remainder='passthrough'), {type(f).__name__}()). "
             f"It said: {error}"

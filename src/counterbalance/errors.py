@@ -4,6 +4,7 @@
     └── ValueError
         └── CounterbalanceError
             ├── TableError        X, y or sample_weight cannot be used
+            │   └── CellError     a cell is neither number nor text (a TypeError, too)
             ├── ClassifierError   f cannot be used
             ├── ConstraintError   the constraints cannot be read or met
             └── ShortfallError    fewer samples than asked for, and no policy left
@@ -21,6 +22,10 @@ class CounterbalanceError(ValueError):
 
 class TableError(CounterbalanceError):
     """The table, the labels or the weights cannot be used as they are."""
+
+
+class CellError(TableError, TypeError):
+    """A column holds objects that are neither numbers nor text."""
 
 
 class ClassifierError(CounterbalanceError):

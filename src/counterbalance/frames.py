@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from counterbalance.containers import kind as container
-from counterbalance.errors import TableError
+from counterbalance.errors import CellError, TableError
 from counterbalance.kinds import Kind
 
 Floats = NDArray[np.float64]
@@ -220,10 +220,13 @@ def _kind_of_objects(cells: NDArray[np.object_], name: Any) -> Kind:
     raise _refusal(name, listed, temporal=temporal)
 
 
-def _refusal(name: Any, what: str, *, temporal: bool) -> TableError:
+def _refusal(name: Any, what: str, *, temporal: bool) -> CellError:
     remedy = (
         "turn it into a number first, for example the days since a fixed date"
         if temporal
         else "turn it into numbers or into text (astype(str)), or drop it"
     )
-    return TableError(f"column {name!r} holds {what}, which cannot be perturbed; {remedy}")
+    return CellError(
+        f"column {name!r} holds {what}, which cannot be perturbed (an argument must be a string "
+        f"or a number); {remedy}"
+    )

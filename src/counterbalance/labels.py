@@ -49,7 +49,10 @@ class Labels:
 def read_labels(y: Any) -> Labels:
     """Recognise the classes of ``y``."""
     if y is None:
-        raise TableError("y is required (got None): the sampler needs the class of every row")
+        raise TableError(
+            "the sampler requires y to be passed, but the target y is None; "
+            "give the class of every row"
+        )
     values = _as_array(y)
     if values.dtype == object and frames.missing(values.ravel()).any():
         raise TableError(_missing_label(frames.missing(values.ravel())))

@@ -12,7 +12,7 @@ import numpy as np
 from imblearn.over_sampling.base import BaseOverSampler
 from imblearn.utils import check_sampling_strategy
 from sklearn.base import _fit_context
-from sklearn.utils import check_random_state
+from sklearn.utils import check_random_state, get_tags
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 from sklearn.utils.validation import _check_sample_weight, validate_data
 
@@ -20,6 +20,7 @@ from counterbalance import frames, shortfall
 from counterbalance.classifier import (
     check_not_constant,
     check_prefit,
+    check_takes,
     default_classifier,
     fit_classifier,
     judge,
@@ -256,7 +257,8 @@ class CounterfactualOverSampler(BaseOverSampler):
             Their classes, in the container of y.
         """
         table, labels = self._read(X, y)
-        return self._fit_resample(table, labels, sample_weight=sample_weight)
+        result = self._fit_resample(table, labels, sample_weight)
+        return (result[0].tolist(), result[1]) if isinstance(X, list) else result
 
     def _fit_resample(self, table: Table, labels: Labels, sample_weight: Any) -> tuple[Any, Any]:
         weights = _check_weights(sample_weight, table)
@@ -301,6 +303,8 @@ class CounterfactualOverSampler(BaseOverSampler):
             integer_features=self.integer_features,
             snap_to_grid=self.snap_to_grid,
         )
+        if self.estimator is not None:
+            check_takes(self._f(table), table)
         return table, labels
 
     def _check_table(self, X: Any) -> Any:
@@ -349,16 +353,17 @@ class CounterfactualOverSampler(BaseOverSampler):
                     "pass the fitted classifier or set prefit=False"
                 )
             return check_prefit(self.estimator, len(table.names))
-        f = self.estimator
-        if f is None:
-            encoder = TableEncoder(
-                categorical_features=self.categorical_features,
-                integer_features=self.integer_features,
-            )
-            f = default_classifier(table, encoder)
-        elif isinstance(f, str):
-            f = paper_classifier()
-        return fit_classifier(f, table, labels.values, sample_weight, random_state)
+        return fit_classifier(self._f(table), table, labels.values, sample_weight, random_state)
+
+    def _f(self, table: Table) -> Any:
+        """Return the classifier that ``estimator`` stands for, as it was given."""
+        if self.estimator is not None:
+            return paper_classifier() if isinstance(self.estimator, str) else self.estimator
+        encoder = TableEncoder(
+            categorical_features=self.categorical_features,
+            integer_features=self.integer_features,
+        )
+        return default_classifier(table, encoder)
 
     def _task(self, table: Table, seed: int) -> Task:
         return Task(
@@ -391,9 +396,12 @@ class CounterfactualOverSampler(BaseOverSampler):
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.input_tags.allow_nan = True
+        own = self.estimator is None
         tags.input_tags.categorical = True
-        tags.input_tags.string = True
+        tags.input_tags.string = own
+        tags.input_tags.allow_nan = own or (
+            not isinstance(self.estimator, str) and get_tags(self.estimator).input_tags.allow_nan
+        )
         return tags
 
 

@@ -1,0 +1,52 @@
+"""The sampler as a citizen of imbalanced-learn and scikit-learn: their own suites."""
+
+import warnings
+
+import pytest
+from imblearn.utils.estimator_checks import (
+    check_dataframe_column_names_consistency,
+    check_param_validation,
+    parametrize_with_checks,
+)
+from sklearn.linear_model import LogisticRegression
+from sklearn.utils.estimator_checks import (
+    parametrize_with_checks as parametrize_with_scikit_learn_checks,
+)
+
+from counterbalance import CounterfactualOverSampler
+from counterbalance.errors import ShortfallWarning
+
+SAMPLERS = [
+    CounterfactualOverSampler(random_state=0),
+    CounterfactualOverSampler(
+        estimator=LogisticRegression(class_weight="balanced"), selection="random", random_state=0
+    ),
+]
+
+
+# The suites bring tables of noise on which inversions run short: that warning is right.
+@pytest.fixture(autouse=True)
+def _let_shortfalls_warn():
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ShortfallWarning)
+        yield
+
+
+@parametrize_with_checks(SAMPLERS)
+def test_imbalanced_learn(estimator, check):
+    check(estimator)
+
+
+@parametrize_with_scikit_learn_checks(SAMPLERS)
+def test_scikit_learn(estimator, check):
+    check(estimator)
+
+
+@pytest.mark.parametrize("sampler", SAMPLERS)
+def test_parameters_are_validated(sampler):
+    check_param_validation("CounterfactualOverSampler", sampler)
+
+
+@pytest.mark.parametrize("sampler", SAMPLERS)
+def test_column_names_are_consistent(sampler):
+    check_dataframe_column_names_consistency("CounterfactualOverSampler", sampler)
