@@ -1,0 +1,10 @@
+"""Data sets of the paper, of KEEL and of the user, each as one small record.
+
+Nothing is downloaded unless it is asked for. Data that are not on the machine raise
+`DataNotFoundError`, which names every way to get them.
+"""
+
+from counterbalance.datasets.record import DataNotFoundError, Dataset
+from counterbalance.datasets.wisconsin import load_wisconsin, read_wisconsin
+
+__all__ = ["DataNotFoundError", "Dataset", "load_wisconsin", "read_wisconsin"]
