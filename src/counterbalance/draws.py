@@ -65,7 +65,9 @@ def uniform(state: Words, counter: ArrayLike) -> Floats:
     ``1 - 2**-53`` puts it into the middle of its cell, so neither 0 nor 1 ever
     comes out.
     """
-    word = _mix(state + (_words(counter).reshape(np.shape(counter)) + np.uint64(1)) * _GOLDEN)
+    counter = np.asarray(counter).astype(np.uint64)
+    with np.errstate(over="ignore"):  # words wrap around; numpy only minds it for a single one
+        word = _mix(state + (counter + np.uint64(1)) * _GOLDEN)
     word >>= np.uint64(12)
     word |= _EXPONENT_OF_ONE
     u = word.view(np.float64)
@@ -96,7 +98,8 @@ def gibbs_normal(
     uniforms, at counters that no other sweep or feature uses.
     """
     counter = np.asarray(counter)
-    z = np.zeros(np.broadcast_shapes(state.shape, counter.shape, lower.shape))
+    shape = np.broadcast_shapes(state.shape, counter.shape, lower.shape)
+    z = np.broadcast_to(np.clip(0.0, lower, upper), shape)
     for sweep in range(1, GIBBS_SWEEPS + 1):
         height = uniform(state, counter + (2 * sweep - 1) * n_counters)
         # height * exp(-z^2 / 2) is the latent variable; its bell reaches sqrt(-2 log) of it.

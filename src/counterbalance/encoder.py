@@ -39,23 +39,21 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         self.n_features_in_ = len(table.names)
         self.levels_: list[dict[Any, float] | None] = []
         for m, kind in enumerate(table.kinds):
-            lookup = None
-            if kind.has_levels:
-                cells, codes = _objects(frames.column(X, m)), table.column(m)
-                known = ~np.isnan(codes)
-                lookup = dict(zip(cells[known], codes[known], strict=True))
-            self.levels_.append(lookup)
+            column = frames.column(X, m)
+            levels = frames.lookup(column, table.column(m)) if kind.has_levels else None
+            self.levels_.append(levels)
         return self
 
     def transform(self, X: Any) -> Floats:
         """Return the codes of ``X``, a table with the columns seen in ``fit``."""
         codes = np.empty((X.shape[0], self.n_features_in_))
-        for m, lookup in enumerate(self.levels_):
+        for m, levels in enumerate(self.levels_):
             column = frames.column(X, m)
-            if lookup is None:
+            if levels is None:
                 codes[:, m] = frames.number_codes(column)
             else:
-                codes[:, m] = [lookup.get(cell, np.nan) for cell in _objects(column)]
+                cells = np.asarray(column, dtype=object).tolist()
+                codes[:, m] = [levels.get(cell, np.nan) for cell in cells]
         return codes
 
     def __sklearn_tags__(self) -> Any:
@@ -64,7 +62,3 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         tags.input_tags.categorical = True
         tags.input_tags.string = True
         return tags
-
-
-def _objects(column: Any) -> Any:
-    return np.asarray(column, dtype=object)

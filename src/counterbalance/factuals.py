@@ -18,6 +18,7 @@ from joblib import Parallel, delayed, effective_n_jobs
 from numpy.typing import NDArray
 
 from counterbalance.classifier import Classifier
+from counterbalance.interior import accepted, interpolate
 from counterbalance.labels import Labels
 from counterbalance.profile import Floats, Mask
 from counterbalance.search import FIRST_WINDOW, Inversions, Task, search
@@ -27,6 +28,8 @@ Integers = NDArray[np.intp]
 
 # A job gets at least so many rows: fewer would not pay for its start.
 FEWEST_ROWS = 256
+# Numbers for the interior samples of one class, far more than are ever used.
+LOTS_PER_CLASS = 2**40
 
 
 class Yield(NamedTuple):
@@ -87,6 +90,22 @@ class Factuals:
         )
         self.judged += sum(judged for _, judged in parts)
         return Inversions.join([found for found, _ in parts])
+
+    def interior_lots(self, target: int, n: int) -> Integers:
+        """Return the lots of ``n`` rows to interpolate in a class."""
+        first = target * LOTS_PER_CLASS
+        return accepted(self.rows_of(target)[1], self.task.perturbation, self.task.seed, n, first)
+
+    def interior(self, target: int, lots: Integers) -> tuple[Floats, Integers]:
+        """Return the interpolated rows of these lots, and the rows they start from."""
+        rows, x = self.rows_of(target)
+        new, base = interpolate(x, self.task.perturbation, self.task.seed, lots)
+        return new, rows[base]
+
+    def rows_of(self, target: int) -> tuple[Integers, Floats]:
+        """Return the rows of a class, and their codes."""
+        rows = np.flatnonzero(self.labels.codes == target)
+        return rows, self.table.rows(rows)
 
     def pairs(self, targets: list[int]) -> Mask:
         """Return for which classes j (rows) which classes i (columns) are wanted: N_i < N_j."""

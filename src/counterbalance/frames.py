@@ -145,6 +145,13 @@ def level_codes(native: Any, name: Any) -> Floats:
     return codes
 
 
+def lookup(native: Any, codes: Floats) -> dict[Any, float]:
+    """Return the code of every level of a column."""
+    known = ~np.isnan(codes)
+    cells = np.asarray(native, dtype=object)[known]
+    return dict(zip(cells.tolist(), codes[known].tolist(), strict=True))
+
+
 def width(native: Any) -> int:
     """Return the bytes of the floats of a column, 8 for anything else."""
     dtype = str(

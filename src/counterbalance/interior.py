@@ -16,36 +16,58 @@ from numpy.typing import NDArray
 from sklearn.neighbors import NearestNeighbors
 
 from counterbalance.draws import stream, uniform
-from counterbalance.perturbation import Grid
+from counterbalance.perturbation import Perturbation
 from counterbalance.profile import Floats, Mask, Profile
 
 Integers = NDArray[np.intp]
 
 N_NEIGHBOURS = 5
+# Rows that break a rule are drawn again so many times.
+MOST_TRIES = 10
 
 
 def interpolate(
-    x: Floats, profile: Profile, grid: Grid, seed: int, lots: Integers
+    x: Floats, perturbation: Perturbation, seed: int, lots: Integers
 ) -> tuple[Floats, Integers]:
     """Return one new row for each number in ``lots``, and the position of its base in ``x``.
 
-    A nominal cell is the base's or the partner's, by the same step; a cell that is
-    missing in either is the base's.
+    A nominal cell is the base's or the partner's, whichever is nearer; a cell that is
+    missing in either is the base's, and so is a cell that the rules keep from changing.
     """
     state = stream(seed, lots, 0)
     base = (uniform(state, 0) * len(x)).astype(np.intp)
     if len(x) == 1:
         return x[base], base
+    profile, rules = perturbation.profile, perturbation.rules
     partners = _partners(x, profile)
     partner = partners[base, (uniform(state, 1) * partners.shape[1]).astype(np.intp)]
     step = uniform(state, 2)[:, None]
     start, end = x[base], x[partner]
-    features = np.arange(x.shape[1])
     new = start + step * (end - start)
-    grid.snap(new, features)
-    new = np.clip(new, np.minimum(start, end), np.maximum(start, end))
+    features = np.arange(x.shape[1])
+    perturbation.snap(new, features)
+    lower, upper = rules.bounds(start, features, np.minimum(start, end), np.maximum(start, end))
+    new = np.clip(new, lower, upper)
     new = np.where(profile.nominal, np.where(step < 0.5, start, end), new)  # noqa: PLR2004
-    return np.where(np.isnan(start) | np.isnan(end), start, new), base
+    keep = np.isnan(start) | np.isnan(end) | (lower > upper) | rules.frozen
+    return np.where(keep, start, new), base
+
+
+def accepted(x: Floats, perturbation: Perturbation, seed: int, n: int, first_lot: int) -> Integers:
+    """Return the lots of ``n`` interpolated rows that keep the rules, fewer if they are rare."""
+    rules = perturbation.rules
+    lots = np.zeros(0, dtype=np.intp)
+    for _ in range(MOST_TRIES):
+        more = first_lot + np.arange(n)
+        first_lot += n
+        new, base = interpolate(x, perturbation, seed, more)
+        good = rules.allow(new)
+        if rules.most_changed is not None:
+            good &= np.count_nonzero(new != x[base], axis=1) <= rules.most_changed
+        lots = np.append(lots, more[good])[:n]
+        if len(lots) == n:
+            break
+    return lots
 
 
 def _partners(x: Floats, profile: Profile) -> Integers:

@@ -21,6 +21,7 @@ from scipy.special import ndtr
 
 from counterbalance.draws import Way, Words, exact_normal, gibbs_normal, uniform
 from counterbalance.profile import Floats, Positions, Profile
+from counterbalance.rules import Rules
 
 
 @dataclass(frozen=True)
@@ -54,7 +55,9 @@ class Perturbation:
 
     profile: Profile
     grid: Grid
+    rules: Rules
     way: Way = "exact"
+    change_missing: bool = False
 
     def values(self, x: Floats, state: Words, features: Positions) -> Floats:
         """Return the perturbed cells of ``features`` for every row and draw."""
@@ -63,47 +66,89 @@ class Perturbation:
         if not nominal.any():
             return self._numeric(cells, state, features)
         values = np.empty((*state.shape, len(features)))
-        values[..., ~nominal] = self._numeric(cells[:, ~nominal], state, features[~nominal])
+        if not nominal.all():
+            values[..., ~nominal] = self._numeric(cells[:, ~nominal], state, features[~nominal])
         for k in np.flatnonzero(nominal):
-            values[..., k] = self._category(cells[:, k], state, features[k])
+            values[..., k] = self._category(cells[:, k], state, int(features[k]))
         return values
 
     def _numeric(self, cells: Floats, state: Words, features: Positions) -> Floats:
         profile = self.profile
-        lower, upper = profile.lower[features], profile.upper[features]
+        if self.change_missing:
+            cells = np.where(np.isnan(cells), profile.median[features], cells)
+        lower, upper = self.rules.bounds(
+            cells, features, profile.lower[features], profile.upper[features]
+        )
         deviation = profile.deviation[features]
         a, b = (lower - cells) / deviation, (upper - cells) / deviation
-        if self.way == "exact":
-            below = ndtr(a)
-            width = ndtr(b) - below
-            u = uniform(state[..., None], features)
-            z = exact_normal(u, below[:, None, :], width[:, None, :])
-        else:
-            n_features = len(profile.lower)
-            z = gibbs_normal(state[..., None], features, n_features, a[:, None, :], b[:, None, :])
+        z = self._normal(state, features, a, b)
         z *= deviation
         z += cells[:, None, :]
-        self.grid.snap(z, features)
+        self.snap(z, features)
+        lower, upper, cells = (np.atleast_2d(array)[:, None, :] for array in (lower, upper, cells))
         np.maximum(z, lower, out=z)
-        return np.minimum(z, upper, out=z)
+        np.minimum(z, upper, out=z)
+        if (lower > upper).any():  # the rules leave this cell no value: it stays
+            z = np.where(lower > upper, cells, z)
+        return z
 
-    def _category(self, cells: Floats, state: Words, feature: np.intp) -> Floats:
-        share = self.profile.frequency[feature]
-        assert share is not None  # noqa: S101  (callers pass nominal features only)
+    def _normal(self, state: Words, features: Positions, a: Floats, b: Floats) -> Floats:
+        """Draw standard normals truncated to [a, b], one for each row, draw and feature."""
+        if self.way == "gibbs":
+            n_features = len(self.profile.lower)
+            return gibbs_normal(
+                state[..., None], features, n_features, a[:, None, :], b[:, None, :]
+            )
+        # A rule may put the whole interval above zero: draw its mirror image, where
+        # the distribution function still has digits.
+        mirrored = a > 0
+        if mirrored.any():
+            a, b = np.where(mirrored, -b, a), np.where(mirrored, -a, b)
+        below = ndtr(a)
+        width = ndtr(b) - below
+        u = uniform(state[..., None], features)
+        z = exact_normal(u, below[:, None, :], width[:, None, :])
+        return np.where(mirrored[:, None, :], -z, z) if mirrored.any() else z
+
+    def snap(self, values: Floats, features: Positions) -> None:
+        """Put values onto their grid, or the nearest level that a rule allows, in place."""
+        self.grid.snap(values, features)
+        for m, levels in self.rules.levels.items():
+            for k in np.flatnonzero(features == m):
+                middle = (levels[1:] + levels[:-1]) / 2
+                column = values[..., k]
+                nearest = levels[np.searchsorted(middle, column)]
+                values[..., k] = np.where(np.isnan(column), np.nan, nearest)
+
+    def _category(self, cells: Floats, state: Words, feature: int) -> Floats:
+        """Draw another category by its frequency; a cell with no other one keeps its own."""
+        share = self._shares(feature)
+        missing = np.isnan(cells)[:, None]
+        own = np.where(missing[:, 0], len(share), cells).astype(np.intp)[:, None]
+        share = np.append(share, 0.0)  # of a missing cell
         cumulative = np.cumsum(share)
-        missing = np.isnan(cells)
-        own = np.where(missing, 0.0, cells).astype(np.intp)[:, None]
         # Leave the own category's interval out: squeeze u, then step over it.
         u = uniform(state, feature)
-        u *= 1 - share[own]
+        u *= cumulative[-1] - share[own]
         u += np.where(u >= cumulative[own] - share[own], share[own], 0.0)
-        drawn = np.searchsorted(cumulative, u, side="right")
-        return np.where(missing[:, None], np.nan, _other_than(own, drawn, share))
+        drawn = _other_than(own, np.searchsorted(cumulative, u, side="right"), share)
+        keep = missing & (not self.change_missing)
+        return np.where(keep, np.nan, drawn)
+
+    def _shares(self, feature: int) -> Floats:
+        share = self.profile.frequency[feature]
+        assert share is not None  # noqa: S101  (callers pass nominal features only)
+        levels = self.rules.levels.get(feature)
+        return (
+            share if levels is None else np.where(np.isin(np.arange(len(share)), levels), share, 0)
+        )
 
 
 def _other_than(own: NDArray[np.intp], drawn: NDArray[np.intp], share: Floats) -> NDArray[np.intp]:
     """Mend what rounding at an interval's edge may do: the own or an absent category."""
     used = np.flatnonzero(share)
     position = np.clip(np.searchsorted(used, drawn), 0, len(used) - 1)
+    if len(used) == 1:
+        return np.broadcast_to(used[position], drawn.shape)
     neighbour = used[np.where(position > 0, position - 1, 1)]
     return np.where(used[position] == own, neighbour, used[position])

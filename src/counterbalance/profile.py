@@ -1,6 +1,7 @@
 """Profile: what the search knows of each feature.
 
     lower, upper   X-_m and X+_m, the factual range
+    median         median(X_1:N,m)
     deviation      sigma_m, the standard deviation
     scale          MAD_m, or what stands in for it
     importance     |Spearman rho| between the feature and the class
@@ -50,6 +51,7 @@ class Profile:
 
     lower: Floats
     upper: Floats
+    median: Floats
     deviation: Floats
     scale: Floats
     importance: Floats
@@ -70,7 +72,7 @@ class Profile:
 def profile_table(table: Encoded, y: NDArray[np.intp]) -> Profile:
     """Measure every column of the table; ``y`` holds class codes 0, 1, ..."""
     n_features = len(table.names)
-    lower, upper, deviation, importance = np.zeros((4, n_features))
+    lower, upper, median, deviation, importance = np.zeros((5, n_features))
     scale = np.ones(n_features)
     frequency: list[Floats | None] = [None] * n_features
     for m, is_nominal in enumerate(table.nominal):
@@ -82,12 +84,12 @@ def profile_table(table: Encoded, y: NDArray[np.intp]) -> Profile:
             importance[m] = _correlation_ratio(column, labels)
             scale[m] = 1 / NOMINAL_SHARE
         elif column.size:
-            lower[m], upper[m] = column.min(), column.max()
-            deviation[m] = _deviation(column, lower[m], upper[m], table.names[m])
+            lower[m], upper[m], median[m] = column.min(), column.max(), np.median(column)
+            deviation[m] = _deviation(column, float(lower[m]), float(upper[m]), table.names[m])
             if deviation[m] > 0:
-                scale[m] = _scale(column, upper[m] - lower[m])
+                scale[m] = _scale(column, float(upper[m] - lower[m]))
                 importance[m] = _spearman(column, labels)
-    return Profile(lower, upper, deviation, scale, importance, tuple(frequency))
+    return Profile(lower, upper, median, deviation, scale, importance, tuple(frequency))
 
 
 def by_importance(profile: Profile) -> Positions:

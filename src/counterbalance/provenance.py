@@ -167,7 +167,7 @@ class Provenance:
 
 def _cell(column: Any, place: int) -> str:
     """Return one cell as text, a number with no more digits than a reader needs."""
-    cell = column.iloc[place] if hasattr(column, "iloc") else column[place]
+    cell = column.iloc[place] if hasattr(column, "iloc") else column[int(place)]
     if hasattr(cell, "toarray"):
         cell = cell.toarray().item()
     return f"{cell:.4g}" if isinstance(cell, (float, np.floating)) else str(cell)

@@ -27,13 +27,15 @@ from counterbalance.classifier import (
     paper_classifier,
 )
 from counterbalance.columns import column_position
+from counterbalance.constraints import Constraint, as_constraints, compile_rules
 from counterbalance.draws import Way
 from counterbalance.encoder import TableEncoder
-from counterbalance.errors import ClassifierError, TableError
+from counterbalance.errors import ClassifierError, ConstraintError, TableError
 from counterbalance.factuals import Factuals
 from counterbalance.labels import Labels, plain, read_labels
 from counterbalance.perturbation import Perturbation
 from counterbalance.profile import Floats, Positions, by_importance, profile_table
+from counterbalance.rules import Rules
 from counterbalance.samples import Builder
 from counterbalance.search import Task
 from counterbalance.selection import Selection, select
@@ -115,6 +117,14 @@ class CounterfactualOverSampler(BaseOverSampler):
         Whether a continuous column whose values all lie on a grid (whole numbers,
         halves, one or two decimals) gets new values on that grid only.
 
+    change_missing : bool, default=False
+        Whether a missing cell may get a value in a counterfactual. It then counts for
+        the distance like a change of one MAD.
+
+    constraints : constraint, str or list of them, default=None
+        What changes make sense: see :mod:`counterbalance.constraints`. A text is a
+        relation between columns, such as ``"word_unique <= word_count"``.
+
     working_memory : float, default=64
         Memory in MiB that the search may take at a time, for each job. It changes the
         speed, never the result.
@@ -174,6 +184,8 @@ class CounterfactualOverSampler(BaseOverSampler):
         "categorical_features": ["array-like", None],
         "integer_features": ["array-like", None],
         "snap_to_grid": ["boolean"],
+        "change_missing": ["boolean"],
+        "constraints": [str, Constraint, list, tuple, None],
         "working_memory": [Interval(Real, 0, None, closed="neither")],
         "n_jobs": [Integral, None],
     }
@@ -194,6 +206,8 @@ class CounterfactualOverSampler(BaseOverSampler):
         categorical_features: Any = None,
         integer_features: Any = None,
         snap_to_grid: bool = False,
+        change_missing: bool = False,
+        constraints: Any = None,
         working_memory: float = 64,
         n_jobs: int | None = None,
         random_state: Any = None,
@@ -211,6 +225,8 @@ class CounterfactualOverSampler(BaseOverSampler):
         self.categorical_features = categorical_features
         self.integer_features = integer_features
         self.snap_to_grid = snap_to_grid
+        self.change_missing = change_missing
+        self.constraints = constraints
         self.working_memory = working_memory
         self.n_jobs = n_jobs
         self.random_state = random_state
@@ -262,23 +278,31 @@ class CounterfactualOverSampler(BaseOverSampler):
 
     def _fit_resample(self, table: Table, labels: Labels, sample_weight: Any) -> tuple[Any, Any]:
         weights = _check_weights(sample_weight, table)
-        random_state = check_random_state(self.random_state)
+        random_state = self._random_state()
         seed = int(random_state.randint(np.iinfo(np.int64).max, dtype=np.int64))
         self.profile_ = profile_table(table, labels.codes)
-        self.feature_order_ = self._order(table)
+        rules = compile_rules(self.constraints, table)
+        self.feature_order_ = self._order(table, rules)
         self.estimator_ = self._fit_f(table, labels, weights, random_state)
         f = judge(self.estimator_, table, labels.classes)
-        factuals = Factuals(table, labels, self._task(table, seed), self.n_jobs)
+        factuals = Factuals(table, labels, self._task(table, rules, seed), self.n_jobs)
         check_not_constant(f, factuals.answers(f), table.rows(slice(LOOKED_AT)))
         policies, asked = self._policies(), self._asked(labels)
         filled, found = shortfall.fill(asked, factuals, f, self._pick(seed), policies)
-        shortfall.report(filled, factuals, policies)
+        shortfall.report(filled, factuals, policies, as_constraints(self.constraints))
         self.yield_ = shortfall.yields(filled, found, factuals, f)
         builder = Builder(factuals, f, filled)
         X, y, self.provenance_ = builder.build()
         if weights is not None:
             self.sample_weight_ = np.concatenate([weights, labels.mean(weights)[builder.target]])
         return X, y
+
+    def _random_state(self) -> np.random.RandomState:
+        """Return the source of the seeds, never numpy's global one."""
+        if self.random_state is None:
+            return np.random.RandomState()
+        state: np.random.RandomState = check_random_state(self.random_state)
+        return state
 
     def _read(self, X: Any, y: Any) -> tuple[Table, Labels]:
         """Check the input and recognise its columns and classes."""
@@ -320,7 +344,7 @@ class CounterfactualOverSampler(BaseOverSampler):
             )
         return X
 
-    def _order(self, table: Table) -> Positions:
+    def _order(self, table: Table, rules: Rules) -> Positions:
         """Return the features that may change, in the order of the search."""
         if isinstance(self.feature_order, str):
             order = by_importance(self.profile_)
@@ -332,6 +356,12 @@ class CounterfactualOverSampler(BaseOverSampler):
                 raise TableError("feature_order lists a feature twice; list each once")
             order = np.array(places, dtype=np.intp)
             order = order[self.profile_.varies[order]]
+        if order.size and rules.frozen[order].all():
+            raise ConstraintError(
+                "every column that varies is Immutable, so no row can be changed into another; "
+                "leave at least one free"
+            )
+        order = order[~rules.frozen[order]]
         if not order.size:
             raise TableError(
                 "no column of X varies, so no row can be changed into another; "
@@ -365,9 +395,9 @@ class CounterfactualOverSampler(BaseOverSampler):
         )
         return default_classifier(table, encoder)
 
-    def _task(self, table: Table, seed: int) -> Task:
+    def _task(self, table: Table, rules: Rules, seed: int) -> Task:
         return Task(
-            Perturbation(self.profile_, table.grid, self.draws),
+            Perturbation(self.profile_, table.grid, rules, self.draws, self.change_missing),
             self.feature_order_,
             seed,
             range(self.n_draws),

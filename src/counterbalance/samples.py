@@ -15,7 +15,6 @@ from numpy.typing import NDArray
 
 from counterbalance.classifier import Classifier
 from counterbalance.factuals import Factuals
-from counterbalance.interior import interpolate
 from counterbalance.profile import Floats, distance
 from counterbalance.provenance import Provenance
 from counterbalance.search import Inversions, rebuild
@@ -64,8 +63,8 @@ class Builder:
                     at = slice(start, stop)
                     self.round[at], self.distance[at] = some.round, some.distance
                     yield self._note(at, part.target, origin, self._rebuild(some), some.factual)
-            if part.n_interior:
-                new, base = self._interior(part.target, part.n_interior)
+            if part.interior.size:
+                new, base = self.factuals.interior(part.target, part.interior)
                 start, stop = stop, stop + len(new)
                 at = slice(start, stop)
                 self.distance[at] = distance(
@@ -92,15 +91,6 @@ class Builder:
     def _rebuild(self, found: Inversions) -> Floats:
         x = self.factuals.table.rows(found.factual)
         return rebuild(self.factuals.task, x, found.factual, found.draw, found.round)
-
-    def _interior(self, target: int, n: int) -> tuple[Floats, Integers]:
-        task = self.factuals.task
-        rows = np.flatnonzero(self.factuals.labels.codes == target)
-        lots = np.arange(n) + target * len(self.factuals.labels.codes)
-        perturbation = task.perturbation
-        x = self.factuals.table.rows(rows)
-        new, base = interpolate(x, perturbation.profile, perturbation.grid, task.seed, lots)
-        return new, rows[base]
 
     def _cut(self, n: int) -> Iterator[slice]:
         return self.factuals.task.blocks(n, 2 * len(self.factuals.table.names))

@@ -36,6 +36,7 @@ from numpy.typing import NDArray
 from counterbalance.draws import stream
 from counterbalance.perturbation import Perturbation
 from counterbalance.profile import Floats, Mask, Positions, share_of_distance
+from counterbalance.rules import Rules
 
 Integers = NDArray[np.intp]
 Judge = Callable[[Floats], Integers]
@@ -187,6 +188,7 @@ class _Candidates:
     distance: Floats  # (R, K, T), features in the order of the search
     moved: Mask  # (R, K, T): a cell that did not move repeats the round before
     first_draw: int
+    most_changed: int | None
 
     @classmethod
     def draw(cls, task: Task, x: Floats, rows: Integers, window: _Window) -> _Candidates:
@@ -196,7 +198,9 @@ class _Candidates:
         share = share_of_distance(profile, window.features, factual, values)
         share = np.take(share, window.sequence, axis=2).transpose(0, 2, 1)
         moved = share > 0
-        return cls(x, window, values, np.cumsum(share, axis=1), moved, task.draws.start)
+        distance = np.cumsum(share, axis=1)
+        most_changed = task.perturbation.rules.most_changed
+        return cls(x, window, values, distance, moved, task.draws.start, most_changed)
 
     def edge(self, order: Positions) -> Floats:
         """Return how near a candidate beyond the window can be."""
@@ -208,6 +212,8 @@ class _Candidates:
         """Return the distances (R, K * T), infinite outside ``floor <= distance < ceiling``."""
         inside = (self.distance >= floor[:, None, None]) & self.moved
         inside &= self.distance < ceiling[:, None, None]
+        if self.most_changed is not None:
+            inside &= np.cumsum(self.moved, axis=1) <= self.most_changed
         return np.where(inside, self.distance, np.inf).reshape(len(self.x), -1)
 
     def rows(self, row: Integers, place: Integers) -> Floats:
@@ -231,6 +237,7 @@ def _judge_band(
     ranked = np.argsort(band, axis=1, kind="stable")[:, : count.max(initial=0)]
     going = np.flatnonzero(count > 0)
     start = judged = 0
+    rules = task.perturbation.rules
     while going.size:
         place = ranked[going, start : start + max(FIRST_BATCH, start // 2)]
         real = np.arange(start, start + place.shape[1]) < count[going, None]
@@ -238,12 +245,23 @@ def _judge_band(
         answer = np.full(place.shape, -1, dtype=np.intp)
         for block in task.blocks(len(row), candidates.x.shape[1]):
             at = row[block], column[block]
-            answer[at] = judge(candidates.rows(going[at[0]], place[at]))
+            answer[at] = _judge_allowed(judge, rules, candidates.rows(going[at[0]], place[at]))
         _keep(candidates, answer, place, going, best, active)
         judged += len(row)
         start += place.shape[1]
         going = going[best.missing[active[going]].any(axis=1) & (count[going] > start)]
     return judged
+
+
+def _judge_allowed(judge: Judge, rules: Rules, x: Floats) -> Integers:
+    """Return what f says of each row, -1 where the row breaks a rule."""
+    if not rules.checked:
+        return judge(x)
+    answer = np.full(len(x), -1, dtype=np.intp)
+    good = rules.allow(x)
+    if good.any():
+        answer[good] = judge(x[good])
+    return answer
 
 
 def _keep(

@@ -22,6 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from counterbalance.classifier import Classifier
+from counterbalance.constraints import Constraint
 from counterbalance.errors import ShortfallError, ShortfallWarning
 from counterbalance.factuals import Factuals, Yield
 from counterbalance.labels import plain
@@ -41,12 +42,12 @@ Pick = Callable[[Inversions, int], Inversions]
 
 @dataclass
 class Filled:
-    """What one class gets: inversions by origin, and a number of interior samples."""
+    """What one class gets: inversions by origin, and lots of interior samples."""
 
     target: int
     asked: int
     parts: list[tuple[str, Inversions]] = field(default_factory=list)
-    n_interior: int = 0
+    interior: Integers = field(default_factory=lambda: np.zeros(0, dtype=np.intp))  # lots
 
     def add(self, origin: str, found: Inversions) -> None:
         """Note some more inversions."""
@@ -56,7 +57,7 @@ class Filled:
     @property
     def missing(self) -> int:
         """How many samples are still to be found."""
-        return self.asked - self.n_interior - sum(len(found) for _, found in self.parts)
+        return self.asked - len(self.interior) - sum(len(found) for _, found in self.parts)
 
     def count(self, origin: str) -> int:
         """Return how many samples have this origin."""
@@ -90,11 +91,16 @@ def fill(
             _move_threshold(short, factuals, f, pick)
         else:
             for filled in short:
-                filled.n_interior = filled.missing
+                filled.interior = factuals.interior_lots(filled.target, filled.missing)
     return classes, found
 
 
-def report(classes: list[Filled], factuals: Factuals, policies: tuple[Policy, ...]) -> None:
+def report(
+    classes: list[Filled],
+    factuals: Factuals,
+    policies: tuple[Policy, ...],
+    constraints: list[Constraint],
+) -> None:
     """Warn of every class that did not get plain inversions only, or refuse."""
     for filled in classes:
         found = filled.count("inversion")
@@ -104,12 +110,14 @@ def report(classes: list[Filled], factuals: Factuals, policies: tuple[Policy, ..
         head = f"class {label!r}: {filled.asked} new samples asked for, {found} inversions found"
         if not factuals.pairs([filled.target]).any():
             head += " (no class is larger)"
+        if constraints:
+            head += f" under the constraints {', '.join(map(str, constraints))}"
         done = [
             f"{n} more by {how}"
             for n, how in (
                 (filled.count("redraw"), "drawing again"),
                 (filled.count("threshold"), "moving the threshold of f to the class prior"),
-                (filled.n_interior, _how_interior(factuals.labels.counts[filled.target])),
+                (len(filled.interior), _how_interior(factuals.labels.counts[filled.target])),
             )
             if n
         ]

@@ -1,0 +1,233 @@
+"""Constraints: what a user says about which changes make sense.
+
+    from counterbalance.constraints import Immutable, Increasing, Range
+    CounterfactualOverSampler(constraints=[
+        Immutable("sex"),                # stays what it is
+        Increasing("age"),               # nobody gets younger
+        Range("dose", 0, 40),            # stays within bounds
+        OneOf("ward", ["A", "B"]),       # takes one of these
+        MaxChanged(3),                   # at most three features differ
+        "word_unique <= word_count",     # a relation between columns
+    ])
+
+They hold between a factual and the row made from it, and for every new row that
+is returned, whatever its origin.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from counterbalance import frames, relations
+from counterbalance.columns import column_position
+from counterbalance.errors import ConstraintError, TableError
+from counterbalance.kinds import Kind
+from counterbalance.rules import Rules
+from counterbalance.table import Table
+
+
+class Constraint:
+    """Base of all constraints."""
+
+    def apply(self, rules: Rules, table: Table) -> None:
+        """Write the constraint into ``rules``."""
+        raise NotImplementedError
+
+    def __repr__(self) -> str:
+        values = vars(self).values()
+        return f"{type(self).__name__}({', '.join(map(repr, values))})"
+
+
+@dataclass(frozen=True, init=False, repr=False)
+class Immutable(Constraint):
+    """The columns never change."""
+
+    columns: tuple[Any, ...]
+
+    def __init__(self, *columns: Any) -> None:
+        object.__setattr__(self, "columns", columns)
+
+    def apply(self, rules: Rules, table: Table) -> None:
+        """Freeze the columns."""
+        for column in self.columns:
+            rules.frozen[_find(column, table, self)] = True
+
+    def __repr__(self) -> str:
+        return f"Immutable({', '.join(map(repr, self.columns))})"
+
+
+@dataclass(frozen=True, repr=False)
+class Increasing(Constraint):
+    """The column may only grow."""
+
+    column: Any
+
+    def apply(self, rules: Rules, table: Table) -> None:
+        """Bound the column from below by the factual's value."""
+        rules.rising[_find_ordered(self.column, table, self)] = True
+
+
+@dataclass(frozen=True, repr=False)
+class Decreasing(Constraint):
+    """The column may only shrink."""
+
+    column: Any
+
+    def apply(self, rules: Rules, table: Table) -> None:
+        """Bound the column from above by the factual's value."""
+        rules.falling[_find_ordered(self.column, table, self)] = True
+
+
+@dataclass(frozen=True, repr=False)
+class Range(Constraint):
+    """The column stays between ``low`` and ``high`` (None for no bound)."""
+
+    column: Any
+    low: float | None = None
+    high: float | None = None
+
+    def apply(self, rules: Rules, table: Table) -> None:
+        """Intersect with the bounds so far."""
+        m = _find_number(self.column, table, self)
+        low = -np.inf if self.low is None else float(self.low)
+        high = np.inf if self.high is None else float(self.high)
+        if not low <= high:
+            raise ConstraintError(f"{self} has no value in it: low must not be above high")
+        low, high = max(low, rules.low[m]), min(high, rules.high[m])
+        if low > high:
+            raise ConstraintError(f"{self} contradicts another Range of the same column")
+        known = table.column(m)
+        least, most = np.nanmin(known, initial=np.inf), np.nanmax(known, initial=-np.inf)
+        if low > most or high < least:
+            raise ConstraintError(
+                f"{self} lies outside the values of the column, {least:g} to {most:g}, "
+                "which counterfactuals never leave; widen it"
+            )
+        per_unit = table.grid.resolution[m]
+        if per_unit > 0:  # keep to the grid
+            low, high = np.ceil(low * per_unit) / per_unit, np.floor(high * per_unit) / per_unit
+            if low > high:
+                raise ConstraintError(f"{self} holds no value of the column's grid")
+        rules.low[m], rules.high[m] = low, high
+
+
+@dataclass(frozen=True, init=False, repr=False)
+class OneOf(Constraint):
+    """The column takes one of ``values``."""
+
+    column: Any
+    values: tuple[Any, ...]
+
+    def __init__(self, column: Any, values: Iterable[Any]) -> None:
+        object.__setattr__(self, "column", column)
+        object.__setattr__(self, "values", tuple(values))
+
+    def apply(self, rules: Rules, table: Table) -> None:
+        """Restrict the column to the codes of the values."""
+        m = _find(self.column, table, self)
+        codes = _codes(self.values, table, m)
+        absent = [value for value, code in zip(self.values, codes, strict=True) if np.isnan(code)]
+        if absent or not self.values:
+            what = f"{absent[0]!r}, which the column does not have" if absent else "no value"
+            raise ConstraintError(f"{self} names {what}; name values of the column")
+        allowed = np.unique(codes)
+        if m in rules.levels:
+            allowed = np.intersect1d(allowed, rules.levels[m])
+            if not allowed.size:
+                raise ConstraintError(f"{self} contradicts another OneOf of the same column")
+        rules.levels[m] = allowed
+
+
+@dataclass(frozen=True, repr=False)
+class MaxChanged(Constraint):
+    """At most ``count`` features differ from the factual."""
+
+    count: int
+
+    def apply(self, rules: Rules, table: Table) -> None:
+        """Note the smallest count."""
+        del table
+        if not isinstance(self.count, (int, np.integer)) or self.count < 1:
+            raise ConstraintError(f"{self} must allow at least one feature to change")
+        rules.most_changed = min(self.count, rules.most_changed or self.count)
+
+
+@dataclass(frozen=True, repr=False)
+class Relation(Constraint):
+    """A comparison between columns, such as ``"word_unique <= word_count"``."""
+
+    text: str
+
+    def __repr__(self) -> str:
+        return repr(self.text)
+
+    def apply(self, rules: Rules, table: Table) -> None:
+        """Parse the text."""
+        parsed = relations.parse(self.text, lambda name: _find_number(name, table, self))
+        rules.relations.append(parsed)
+
+
+def compile_rules(constraints: Any, table: Table) -> Rules:
+    """Turn a list of constraints (a text is a relation) into rules for ``table``."""
+    rules = Rules.none(len(table.names))
+    for constraint in as_constraints(constraints):
+        constraint.apply(rules, table)
+    return rules
+
+
+def as_constraints(constraints: Any) -> list[Constraint]:
+    """Return the constraints as objects."""
+    if constraints is None:
+        return []
+    single = isinstance(constraints, (str, Constraint))
+    result: list[Constraint] = []
+    for item in [constraints] if single else constraints:
+        constraint = Relation(item) if isinstance(item, str) else item
+        if not isinstance(constraint, Constraint):
+            raise ConstraintError(
+                f"constraints must hold constraints or texts, got {item!r}; "
+                "see counterbalance.constraints"
+            )
+        result.append(constraint)
+    return result
+
+
+def _find(column: Any, table: Table, constraint: Constraint) -> int:
+    try:
+        return column_position(column, table.names, str(constraint))
+    except TableError as error:
+        raise ConstraintError(str(error)) from None
+
+
+def _find_ordered(column: Any, table: Table, constraint: Constraint) -> int:
+    m = _find(column, table, constraint)
+    if not table.kinds[m].has_order:
+        raise ConstraintError(
+            f"{constraint} needs a column with an order, but {table.names[m]!r} is "
+            f"{table.kinds[m].value}; make it an ordered category, or use OneOf or Immutable"
+        )
+    return m
+
+
+def _find_number(column: Any, table: Table, constraint: Constraint) -> int:
+    m = _find(column, table, constraint)
+    if table.kinds[m] not in {Kind.CONTINUOUS, Kind.INTEGER}:
+        raise ConstraintError(
+            f"{constraint} needs a column of numbers, but {table.names[m]!r} is "
+            f"{table.kinds[m].value}; use OneOf or Immutable for it"
+        )
+    return m
+
+
+def _codes(values: tuple[Any, ...], table: Table, m: int) -> list[float]:
+    """Return the codes of some cells of a column, nan for a cell that it cannot have."""
+    codes = table.column(m)
+    if not table.kinds[m].has_levels:
+        least, most = np.nanmin(codes, initial=np.inf), np.nanmax(codes, initial=-np.inf)
+        return [float(value) if least <= value <= most else np.nan for value in values]
+    lookup = frames.lookup(frames.column(table.native, m), codes)
+    return [lookup.get(value, np.nan) for value in values]

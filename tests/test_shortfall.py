@@ -1,0 +1,112 @@
+"""Shortfall: each policy does what its name says, and says so."""
+
+from collections import Counter
+
+import numpy as np
+import pytest
+from sklearn.linear_model import LogisticRegression
+
+from counterbalance import CounterfactualOverSampler
+from counterbalance.errors import ShortfallError, ShortfallWarning
+
+# f says "minority" for few candidates only, and for none within a small epsilon.
+RNG = np.random.default_rng(0)
+Y = np.repeat([0, 1], [200, 20])
+X = RNG.normal(size=(220, 3)) + 1.2 * Y[:, None]
+TIMID = LogisticRegression()
+
+
+def resample(policy, **parameters):
+    sampler = CounterfactualOverSampler(
+        **{"estimator": TIMID, "n_draws": 2, "on_shortfall": policy, "random_state": 0} | parameters
+    )
+    with pytest.warns(ShortfallWarning) as caught:
+        X_new, y_new = sampler.fit_resample(X, Y)
+    return sampler, X_new, Counter(y_new.tolist()), str(caught[0].message)
+
+
+def test_accept_returns_fewer():
+    sampler, X_new, counts, message = resample("accept")
+    found = sampler.yield_[0, 1].inversions
+    assert counts == {0: 200, 1: 20 + found}
+    assert len(X_new) == 220 + found
+    assert f"180 new samples asked for, {found} inversions found" in message
+    assert f"{180 - found} missing" in message
+
+
+def test_redraw_gives_further_counterfactuals_of_the_same_factuals():
+    sampler, X_new, counts, message = resample("redraw")
+    assert counts == {0: 200, 1: 200}
+    origin = sampler.provenance_["origin"]
+    assert set(origin) == {"inversion", "redraw"}
+    assert (sampler.estimator_.predict(X_new[220:]) == 1).all()
+    assert f"{(origin == 'redraw').sum()} more by drawing again" in message
+
+
+def test_threshold_moves_f_to_the_prior():
+    sampler, X_new, _, message = resample(["threshold", "accept"])
+    moved = sampler.provenance_["origin"] == "threshold"
+    score = sampler.estimator_.predict_proba(X_new[220:][moved])[:, 1]
+    assert moved.any()
+    assert (score < 0.5).all() or (score >= 20 / 220).all()
+    assert (score >= 20 / 220).all()
+    assert "moving the threshold of f to the class prior" in message
+
+
+def test_threshold_needs_no_more_than_it_has():
+    class Mute(LogisticRegression):
+        predict_proba = property()
+
+    sampler, _, _, _ = resample(["threshold", "accept"], estimator=Mute())
+    assert set(sampler.provenance_["origin"]) == {"inversion"}
+
+
+def test_interior_interpolates_between_rows_of_the_class():
+    sampler, X_new, counts, message = resample("interior")
+    assert counts == {0: 200, 1: 200}
+    provenance = sampler.provenance_
+    inside = provenance["origin"] == "interior"
+    assert (Y[provenance["factual"][inside]] == 1).all()
+    assert (provenance["from_class"][inside] == 1).all()
+    assert (provenance["round"][inside] == 0).all()
+    minority = X[Y == 1]
+    assert (X_new[220:][inside] >= minority.min(axis=0)).all()
+    assert (X_new[220:][inside] <= minority.max(axis=0)).all()
+    assert "interpolating" in message
+
+
+def test_raise_refuses_and_names_the_remedies():
+    sampler = CounterfactualOverSampler(estimator=TIMID, n_draws=2, on_shortfall="raise")
+    with pytest.raises(ShortfallError, match="class 1: 180 new samples.*missing.*class_weight"):
+        sampler.fit_resample(X, Y)
+
+
+def test_a_chain_that_leaves_a_class_short_refuses():
+    sampler = CounterfactualOverSampler(estimator=TIMID, epsilon=1e-6, on_shortfall="redraw")
+    with pytest.raises(ShortfallError, match="180 missing"):
+        sampler.fit_resample(X, Y)
+
+
+def test_the_default_always_gives_the_asked_for_count():
+    for epsilon in (1e-9, 0.3, 2.0):
+        sampler = CounterfactualOverSampler(estimator=TIMID, epsilon=epsilon, random_state=0)
+        with pytest.warns(ShortfallWarning, match="class 1: 180"):
+            _, y_new = sampler.fit_resample(X, Y)
+        assert Counter(y_new.tolist()) == {0: 200, 1: 200}
+
+
+def test_a_class_of_one_row_that_f_never_says_is_copied_and_said_so():
+    y = np.zeros(220, dtype=int)
+    y[0] = 1
+    sampler = CounterfactualOverSampler(estimator=TIMID, epsilon=1e-9, random_state=0)
+    with pytest.warns(ShortfallWarning, match="218 more by copying its only row"):
+        X_new, _ = sampler.fit_resample(X, y)
+    assert (X_new[220:] == X[0]).all()
+
+
+def test_no_warning_where_nothing_is_short():
+    balanced = LogisticRegression(class_weight="balanced")
+    sampler = CounterfactualOverSampler(estimator=balanced, sampling_strategy=0.3, random_state=0)
+    sampler.fit_resample(X, Y)
+    assert set(sampler.provenance_["origin"]) == {"inversion"}
+    assert sampler.yield_[0, 1].used == len(sampler.provenance_)
