@@ -4,7 +4,22 @@ Nothing is downloaded unless it is asked for. Data that are not on the machine r
 `DataNotFoundError`, which names every way to get them.
 """
 
+from counterbalance.datasets.collection import (
+    DatasetSummary,
+    list_datasets,
+    load,
+    load_page_blocks,
+)
 from counterbalance.datasets.record import DataNotFoundError, Dataset
 from counterbalance.datasets.wisconsin import load_wisconsin, read_wisconsin
 
-__all__ = ["DataNotFoundError", "Dataset", "load_wisconsin", "read_wisconsin"]
+__all__ = [
+    "DataNotFoundError",
+    "Dataset",
+    "DatasetSummary",
+    "list_datasets",
+    "load",
+    "load_page_blocks",
+    "load_wisconsin",
+    "read_wisconsin",
+]
