@@ -66,6 +66,14 @@ def start(path, count, jobs, *, seconds, log=None):
     )
 
 
+def wait_until(holds):
+    """Wait for a condition, however slow the machine is, but not for ever."""
+    deadline = time.monotonic() + 60
+    while not holds():
+        assert time.monotonic() < deadline, "waited for a minute"
+        time.sleep(0.005)
+
+
 def processes_of(session):
     """Return the living processes of a session."""
     living = []
@@ -162,14 +170,16 @@ def test_a_function_that_no_process_can_import_is_an_error_and_not_a_failed_cell
 @posix_only
 def test_killed_at_20_random_moments_the_tables_are_those_of_an_unbroken_run(tmp_path):
     chance = random.Random(20)  # noqa: S311 - moments, not secrets
-    cells = make_cells(400)
+    cells = make_cells(800)
     path, log = tmp_path / "killed.sqlite", tmp_path / "log"
+    log.touch()
     done = []
     for attempt in range(20):
+        before = log.stat().st_size
         process = start(path, len(cells), 2, seconds=0.01, log=log)
-        if attempt % 4:  # else a moment while it starts
-            process.stdout.readline()
-        time.sleep(chance.uniform(0, 0.4))
+        if attempt % 4:  # a moment while it computes, else one while it starts
+            wait_until(lambda: log.stat().st_size > before)  # noqa: B023 - called at once
+        time.sleep(chance.uniform(0, 0.25))
         process.kill()
         process.communicate()
         with sqlite3.connect(path) as connection:
@@ -191,15 +201,11 @@ def test_killed_at_20_random_moments_the_tables_are_those_of_an_unbroken_run(tmp
 @pytest.mark.skipif(not Path("/proc/self").is_dir(), reason="needs /proc")
 def test_workers_of_a_killed_run_end_themselves(tmp_path):
     process = start(tmp_path / "cells.sqlite", 4, 2, seconds=30, log=tmp_path / "log")
-    deadline = time.monotonic() + 20
-    while not tmp_path.joinpath("log").exists() and time.monotonic() < deadline:
-        time.sleep(0.05)
+    wait_until(tmp_path.joinpath("log").exists)
     assert len(processes_of(process.pid)) > 1
     process.kill()
     process.wait()
-    while processes_of(process.pid) and time.monotonic() < deadline:
-        time.sleep(0.05)
-    assert processes_of(process.pid) == []
+    wait_until(lambda: not processes_of(process.pid))
     process.communicate()
 
 
@@ -207,7 +213,7 @@ def test_workers_of_a_killed_run_end_themselves(tmp_path):
 def test_two_processes_share_a_store_and_compute_each_cell_once(tmp_path):
     cells = make_cells(120)
     path, log = tmp_path / "shared.sqlite", tmp_path / "log"
-    both = [start(path, len(cells), 2, seconds=0.02, log=log) for _ in range(2)]
+    both = [start(path, len(cells), 2, seconds=0.05, log=log) for _ in range(2)]
     for process in both:
         _, errors = process.communicate(timeout=60)
         assert process.returncode == 0, errors
@@ -224,12 +230,10 @@ def test_ctrl_c_stops_cleanly_and_says_how_to_go_on(tmp_path):
     cells = make_cells(200)
     path = tmp_path / "stopped.sqlite"
     process = start(path, len(cells), 2, seconds=0.03)
-    deadline = time.monotonic() + 20
     process.stdout.readline()
-    while len(table(path)) < 5 and time.monotonic() < deadline:
-        time.sleep(0.05)
+    wait_until(lambda: len(table(path)) >= 5)
     os.killpg(process.pid, signal.SIGINT)  # as the terminal does: to every process
-    _, errors = process.communicate(timeout=20)
+    _, errors = process.communicate(timeout=60)
     assert process.returncode == 130, errors
     assert "Traceback" not in errors
     assert "run the same again" in errors
@@ -240,6 +244,44 @@ def test_ctrl_c_stops_cleanly_and_says_how_to_go_on(tmp_path):
         assert 5 <= counts["done"] < len(cells)
         run(cells, compute, store, jobs=2)
     assert table(path) == unbroken(tmp_path, cells)
+
+
+@posix_only
+def test_ctrl_c_while_the_workers_start_is_as_clean(tmp_path):
+    path = tmp_path / "stopped.sqlite"
+    for attempt in range(6):
+        process = start(path, 200, 2, seconds=0.5)
+        process.stdout.readline()
+        time.sleep(0.05 * attempt + 0.02)
+        os.killpg(process.pid, signal.SIGINT)
+        _, errors = process.communicate(timeout=60)
+        assert process.returncode == 130, errors
+        assert "Traceback" not in errors
+        with CellStore(path, FINGERPRINT) as store:
+            assert store.counts()["running"] == 0
+
+
+def test_a_script_that_starts_itself_again_is_told_what_to_do(tmp_path):
+    script = tmp_path / "unguarded.py"
+    script.write_text(
+        "from counterbalance.experiments import CellStore, Fingerprint, run\n"
+        "def compute(cell):\n"
+        "    return {'f': 1.0}\n"
+        "store = CellStore('unguarded.sqlite', Fingerprint({}, '', {}))\n"
+        "run([{'run': 0}], compute, store)\n"
+    )
+    environment = {**os.environ, "PYTHONPATH": str(SCRIPT.parents[1] / "src")}
+    done = subprocess.run(  # noqa: S603 - our own script
+        [sys.executable, str(script)],
+        cwd=tmp_path,
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=60,
+    )
+    assert done.returncode != 0
+    assert "under if __name__ == '__main__'" in done.stderr
 
 
 # --- progress

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING
 
 from counterbalance.experiments.progress import Progress, QuietProgress, Status, default_progress
 from counterbalance.experiments.store import Cell, CellStore, StoreError, cell_key
-from counterbalance.experiments.workers import Compute, Outcome, WorkerPool
+from counterbalance.experiments.workers import Compute, Outcome, WorkerPool, WorkerStartError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -106,7 +106,7 @@ def run(
             while queue.is_open or pool.running:
                 while pool.has_room and (key := queue.claim()) is not None:
                     pool.submit(key, wanted[key])
-                for key, outcome in pool.wait(TICK):
+                for key, outcome in _ended(pool, interrupted):
                     queue.settle(key, outcome)
                 if time.monotonic() - beat > BEAT:
                     store.beat()
@@ -185,6 +185,16 @@ class _Queue:
     def _count(self, *, done: bool) -> None:
         self._done += done
         self._failed += not done
+
+
+def _ended(pool: WorkerPool, interrupted: threading.Event) -> list[tuple[str, Outcome]]:
+    """Return the cells that ended within a tick."""
+    try:
+        return pool.wait(TICK)
+    except WorkerStartError:
+        if interrupted.is_set():  # the same Ctrl-C ended the worker too
+            return []
+        raise
 
 
 @contextmanager

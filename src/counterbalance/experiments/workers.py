@@ -20,6 +20,7 @@ import traceback
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from multiprocessing import connection as pipes
+from multiprocessing import resource_tracker
 from typing import TYPE_CHECKING, Any
 
 import threadpoolctl
@@ -27,6 +28,7 @@ import threadpoolctl
 from counterbalance.experiments.store import Cell
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from multiprocessing.connection import Connection
     from multiprocessing.context import SpawnProcess
 
@@ -38,6 +40,11 @@ THREAD_VARIABLES = (
     "VECLIB_MAXIMUM_THREADS",
 )
 READY = "ready"
+WORKER = "counterbalance-cell"
+REMEDY = (
+    "compute must be importable in a new process: define it in a module, and start a script's "
+    "own work under if __name__ == '__main__'"
+)
 ORPHANED = 1
 
 
@@ -90,10 +97,16 @@ class _Worker:
     since: float = 0.0
 
 
+class WorkerStartError(RuntimeError):
+    """A worker process ended before it could compute anything."""
+
+
 class WorkerPool:
     """At most `jobs` worker processes, started when there is work for them."""
 
     def __init__(self, compute: Compute, jobs: int) -> None:
+        if multiprocessing.current_process().name == WORKER:
+            raise WorkerStartError(f"a worker process must not start a run of its own; {REMEDY}")
         self._compute = compute
         self._jobs = jobs
         self._workers: list[_Worker] = []
@@ -149,9 +162,10 @@ class WorkerPool:
     def _start(self) -> _Worker:
         mine, its = self._context.Pipe()
         process = self._context.Process(
-            target=_work, args=(its, self._compute), name="counterbalance-cell", daemon=True
+            target=_work, args=(its, self._compute), name=WORKER, daemon=True
         )
-        process.start()
+        with _ctrl_c_held():
+            process.start()
         its.close()
         worker = _Worker(process, mine)
         self._workers.append(worker)
@@ -164,10 +178,8 @@ class WorkerPool:
         self._workers.remove(worker)
         code = worker.process.exitcode
         if not worker.ready:
-            raise RuntimeError(
-                f"a worker process ended with code {code} before it could compute; compute must "
-                "be importable in a new process: define it in a module, and start a script's own "
-                "work under if __name__ == '__main__'"
+            raise WorkerStartError(
+                f"a worker process ended with code {code} before it could compute; {REMEDY}"
             )
         if worker.key is None:
             return []
@@ -175,6 +187,20 @@ class WorkerPool:
         if code is not None and code < 0:
             error += f" ({signal.Signals(-code).name}; SIGKILL is often a lack of memory)"
         return [(worker.key, Outcome(error=error, seconds=time.perf_counter() - worker.since))]
+
+
+@contextlib.contextmanager
+def _ctrl_c_held() -> Iterator[None]:
+    """Hold Ctrl-C back while a process starts: it inherits the mask and never sees one."""
+    if not hasattr(signal, "pthread_sigmask"):
+        yield
+        return
+    resource_tracker.ensure_running()  # it would lift the mask if it were started below
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 def _context(compute: Callable[..., Any]) -> Any:
