@@ -4,7 +4,32 @@ Nothing is downloaded unless it is asked for. Data that are not on the machine r
 `DataNotFoundError`, which names every way to get them.
 """
 
+from counterbalance.datasets.collection import (
+    DatasetSummary,
+    list_datasets,
+    load,
+    load_page_blocks,
+)
+from counterbalance.datasets.fashion import load_fashion
+from counterbalance.datasets.questionnaire import load_questionnaire
 from counterbalance.datasets.record import DataNotFoundError, Dataset
+from counterbalance.datasets.synthetic import load_synthetic, synthetic_area, synthetic_log_ratio
+from counterbalance.datasets.table import load_table
 from counterbalance.datasets.wisconsin import load_wisconsin, read_wisconsin
 
-__all__ = ["DataNotFoundError", "Dataset", "load_wisconsin", "read_wisconsin"]
+__all__ = [
+    "DataNotFoundError",
+    "Dataset",
+    "DatasetSummary",
+    "list_datasets",
+    "load",
+    "load_fashion",
+    "load_page_blocks",
+    "load_questionnaire",
+    "load_synthetic",
+    "load_table",
+    "load_wisconsin",
+    "read_wisconsin",
+    "synthetic_area",
+    "synthetic_log_ratio",
+]

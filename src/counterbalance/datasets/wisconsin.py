@@ -55,10 +55,10 @@ def load_wisconsin() -> Dataset:
     >>> load_wisconsin().class_counts
     {'benign': 458, 'malignant': 241}
     """
-    pd = require_pandas()
+    pandas = require_pandas()
     values, labels, names = read_wisconsin()
-    X = pd.DataFrame(values, columns=names)
+    X = pandas.DataFrame(values, columns=names)
     whole = [name for name in names if X[name].notna().all()]
     X = X.astype(dict.fromkeys(whole, "int64"))
-    y = pd.Series(labels.astype(object), name="Class", dtype=object)
+    y = pandas.Series(labels.astype(object), name="Class", dtype=object)
     return Dataset("wisconsin", X, y, SOURCE, DESCRIPTION)

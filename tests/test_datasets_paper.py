@@ -1,0 +1,133 @@
+"""The paper's other data sets have the published shapes and counts."""
+
+import gzip
+from collections import Counter
+
+import numpy as np
+import pytest
+from scipy.stats import multivariate_normal
+
+from counterbalance.datasets import (
+    DataNotFoundError,
+    fashion,
+    load_fashion,
+    load_questionnaire,
+    load_synthetic,
+    synthetic,
+    synthetic_area,
+    synthetic_log_ratio,
+)
+from counterbalance.errors import TableError
+
+needs_fashion = pytest.mark.skipif(
+    not fashion.DEBIAN.is_dir(), reason="Debian's dataset-fashion-mnist is not installed"
+)
+
+
+@pytest.mark.parametrize("random_state", range(5))
+def test_the_areas_of_the_synthetic_table_hold_4_19_and_60_minority_rows(random_state):
+    data = load_synthetic(random_state)
+    assert data.class_counts == {"majority": 917, "minority": 83}
+    area = synthetic_area(data.X)
+    assert Counter(area[data.y == "minority"]) == {"majority": 4, "boundary": 19, "interior": 60}
+    assert np.mean(area[data.y == "majority"] == "majority") > 0.99
+
+
+def test_the_log_ratio_is_that_of_the_documented_densities():
+    points = np.random.default_rng(0).uniform(-8, 12, (200, 2))
+    p0 = multivariate_normal([0, 0], synthetic.COVARIANCE)
+    p1 = multivariate_normal([5, 5], 2.25 * synthetic.COVARIANCE)
+    np.testing.assert_allclose(
+        synthetic_log_ratio(points), p1.logpdf(points) - p0.logpdf(points), atol=1e-9
+    )
+
+
+def test_the_boundary_band_holds_its_share_of_the_minority_density():
+    p1 = multivariate_normal([5, 5], 2.25 * synthetic.COVARIANCE)
+    area = synthetic_area(p1.rvs(400_000, random_state=0))
+    share = np.sum(area == "boundary") / np.sum(area != "majority")
+    assert share == pytest.approx(19 / 79, abs=0.005)
+
+
+def test_a_seed_gives_the_same_synthetic_table_and_another_seed_another_one():
+    first, again, other = load_synthetic(3), load_synthetic(3), load_synthetic(4)
+    assert first.X.equals(again.X)
+    assert first.y.equals(again.y)
+    assert not first.X.equals(other.X)
+
+
+def test_the_questionnaire_has_the_published_shape_and_says_that_it_is_simulated():
+    data = load_questionnaire()
+    assert data.X.shape == (12_330, 120)
+    assert data.class_counts == {"low": 10_032, "high": 2_298}
+    assert round(10_032 / 2_298, 3) == 4.366
+    assert len({name.split("_")[0] for name in data.X}) == 7
+    assert {dtype.kind for dtype in data.X.dtypes} == {"i", "f", "b", "O"}
+    assert "simulated" in data.name
+    assert "not the hospital's" in data.source
+    assert data.X.filter(like="female_").isna().loc[data.X["basic_02"] == "male"].all().all()
+    assert data.X["basic_03"].isna().mean() == pytest.approx(0.03, abs=0.01)
+    assert data.X.equals(load_questionnaire(0).X)
+
+
+@needs_fashion
+@pytest.mark.parametrize("classes", fashion.PAIRS)
+def test_fashion_has_two_classes_at_the_published_ratio(classes):
+    data = load_fashion(classes)
+    assert data.X.shape == (3190, 784)
+    assert data.class_counts == {classes[0]: 2990, classes[1]: 200}
+    assert 2990 / 200 == 14.95
+    assert data.X.to_numpy().min() == 0
+    assert data.X.to_numpy().max() == 255
+
+
+@pytest.fixture
+def small_fashion(tmp_path, monkeypatch):
+    """Four images per class in idx files, and two rows of each asked for."""
+    labels = np.arange(40, dtype=np.uint8) % 10
+    images = np.repeat(labels, 784).reshape(40, 28, 28)
+    header = bytes([0, 0, 8, 3]) + np.array([40, 28, 28], ">u4").tobytes()
+    tmp_path.joinpath(f"{fashion.IMAGES}.gz").write_bytes(
+        gzip.compress(header + images.tobytes(), mtime=0)
+    )
+    header = bytes([0, 0, 8, 1]) + np.array([40], ">u4").tobytes()
+    tmp_path.joinpath(fashion.LABELS).write_bytes(header + labels.tobytes())
+    monkeypatch.setattr(fashion, "ROWS_MAJORITY", 3)
+    monkeypatch.setattr(fashion, "ROWS_MINORITY", 2)
+    return tmp_path
+
+
+def test_fashion_reads_a_folder_of_ones_own_gzipped_or_not(small_fashion):
+    data = load_fashion(("Bag", "Coat"), path=small_fashion)
+    assert data.class_counts == {"Bag": 3, "Coat": 2}
+    assert (data.X["pixel_0"].to_numpy() == np.where(data.y == "Bag", 8, 4)).all()
+
+
+def test_fashion_refuses_a_file_of_another_kind(small_fashion):
+    small_fashion.joinpath(fashion.LABELS).write_bytes(b"text")
+    with pytest.raises(TableError, match="idx"):
+        load_fashion(path=small_fashion)
+
+
+def test_fashion_that_is_not_found_names_every_way_and_downloads_nothing(tmp_path, monkeypatch):
+    monkeypatch.setattr(fashion, "_openml", lambda: pytest.fail("downloaded unasked"))
+    with pytest.raises(DataNotFoundError) as caught:
+        load_fashion(path=tmp_path)
+    for way in ("dataset-fashion-mnist", "path=folder", "download=True"):
+        assert way in str(caught.value)
+
+
+def test_fashion_is_fetched_from_openml_when_asked_for(tmp_path, monkeypatch):
+    rng = np.random.default_rng(0)
+    images, labels = rng.integers(0, 256, (70_000, 4)), np.arange(70_000) % 10
+    monkeypatch.setattr(
+        "sklearn.datasets.fetch_openml", lambda *_, **__: (images.astype(float), labels.astype(str))
+    )
+    data = load_fashion(path=tmp_path, download=True)
+    assert data.class_counts == {"T-shirt/top": 2990, "Shirt": 200}
+
+
+@pytest.mark.parametrize("classes", [("Shirt", "Shirt"), ("Shirt", "Sock"), ("Shirt",)])
+def test_fashion_refuses_classes_that_are_no_pair(classes):
+    with pytest.raises(TableError, match="two different names"):
+        load_fashion(classes)
