@@ -51,8 +51,8 @@ X, Y = table()
         (X, np.array(["a", None] * 30, dtype=object), "30 missing labels"),
         (X, np.linspace(0, 1, 60), "Unknown label type"),
         (X[:, 0], Y, "Reshape your data"),
-        (np.where(X == X.max(), np.inf, X), Y, "infinite value"),
-        (np.where(X == X.max(), np.nan, X), Y, "missing values.*imputer"),
+        (np.where(X.max() == X, np.inf, X), Y, "infinite value"),
+        (np.where(X.max() == X, np.nan, X), Y, "missing values.*imputer"),
         (np.array([["a"], ["b"]] * 30, dtype=object), Y, "categories.*OneHotEncoder"),
         (np.array([[{}], [[]]] * 30, dtype=object), Y, "cannot be perturbed"),
         (np.ones((60, 3)), Y, "no column of X varies"),
@@ -105,7 +105,7 @@ def test_a_fitted_classifier_of_another_table_is_refused():
 
 
 def test_a_failed_call_leaves_the_input_alone():
-    holed = np.where(X == X.max(), np.inf, X)
+    holed = np.where(X.max() == X, np.inf, X)
     before = holed.copy()
     with pytest.raises(TableError):
         sampler().fit_resample(holed, Y)

@@ -13,10 +13,11 @@ from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.datasets import make_classification
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.frozen import FrozenEstimator
-from sklearn.linear_model import LogisticRegression
+from sklearn.linear_model import LogisticRegression, RidgeClassifier
 from sklearn.model_selection import GridSearchCV
 from sklearn.naive_bayes import GaussianNB
 from sklearn.neighbors import KNeighborsClassifier
+from sklearn.preprocessing import StandardScaler
 from sklearn.svm import LinearSVC
 from sklearn.tree import DecisionTreeClassifier
 
@@ -30,11 +31,12 @@ from counterbalance.table import read_table
 # Small tables of noise run short of inversions now and then: that warning is right there.
 pytestmark = pytest.mark.filterwarnings("ignore::counterbalance.errors.ShortfallWarning")
 
+
 class Weighed(ClassifierMixin, BaseEstimator):
     """A classifier without scores that remembers the weights it was fitted with."""
 
     def fit(self, X, y, sample_weight=None):
-        self.model_ = LogisticRegression(class_weight="balanced").fit(X, y, sample_weight)
+        self.model_ = RidgeClassifier(class_weight="balanced").fit(X, y, sample_weight)
         self.classes_ = self.model_.classes_
         self.weight_ = sample_weight
         return self
@@ -45,7 +47,7 @@ class Weighed(ClassifierMixin, BaseEstimator):
 
 CLASSIFIERS = {
     "tree": DecisionTreeClassifier(max_depth=3),
-    "linear": LogisticRegression(class_weight="balanced", max_iter=1000),
+    "linear": make_pipeline(StandardScaler(), LogisticRegression(class_weight="balanced")),
     "bayes": GaussianNB(),
     "k-NN": KNeighborsClassifier(1),
     "no score": Weighed(),
@@ -327,6 +329,8 @@ def test_weights_are_routed_through_a_pipeline():
 def test_a_shortfall_is_reported_and_never_silent():
     X, y = make_classification(200, weights=[0.8], flip_y=0.2, random_state=0)
     sampler = CounterfactualOverSampler(epsilon=0.2, random_state=0)
-    with pytest.warns(ShortfallWarning, match=r"class 1: \d+ new samples asked for, \d+ inversions"):
+    with pytest.warns(
+        ShortfallWarning, match=r"class 1: \d+ new samples asked for, \d+ inversions"
+    ):
         sampler.fit_resample(X, y)
     assert set(sampler.provenance_["origin"]) > {"inversion"}

@@ -1,6 +1,5 @@
 """Search: the fast search and the paper's loops give the same winners, to the last bit."""
 
-import naive
 import numpy as np
 import pytest
 from sklearn.datasets import make_classification
@@ -11,6 +10,7 @@ from sklearn.neural_network import MLPClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
+import naive
 from counterbalance import search as module
 from counterbalance.classifier import judge
 from counterbalance.perturbation import Perturbation
@@ -23,7 +23,9 @@ SEED = 20260101
 
 
 def net(random_state=0):
-    layers = MLPClassifier((8,), solver="lbfgs", alpha=1.0, max_iter=2000, random_state=random_state)
+    layers = MLPClassifier(
+        (8,), solver="lbfgs", alpha=1.0, max_iter=2000, random_state=random_state
+    )
     return make_pipeline(StandardScaler(), layers)
 
 
@@ -94,7 +96,9 @@ def assert_same_winners(f, X, y, j, targets, *, n_rows=12, **settings):
             distance, round_, draw, changed = expected
             assert found.distance[at] == [distance]
             assert (found.round[at], found.draw[at]) == ([round_], [draw])
-            built = rebuild(task, table.rows([row]), np.array([row]), found.draw[at], found.round[at])
+            built = rebuild(
+                task, table.rows([row]), np.array([row]), found.draw[at], found.round[at]
+            )
             assert built.tobytes() == changed.tobytes()
             compared += 1
     assert compared > 0
