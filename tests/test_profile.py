@@ -68,7 +68,7 @@ def test_tiny_and_huge_columns_have_a_deviation():
 
 
 def test_a_column_wider_than_a_float_is_refused_by_name():
-    with pytest.raises(TableError, match="'x1'.*rescale"):
+    with pytest.raises(TableError, match=r"'x1'.*rescale"):
         profile_of([[1, -1.7e308], [2, 1.7e308], [3, 0]])
 
 

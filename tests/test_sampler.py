@@ -13,7 +13,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.datasets import make_classification
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.frozen import FrozenEstimator
-from sklearn.linear_model import LogisticRegression, RidgeClassifier
+from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GridSearchCV
 from sklearn.naive_bayes import GaussianNB
 from sklearn.neighbors import KNeighborsClassifier
@@ -36,7 +36,8 @@ class Weighed(ClassifierMixin, BaseEstimator):
     """A classifier without scores that remembers the weights it was fitted with."""
 
     def fit(self, X, y, sample_weight=None):
-        self.model_ = RidgeClassifier(class_weight="balanced").fit(X, y, sample_weight)
+        self.model_ = DecisionTreeClassifier(max_depth=2, class_weight="balanced")
+        self.model_.fit(X, y, sample_weight)
         self.classes_ = self.model_.classes_
         self.weight_ = sample_weight
         return self

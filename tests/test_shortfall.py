@@ -77,7 +77,7 @@ def test_interior_interpolates_between_rows_of_the_class():
 
 def test_raise_refuses_and_names_the_remedies():
     sampler = CounterfactualOverSampler(estimator=TIMID, n_draws=2, on_shortfall="raise")
-    with pytest.raises(ShortfallError, match="class 1: 180 new samples.*missing.*class_weight"):
+    with pytest.raises(ShortfallError, match=r"class 1: 180 new samples.*missing.*class_weight"):
         sampler.fit_resample(X, Y)
 
 
