@@ -24,7 +24,7 @@ demo: $(READY) ## balance the bundled table; write tables and a picture to demo/
 
 .PHONY: test
 test: $(READY) ## run the whole test suite
-	@$(BIN)/python -m pytest -n $(JOBS) -q
+	@OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n $(JOBS) -q
 
 .PHONY: lint
 lint: $(READY) ## check style and formatting

@@ -228,6 +228,8 @@ def _codes(values: tuple[Any, ...], table: Table, m: int) -> list[float]:
     codes = table.column(m)
     if not table.kinds[m].has_levels:
         least, most = np.nanmin(codes, initial=np.inf), np.nanmax(codes, initial=-np.inf)
-        return [float(value) if least <= value <= most else np.nan for value in values]
+        numbers = np.array([[value] for value in values], dtype=np.float64)
+        table.grid.snap(numbers, np.array([m]))
+        return [float(n) if least <= n <= most else np.nan for n in numbers[:, 0]]
     lookup = frames.lookup(frames.column(table.native, m), codes)
     return [lookup.get(value, np.nan) for value in values]

@@ -86,10 +86,11 @@ def kind_of(native: Any, name: Any) -> Kind:
     subtype = getattr(native.dtype, "subtype", None)  # of a sparse pandas column
     if isinstance(subtype, np.dtype):
         return kind_of(np.zeros(0, dtype=subtype), name)
-    dtype = nw.from_native(native, series_only=True).dtype
+    column = nw.from_native(native, series_only=True)
+    dtype = column.dtype
     if dtype.is_integer():
         return Kind.INTEGER
-    if dtype.is_float() or (dtype == nw.Unknown and native.null_count() == len(native)):
+    if dtype.is_float() or (dtype == nw.Unknown and column.null_count() == len(native)):
         return Kind.CONTINUOUS
     if dtype == nw.Boolean:
         return Kind.BOOLEAN

@@ -337,6 +337,7 @@ class CounterfactualOverSampler(BaseOverSampler):
             return validate_data(
                 self, X, accept_sparse=["csr", "csc"], dtype=None, ensure_all_finite=False
             )
+        frames.column_names(X)  # refuses repeated ones
         validate_data(self, X, skip_check_array=True)
         if 0 in X.shape:
             raise TableError(

@@ -1,0 +1,151 @@
+"""Constraints are kept by every new row, and refused where they cannot be."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from counterbalance import CounterfactualOverSampler
+from counterbalance.constraints import (
+    Decreasing,
+    Immutable,
+    Increasing,
+    MaxChanged,
+    OneOf,
+    Range,
+    Relation,
+)
+from counterbalance.errors import ConstraintError, ShortfallError, ShortfallWarning
+
+RNG = np.random.default_rng(0)
+N = 300
+X = pd.DataFrame(
+    {
+        "age": RNG.integers(20, 80, N),
+        "dose": RNG.normal(20, 8, N),
+        "unique": RNG.integers(1, 20, N),
+        "sex": RNG.choice(["f", "m"], N),
+        "ward": RNG.choice(["A", "B", "C"], N),
+    }
+)
+X["count"] = X["unique"] + RNG.integers(0, 30, N)
+Y = np.where(X["age"] + X["dose"] + 10 * (X["sex"] == "f") + 0.5 * X["count"] > 107, "ill", "well")
+
+pytestmark = pytest.mark.filterwarnings("ignore::counterbalance.errors.ShortfallWarning")
+
+
+def twins(constraints, **parameters):
+    sampler = CounterfactualOverSampler(constraints=constraints, random_state=0, **parameters)
+    X_new, _ = sampler.fit_resample(X, Y)
+    new = X_new.iloc[N:].reset_index(drop=True)
+    old = X.iloc[sampler.provenance_["factual"]].reset_index(drop=True)
+    assert len(new) > 100
+    return sampler, old, new
+
+
+def test_an_immutable_column_stays():
+    sampler, old, new = twins([Immutable("sex", "ward")])
+    assert (old[["sex", "ward"]] == new[["sex", "ward"]]).all(axis=None)
+    assert not sampler.provenance_.changed_mask()[:, [3, 4]].any()
+
+
+def test_an_increasing_column_grows_and_a_decreasing_one_shrinks():
+    _, old, new = twins([Increasing("age"), Decreasing("dose")])
+    assert (new["age"] >= old["age"]).all()
+    assert (new["dose"] <= old["dose"]).all()
+    assert (new["age"] > old["age"]).any()
+
+
+def test_a_range_is_kept_even_where_the_factual_leaves_it():
+    _, old, new = twins([Range("dose", 10, 22)])
+    assert not old["dose"].between(10, 22).all()
+    assert new["dose"].between(10, 22).all()
+
+
+def test_one_of_the_values_is_taken():
+    _, old, new = twins([OneOf("ward", ["A", "B"])])
+    assert (old["ward"] == "C").any()
+    assert set(new["ward"]) <= {"A", "B"}
+
+
+def test_one_of_some_numbers_is_taken():
+    _, _, new = twins([OneOf("age", [30, 50, 70])])
+    assert set(new["age"]) <= {30, 50, 70}
+
+
+def test_at_most_so_many_features_change():
+    sampler, _, _ = twins([MaxChanged(1)])
+    assert sampler.provenance_.changed_mask().sum(axis=1).max() == 1
+
+
+def test_a_relation_between_columns_holds():
+    _, _, free = twins(None)
+    _, _, bound = twins("age + dose <= 95")
+    assert not (free["age"] + free["dose"] <= 95).all()
+    assert (bound["age"] + bound["dose"] <= 95).all()
+
+
+def test_constraints_hold_for_interpolated_rows_too():
+    sampler, old, new = twins(
+        [Immutable("sex"), Increasing("age"), Range("dose", 10, 60), "unique <= count"],
+        epsilon=1e-6,
+    )
+    assert (sampler.provenance_["origin"] == "interior").all()
+    assert (new["sex"] == old["sex"]).all()
+    assert (new["age"] >= old["age"]).all()
+    assert new["dose"].between(10, 60).all()
+    assert (new["unique"] <= new["count"]).all()
+
+
+def test_fewer_inversions_than_asked_for_name_the_constraints():
+    sampler = CounterfactualOverSampler(
+        constraints=[Immutable("age", "dose", "sex", "count"), "unique <= 3"],
+        on_shortfall="accept",
+        random_state=0,
+    )
+    says = r"under the constraints Immutable\('age', 'dose', 'sex', 'count'\), 'unique <= 3'"
+    with pytest.warns(ShortfallWarning, match=says):
+        sampler.fit_resample(X, Y)
+
+
+def test_constraints_that_nothing_can_meet_are_an_error_that_names_them():
+    sampler = CounterfactualOverSampler(constraints=["age + dose < -1"], random_state=0)
+    with pytest.raises(ShortfallError, match=r"under the constraints 'age \+ dose < -1'.*missing"):
+        sampler.fit_resample(X, Y)
+
+
+@pytest.mark.parametrize(
+    ("constraints", "says"),
+    [
+        ([Range("dose", 40, 0)], "no value in it"),
+        ([Range("dose", 0, 10), Range("dose", 15, 20)], "contradicts another Range"),
+        ([Range("dose", 1000, 2000)], "outside the values"),
+        ([Range("age", 30.2, 30.8)], "no value of the column's grid"),
+        ([Range("sex", 0, 1)], "needs a column of numbers.*'sex' is nominal"),
+        ([Increasing("ward")], "needs a column with an order"),
+        ([Increasing("nope")], "Increasing\\('nope'\\) names the column 'nope'"),
+        ([OneOf("ward", ["Z"])], "names 'Z'"),
+        ([OneOf("ward", [])], "names no value"),
+        ([OneOf("ward", ["A"]), OneOf("ward", ["B"])], "contradicts another OneOf"),
+        ([MaxChanged(0)], "at least one feature"),
+        ([Immutable(*X.columns)], "every column that varies is Immutable"),
+        (["age <="], "cannot be read"),
+        (["sex <= age"], "needs a column of numbers"),
+        ([Relation("weight < 3")], "'weight', which the table does not have"),
+        ([42], "must hold constraints or texts"),
+    ],
+)
+def test_what_cannot_be_met_is_refused_by_name(constraints, says):
+    with pytest.raises(ConstraintError, match=says):
+        CounterfactualOverSampler(constraints=constraints).fit_resample(X, Y)
+
+
+def test_constraints_can_be_read():
+    shown = [Immutable("sex"), Increasing("age"), Range("dose", 0, 40), OneOf("ward", ["A"])]
+    assert list(map(repr, [*shown, MaxChanged(3), Relation("a <= b")])) == [
+        "Immutable('sex')",
+        "Increasing('age')",
+        "Range('dose', 0, 40)",
+        "OneOf('ward', ('A',))",
+        "MaxChanged(3)",
+        "'a <= b'",
+    ]

@@ -1,0 +1,23 @@
+"""The package as it is imported: its public names, and nothing heavy behind them."""
+
+import subprocess
+import sys
+
+import counterbalance
+
+
+def test_the_public_names_are_these():
+    assert sorted(counterbalance.__all__) == ["CounterfactualOverSampler", "errors"]
+
+
+def packages_after(statement):
+    """Return the top-level packages that a fresh interpreter has loaded after a statement."""
+    code = f"import sys; {statement}; print(*{{name.split('.')[0] for name in sys.modules}})"
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)  # noqa: S603
+    return {name for name in run.stdout.split() if not name.startswith("_")}
+
+
+def test_importing_it_loads_hardly_more_than_imbalanced_learn_does():
+    ours = packages_after("import counterbalance")
+    theirs = packages_after("import imblearn.over_sampling")
+    assert ours - theirs - set(sys.stdlib_module_names) <= {"counterbalance", "narwhals"}
