@@ -128,7 +128,7 @@ def test_no_draw_of_the_same_row_that_flips_is_nearer(table, name):
     profile = sampler.profile_
     for row in sampler.provenance_[sampler.provenance_["origin"] == "inversion"]:
         x, place = X[[row["factual"]]].astype(float), np.array([row["factual"]])
-        candidates = _Candidates.draw(task, x, place, _Window.of(task.order))
+        candidates = _Candidates.draw(task, x, place, _Window.of(task.order), None)
         flat = np.arange(candidates.distance[0].size)
         rows = candidates.rows(np.zeros_like(flat), flat).astype(X.dtype)
         flips = sampler.estimator_.predict(rows) == row["to_class"]

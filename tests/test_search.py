@@ -1,14 +1,17 @@
 """Search: the fast search and the paper's loops give the same winners, to the last bit."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from sklearn.datasets import make_classification
 from sklearn.ensemble import RandomForestClassifier
-from sklearn.linear_model import LogisticRegression
+from sklearn.linear_model import LogisticRegression, RidgeClassifier
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.neural_network import MLPClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
+from sklearn.svm import LinearSVC
 
 import naive
 from counterbalance import search as module
@@ -55,12 +58,13 @@ def task_of(X, y, *, way="exact", n_draws=6, epsilon=np.inf, **more):
     table = read_table(X)
     profile = profile_table(table, y)
     perturbation = Perturbation(profile, table.grid, Rules.none(X.shape[1]), way)
-    return table, Task(perturbation, by_importance(profile), SEED, range(n_draws), epsilon, **more)
+    order = by_importance(profile)
+    return table, Task(perturbation, order, SEED, range(n_draws), epsilon, **more)
 
 
 def fast(f, X, y, j, targets, **settings):
-    table, task = task_of(X, y, **settings)
-    answer = judge(f, table, np.unique(y))
+    answer = judge(f, read_table(X), np.unique(y))
+    table, task = task_of(X, y, screen=answer.screen, **settings)
     rows = np.flatnonzero((y == j) & (f.predict(X) == j))
     wanted = np.isin(np.unique(y), targets)[None, :].repeat(len(rows), axis=0)
     found, judged = search(task, answer.on_candidates, table.rows(rows), rows, wanted)
@@ -154,14 +158,51 @@ def test_f_sees_at_most_half_more_than_any_exact_search_must():
     X, y = problem(n_rows=400)
     f = LogisticRegression().fit(X, y)
     table, task, found, judged = fast(f, X, y, 0, [1], n_draws=20)
+    task = replace(task, screen=None)
     rows = np.flatnonzero((y == 0) & (f.predict(X) == 0))
     limit = np.full(len(y), np.inf)
     limit[found.factual] = found.distance
     window = module._Window.of(task.order)
-    candidates = module._Candidates.draw(task, table.rows(rows), rows, window)
-    distance = np.where(candidates.moved, candidates.distance, np.inf).reshape(len(rows), -1)
+    candidates = module._Candidates.draw(task, table.rows(rows), rows, window, None)
+    distance = np.where(candidates.worthy, candidates.distance, np.inf).reshape(len(rows), -1)
     nearer = np.count_nonzero(distance < limit[rows, None])
     assert judged <= 1.5 * nearer
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("n_classes", [2, 3])
+@pytest.mark.parametrize(
+    "f", [LogisticRegression(C=0.1), RidgeClassifier(), LinearSVC(), "scaled"], ids=str
+)
+def test_the_screen_of_a_linear_f_changes_nothing_and_spares_most_calls(f, n_classes, dtype):
+    X, y = problem(n_classes=n_classes, n_rows=300)
+    X = (X * 10.0 ** np.arange(-3, 3)).astype(dtype)
+    if f == "scaled" or n_classes == 3 or dtype == np.float32:
+        f = make_pipeline(StandardScaler(), LogisticRegression() if f == "scaled" else f)
+    else:
+        X = StandardScaler().fit_transform(X)
+    f = f.fit(X, y)
+    _, _, screened, few = fast(f, X, y, 0, [1, 2][: n_classes - 1])
+    rows = np.flatnonzero((y == 0) & (f.predict(X) == 0))
+    table, task = task_of(X, y)
+    answer = judge(f, table, np.unique(y))
+    assert answer.screen is not None
+    wanted = np.arange(n_classes)[None, :].repeat(len(rows), axis=0) > 0
+    plain, many = search(task, answer.on_candidates, table.rows(rows), rows, wanted)
+    for name in plain.__annotations__:
+        np.testing.assert_array_equal(getattr(plain, name), getattr(screened, name))
+    assert few < many / 3
+
+
+def test_a_classifier_that_is_not_known_as_linear_is_not_screened():
+    X, y = problem()
+
+    class Contrary(LogisticRegression):
+        def predict(self, X):
+            return 1 - super().predict(X)
+
+    assert judge(Contrary().fit(X, y), read_table(X), np.unique(y)).screen is None
+    assert judge(net().fit(X, y), read_table(X), np.unique(y)).screen is None
 
 
 def test_the_walk_through_a_forest_gives_its_predictions():

@@ -32,6 +32,7 @@ from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 from counterbalance.encoder import TableEncoder
 from counterbalance.errors import ClassifierError
 from counterbalance.profile import Floats
+from counterbalance.screen import Screen, linear_screen
 from counterbalance.table import Block, Table
 
 Integers = NDArray[np.intp]
@@ -147,6 +148,7 @@ class Classifier:
     f: Any
     classes: Labels
     decode: Callable[[Floats], Any]
+    screen: Screen | None = None
     prior: Floats | None = None  # divides the probabilities: a threshold moved to the prior
 
     def __call__(self, x: Floats) -> Integers:
@@ -180,7 +182,8 @@ class Classifier:
 
     def at_prior(self, prior: Floats) -> Classifier | None:
         """Return f with its threshold moved to the class prior, None where it has no threshold."""
-        return replace(self, prior=prior) if hasattr(self.f, "predict_proba") else None
+        has_threshold = hasattr(self.f, "predict_proba")
+        return replace(self, prior=prior, screen=None) if has_threshold else None
 
     def _codes(self, labels: Labels) -> Integers:
         place = np.minimum(np.searchsorted(self.classes, labels), len(self.classes) - 1)
@@ -193,7 +196,7 @@ def judge(f: Any, table: Table, classes: Labels) -> Classifier:
     if isinstance(f, Pipeline) and isinstance(f[0], TableEncoder):
         # The default f takes the codes themselves: no need to decode and encode them again.
         return Classifier(f[-1], classes, _as_is)
-    return Classifier(f, classes, table.decode)
+    return Classifier(f, classes, table.decode, linear_screen(f, table.native, classes))
 
 
 def check_not_constant(f: Classifier, answers: Integers, x: Floats) -> None:

@@ -79,7 +79,8 @@ class Factuals:
         is_source = np.asarray(wanted.any(axis=1))
         rows = np.flatnonzero(self.right(f) & is_source[source])
         n_draws = len(self.task.draws)
-        task = replace(self.task, draws=range(number * n_draws, (number + 1) * n_draws))
+        draws = range(number * n_draws, (number + 1) * n_draws)
+        task = replace(self.task, draws=draws, screen=f.screen)
         size = self._chunk(len(rows))
         chunks = (rows[start : start + size] for start in range(0, len(rows), size))
         parts = Parallel(n_jobs=self.n_jobs, prefer="threads")(

@@ -9,7 +9,7 @@
 The paper draws anew in every round, which costs O(M^2 T) draws a row. Here a
 draw perturbs each feature once and round m uses the first m of them: every
 candidate has the paper's distribution, and along a draw the distance only
-grows. Two things follow, and neither changes the answer:
+grows. Three things save work, and none changes the answer:
 
 - *Best first.* Only the nearest inversion is kept, so candidates are shown to f
   in the order of their distance, a batch over all rows at a time, and a row
@@ -21,6 +21,8 @@ grows. Two things follow, and neither changes the answer:
       draw 1   .--.-----.---------|........     . judged: nearer than the
       draw 2   .-----.------------|---.....       nearest edge (draw 3)
       draw 3   .-.---.------.-----|             | edge of the window
+
+- *Screen.* What a linear f cannot invert is not shown to it (see ``screen``).
 
 Ties in distance go to the fewer changed features, then to the earlier draw.
 """
@@ -37,6 +39,7 @@ from counterbalance.draws import stream
 from counterbalance.perturbation import Perturbation
 from counterbalance.profile import Floats, Mask, Positions, share_of_distance
 from counterbalance.rules import Rules
+from counterbalance.screen import Screen
 
 Integers = NDArray[np.intp]
 Judge = Callable[[Floats], Integers]
@@ -57,6 +60,7 @@ class Task:
     seed: int
     draws: range
     epsilon: float = np.inf
+    screen: Screen | None = None
     cells_at_once: int = 2**20  # bounds the memory: perturbed cells, and cells shown to f
 
     def blocks(self, n_rows: int, cells_per_row: int) -> Iterator[slice]:
@@ -123,7 +127,7 @@ def search(
     for window in _windows(task.order):
         for block in task.blocks(len(active), len(task.draws) * len(window.features)):
             part = active[block]
-            candidates = _Candidates.draw(task, x[part], rows[part], window)
+            candidates = _Candidates.draw(task, x[part], rows[part], window, wanted[part])
             ceiling = np.minimum(candidates.edge(task.order), task.epsilon)
             band = candidates.between(floor[part], ceiling)
             judged += _judge_band(task, candidates, band, judge, best, part)
@@ -159,6 +163,10 @@ class _Window:
         sequence = np.searchsorted(np.sort(order), order)
         return cls(np.sort(order), sequence, np.argsort(sequence))
 
+    def in_order(self, cells: Floats) -> Floats:
+        """Turn (R, T, K) by the table's columns into (R, K, T) by the order of the search."""
+        return np.take(cells, self.sequence, axis=2).transpose(0, 2, 1)
+
     def put(self, x: Floats, values: Floats, rounds: Integers) -> Floats:
         """Return ``x`` with the first ``rounds`` features of the order changed to ``values``."""
         changed = self.rank < rounds[:, None]
@@ -186,21 +194,25 @@ class _Candidates:
     window: _Window
     values: Floats  # (R, T, K), features in the order of the table
     distance: Floats  # (R, K, T), features in the order of the search
-    moved: Mask  # (R, K, T): a cell that did not move repeats the round before
+    worthy: Mask  # (R, K, T): not a repetition of the round before, and not hopeless
     first_draw: int
-    most_changed: int | None
 
     @classmethod
-    def draw(cls, task: Task, x: Floats, rows: Integers, window: _Window) -> _Candidates:
+    def draw(
+        cls, task: Task, x: Floats, rows: Integers, window: _Window, wanted: Mask | None
+    ) -> _Candidates:
         state = stream(task.seed, rows[:, None], np.arange(task.draws.start, task.draws.stop))
         values = task.perturbation.values(x, state, window.features)
         profile, factual = task.perturbation.profile, x[:, None, window.features]
-        share = share_of_distance(profile, window.features, factual, values)
-        share = np.take(share, window.sequence, axis=2).transpose(0, 2, 1)
-        moved = share > 0
-        distance = np.cumsum(share, axis=1)
-        most_changed = task.perturbation.rules.most_changed
-        return cls(x, window, values, distance, moved, task.draws.start, most_changed)
+        share = window.in_order(share_of_distance(profile, window.features, factual, values))
+        worthy = share > 0
+        if task.perturbation.rules.most_changed is not None:
+            worthy &= np.cumsum(worthy, axis=1) <= task.perturbation.rules.most_changed
+        if task.screen is not None and wanted is not None:
+            step = window.in_order(values - factual)
+            order = window.features[window.sequence]
+            worthy &= task.screen.hopeful(x, step, order, wanted)
+        return cls(x, window, values, np.cumsum(share, axis=1), worthy, task.draws.start)
 
     def edge(self, order: Positions) -> Floats:
         """Return how near a candidate beyond the window can be."""
@@ -210,10 +222,8 @@ class _Candidates:
 
     def between(self, floor: Floats, ceiling: Floats) -> Floats:
         """Return the distances (R, K * T), infinite outside ``floor <= distance < ceiling``."""
-        inside = (self.distance >= floor[:, None, None]) & self.moved
+        inside = (self.distance >= floor[:, None, None]) & self.worthy
         inside &= self.distance < ceiling[:, None, None]
-        if self.most_changed is not None:
-            inside &= np.cumsum(self.moved, axis=1) <= self.most_changed
         return np.where(inside, self.distance, np.inf).reshape(len(self.x), -1)
 
     def rows(self, row: Integers, place: Integers) -> Floats:

@@ -1,0 +1,69 @@
+"""Compare with the algorithm as printed: how much faster, and are the answers the same."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import numpy as np
+from sklearn.ensemble import RandomForestClassifier
+from sklearn.linear_model import LogisticRegression
+from timing import best_of, set_up, wisconsin
+
+sys.path.insert(0, str(Path(__file__).parent.parent / "tests"))
+import naive
+
+N_DRAWS = 10
+BARS = {"logistic regression": 1000, "forest of 100 trees": 5000}
+ROWS = {"logistic regression": 20, "forest of 100 trees": 4}
+
+
+def main() -> None:
+    """Time both on Wisconsin breast cancer; the naive one on a few rows, scaled up."""
+    X, y = wisconsin()
+    models = {
+        "logistic regression": LogisticRegression(max_iter=1000),
+        "forest of 100 trees": RandomForestClassifier(random_state=0),
+    }
+    print(f"Search against tests/naive.py, Wisconsin breast cancer, 9 features, T = {N_DRAWS}")
+    print(f"{'f':24}{'naive':>10}{'ours':>12}{'ratio':>9}{'bar':>7}  same answers")
+    for name, f in models.items():
+        search = set_up(f.fit(X, y), X, y, n_draws=N_DRAWS)
+        seconds, (found, _) = best_of(7, search.run)
+        some = search.rows[:: len(search.rows) // ROWS[name]][: ROWS[name]]
+        statistics = [naive.feature_statistics(column) for column in X.T]
+
+        def loops(f=f, search=search, some=some, statistics=statistics):  # noqa: ANN001, ANN202
+            task = search.task
+            return [
+                naive.minimum_inversion(
+                    f.predict,
+                    X[row],
+                    int(row),
+                    0,
+                    1,
+                    task.order,
+                    statistics,
+                    task.perturbation.profile.deviation,
+                    task.seed,
+                    N_DRAWS,
+                )
+                for row in some
+            ]
+
+        slow, winners = best_of(1, loops)
+        slow *= len(search.rows) / len(some)
+        agree = all(_same(found, row, winner) for row, winner in zip(some, winners, strict=True))
+        ratio = slow / seconds
+        print(
+            f"{name:24}{slow:>8.1f} s{seconds * 1e3:>9.1f} ms{ratio:>9,.0f}{BARS[name]:>7,}"
+            f"  {'yes' if agree else 'NO'} ({len(some)} rows)"
+        )
+
+
+def _same(found, row, winner) -> bool:  # noqa: ANN001
+    at = np.flatnonzero(found.factual == row)
+    if winner is None:
+        return not at.size
+    distance, rounds, draw, _ = winner
+    return (found.distance[at], found.round[at], found.draw[at]) == ([distance], [rounds], [draw])

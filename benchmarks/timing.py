@@ -1,0 +1,66 @@
+"""What the benchmarks share: the bundled table, a search set up by hand, the best of some times."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from counterbalance.classifier import Classifier, judge
+from counterbalance.datasets import read_wisconsin
+from counterbalance.perturbation import Perturbation
+from counterbalance.profile import by_importance, profile_table
+from counterbalance.rules import Rules
+from counterbalance.search import Inversions, Task, search
+from counterbalance.table import read_table
+
+
+def wisconsin() -> tuple[np.ndarray, np.ndarray]:
+    """Return the complete rows of Wisconsin breast cancer; 1 is malignant."""
+    X, y, _ = read_wisconsin()
+    complete = ~np.isnan(X).any(axis=1)
+    return X[complete], (y[complete] == "malignant").astype(int)
+
+
+def best_of(
+    repeats: int, work: Callable[[], Any], clock: Callable[[], float] = time.perf_counter
+) -> tuple[float, Any]:
+    """Return the shortest time of some calls, in seconds, and the last result."""
+    times = []
+    for _ in range(repeats):
+        start = clock()
+        result = work()
+        times.append(clock() - start)
+    return min(times), result
+
+
+@dataclass(frozen=True)
+class Search:
+    """A search of all factuals of class 0 for inversions to class 1."""
+
+    task: Task
+    f: Classifier
+    x: np.ndarray
+    rows: np.ndarray
+
+    def run(
+        self, judge_rows: Callable[[np.ndarray], np.ndarray] | None = None
+    ) -> tuple[Inversions, int]:
+        """Run the search, by f or by a judge in its place."""
+        wanted = np.zeros((len(self.rows), 2), dtype=bool)
+        wanted[:, 1] = True
+        return search(self.task, judge_rows or self.f.on_candidates, self.x, self.rows, wanted)
+
+
+def set_up(f: Any, X: np.ndarray, y: np.ndarray, *, n_draws: int, seed: int = 5) -> Search:
+    """Prepare a search with a fitted f."""
+    table = read_table(X)
+    profile = profile_table(table, y)
+    perturbation = Perturbation(profile, table.grid, Rules.none(X.shape[1]))
+    rows = np.flatnonzero((y == 0) & (f.predict(X) == 0))
+    wrapped = judge(f, table, np.array([0, 1]))
+    task = Task(perturbation, by_importance(profile), seed, range(n_draws), screen=wrapped.screen)
+    return Search(task, wrapped, X[rows], rows)
