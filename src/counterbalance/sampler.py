@@ -66,9 +66,8 @@ class CounterfactualOverSampler(BaseOverSampler):
     estimator : None, "ridge" or classifier, default=None
         f in the paper. Any scikit-learn classifier; it is cloned and fitted to X and y,
         unless ``prefit``. ``None`` is a class-weighted random forest with at least three
-        rows in a leaf (class-weighted gradient boosting if there are nominal columns):
-        it takes raw, unscaled features and missing values, and its weights give the
-        minority its due. ``"ridge"`` is the loss that the paper states, the squared
+        rows in a leaf: it takes raw, unscaled features, categories and missing values,
+        and its weights give the minority its due. ``"ridge"`` is the loss that the paper states, the squared
         error with an L2 penalty, on scaled features with class weights.
 
     prefit : bool, default=False
