@@ -33,4 +33,5 @@ def repeated(counts: Integers) -> Integers:
     >>> repeated(np.array([2, 0, 1]))
     array([0, 0, 2])
     """
-    return np.repeat(np.arange(len(counts)), counts)
+    index: Integers = np.repeat(np.arange(len(counts)), counts)
+    return index

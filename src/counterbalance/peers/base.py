@@ -47,10 +47,14 @@ def seed_from(rng: np.random.Generator) -> int:
     return int(rng.integers(2**31 - 1))
 
 
+def is_sparse(X: Any) -> bool:
+    """Tell a sparse table from a dense one."""
+    return bool(sparse.issparse(X))
+
+
 def dense(X: Any) -> Floats:
     """Give the table as a new float64 array."""
-    filled = X.toarray() if sparse.issparse(X) else X
-    return np.array(filled, dtype=np.float64)
+    return np.array(X.toarray() if is_sparse(X) else X, dtype=np.float64)
 
 
 def in_form_of(X: Any, rows: Floats) -> Any:
@@ -60,12 +64,12 @@ def in_form_of(X: Any, rows: Floats) -> Any:
     """
     kept = X.dtype if np.issubdtype(X.dtype, np.floating) else np.dtype(np.float64)
     rows = rows.astype(kept, copy=False)
-    return sparse.csr_array(rows).asformat(X.format) if sparse.issparse(X) else rows
+    return sparse.csr_array(rows).asformat(X.format) if is_sparse(X) else rows
 
 
 def stacked(X: Any, rows: Any) -> Any:
     """Put the original rows first, untouched, and the new ones behind."""
-    if sparse.issparse(X):
+    if is_sparse(X):
         return sparse.vstack([X, rows], format=X.format)
     return np.vstack([X, rows])
 

@@ -9,11 +9,18 @@ Glossary
 from typing import Any, ClassVar
 
 import numpy as np
+from scipy.spatial import KDTree
 from scipy.spatial.distance import cdist
 
-from counterbalance.peers.allocation import Floats, allocate, repeated
+from counterbalance.peers.allocation import Floats, Integers, allocate, repeated
 from counterbalance.peers.base import Change, Mask, PeerOverSampler
 from counterbalance.peers.rules import OVER_RULES, POSITIVE_REAL, Rules
+
+
+def within_reach(minority: Floats, majority: Floats, energy: float) -> Integers:
+    """Majority rows that some sphere could reach: no radius is larger than the energy."""
+    found = KDTree(majority).query_ball_point(minority, energy, p=1)
+    return np.unique(np.concatenate([np.asarray(rows, dtype=np.intp) for rows in found]))
 
 
 def sphere_radii(distances: Floats, energy: float) -> Floats:
@@ -22,14 +29,13 @@ def sphere_radii(distances: Floats, energy: float) -> Floats:
     Growing by ``dr`` costs ``dr`` times one more than the number of majority rows inside, so
     reaching the j-th nearest one costs the sum over i <= j of i * (d_i - d_{i-1}).
     """
-    ordered = np.sort(distances, axis=1)
-    steps = np.diff(ordered, axis=1, prepend=0.0)
-    cost = np.cumsum(steps * np.arange(1, ordered.shape[1] + 1), axis=1)
-    inside = (cost <= energy).sum(axis=1)
-    rows = np.arange(len(distances))
-    last = np.maximum(inside - 1, 0)
-    reached = np.where(inside > 0, ordered[rows, last], 0.0)
-    spent = np.where(inside > 0, cost[rows, last], 0.0)
+    n_inner, n_outer = distances.shape
+    ordered = np.hstack([np.zeros((n_inner, 1)), np.sort(distances, axis=1)])
+    cost = np.cumsum(np.diff(ordered, axis=1) * np.arange(1, n_outer + 1), axis=1)
+    cost = np.hstack([np.zeros((n_inner, 1)), cost])
+    inside = (cost <= energy).sum(axis=1) - 1
+    rows = np.arange(n_inner)
+    reached, spent = ordered[rows, inside], cost[rows, inside]
     radii: Floats = reached + (energy - spent) / (inside + 1)
     return radii
 
@@ -102,10 +108,11 @@ class CCR(PeerOverSampler):
     def _resample_class(
         self, table: Floats, ours: Mask, n_samples: int, rng: np.random.Generator
     ) -> Change:
-        minority, majority = table[ours], table[~ours]
-        distances = cdist(minority, majority, "cityblock")
+        minority = table[ours]
+        reachable = np.flatnonzero(~ours)[within_reach(minority, table[~ours], self.energy)]
+        distances = cdist(minority, table[reachable], "cityblock")
         radii = sphere_radii(distances, self.energy)
         moved = table.copy()
-        moved[~ours] = pushed_out(minority, majority, distances, radii, rng)
+        moved[reachable] = pushed_out(minority, table[reachable], distances, radii, rng)
         seeds = repeated(allocate(1 / radii, n_samples))
         return Change(drawn_in_spheres(minority[seeds], radii[seeds], rng), moved=moved)

@@ -15,7 +15,7 @@ from counterbalance.peers.rules import POSITIVE_INTEGER, UNDER_RULES, Rules
 
 
 def nearest_to_centres(rows: Floats, centres: Floats) -> Integers:
-    """The row nearest to each centre, no row twice.
+    """Give the row nearest to each centre, no row twice.
 
     A row that is the nearest to two centres goes to the nearer one; the other centre takes its
     next nearest.

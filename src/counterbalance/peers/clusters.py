@@ -9,11 +9,18 @@ from counterbalance.peers.neighbours import nearest_others
 
 
 def k_means(
-    rows: Floats, n_clusters: int, rng: np.random.Generator, *, n_init: int = 1
+    rows: Floats,
+    n_clusters: int,
+    rng: np.random.Generator,
+    *,
+    n_init: int = 1,
+    max_iter: int = 300,
 ) -> tuple[Floats, Integers]:
     """Centres and the cluster of each row; never more clusters than distinct rows."""
-    n_clusters = min(n_clusters, len(np.unique(rows, axis=0)))
-    found = KMeans(n_clusters, n_init=n_init, random_state=int(rng.integers(2**31 - 1))).fit(rows)
+    # Adding zero turns -0.0 into 0.0, which has other bytes and is the same number.
+    n_clusters = min(n_clusters, len({row.tobytes() for row in rows + 0.0}))
+    seed = int(rng.integers(2**31 - 1))
+    found = KMeans(n_clusters, n_init=n_init, max_iter=max_iter, random_state=seed).fit(rows)
     return found.cluster_centers_, found.labels_.astype(np.intp)
 
 

@@ -22,9 +22,9 @@ class CounterfactualSMOTE(PeerOverSampler):
     new row is the point nearest to that boundary that is still judged minority, so it is
     informative and not noise.
 
-    Departures: the judge is a vote of the nearest rows in which the two classes weigh the same
-    in ``threshold``; where even the minority end is judged majority, the bisection ends at
-    that row itself.
+    Departures: the number of steps and the threshold of the vote, which the paper fixes by
+    experiment, are parameters. Where no point met on the segment is judged minority, the new
+    row is a copy of the segment's minority end.
 
     Cost: the neighbours of every candidate in the whole table, once for each step of the
     bisection: by definition more than 20 times the work of SMOTE.

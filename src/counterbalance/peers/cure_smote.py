@@ -27,7 +27,7 @@ class Cluster:
 
 
 def scattered(rows: Floats, members: Integers, centre: Floats, n_most: int) -> Integers:
-    """Representatives: the member farthest from the centre, then each farthest from those."""
+    """Pick the member farthest from the centre, then each time the one farthest from those."""
     if len(members) <= n_most:
         return members
     apart = ((rows[members] - centre) ** 2).sum(axis=1)

@@ -3,6 +3,7 @@
 from typing import Any, ClassVar
 
 import numpy as np
+from imblearn.utils import check_target_type
 from sklearn.ensemble import AdaBoostClassifier
 
 from counterbalance.peers.allocation import Floats, Integers
@@ -77,6 +78,27 @@ class CUSBoostClassifier(AdaBoostClassifier):  # type: ignore[misc, unused-ignor
         )
         self.n_clusters = n_clusters
         self.share = share
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> "CUSBoostClassifier":
+        """Boost on the table.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            The rows.
+        y : array-like of shape (n_samples,)
+            Their classes.
+        sample_weight : array-like of shape (n_samples,) or None, default=None
+            Weights with which the first round starts.
+
+        Returns
+        -------
+        CUSBoostClassifier
+            The fitted classifier.
+        """
+        check_target_type(y)
+        super().fit(X, y, sample_weight)
+        return self
 
     def _boost(
         self, iboost: int, X: Any, y: Any, sample_weight: Floats, random_state: Any

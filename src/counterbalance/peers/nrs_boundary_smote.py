@@ -20,11 +20,12 @@ from counterbalance.peers.rejection import drawn_until_accepted
 from counterbalance.peers.rules import OVER_RULES, POSITIVE_INTEGER, SHARE, Rules
 
 
-def neighbourhoods(table: Floats, is_minority: Mask, w: float) -> tuple[Floats, Mask, Mask]:
+def neighbourhoods(table: Floats, n_minority: int, w: float) -> tuple[Floats, Mask, Mask]:
     """Radius of each row, and whether it has minority, and majority, in its neighbourhood.
 
     The radius is the distance to the nearest other row plus ``w`` times the span from there
-    to the farthest one. A row is in its own neighbourhood.
+    to the farthest one. A row is in its own neighbourhood. The minority comes first in the
+    table.
     """
 
     def reduced(block: Floats, start: int) -> Floats:
@@ -35,7 +36,7 @@ def neighbourhoods(table: Floats, is_minority: Mask, w: float) -> tuple[Floats, 
         delta = near + w * (block.max(axis=1) - near)
         inside = block <= delta[:, None]
         return np.column_stack(
-            [delta, inside[:, is_minority].any(axis=1), inside[:, ~is_minority].any(axis=1)]
+            [delta, inside[:, :n_minority].any(axis=1), inside[:, n_minority:].any(axis=1)]
         )
 
     found = np.vstack(list(pairwise_distances_chunked(table, reduce_func=reduced)))
@@ -99,7 +100,7 @@ class NRSBoundarySMOTE(PeerOverSampler):
     ) -> Floats:
         table = np.vstack([minority, majority])
         ours = np.arange(len(table)) < len(minority)
-        delta, has_minority, has_majority = neighbourhoods(table, ours, self.w)
+        delta, has_minority, has_majority = neighbourhoods(table, len(minority), self.w)
         boundary = np.flatnonzero(ours & has_majority)
         lower = ~ours & ~has_minority
         if not len(boundary):
@@ -123,7 +124,8 @@ class NRSBoundarySMOTE(PeerOverSampler):
             """Neighbourhoods of the majority's lower region that each row falls into."""
             if not lower.any():
                 return np.zeros(len(rows))
-            return within(table[lower], rows, delta[lower]).sum(axis=0).astype(float)
+            damage = within(table[lower], rows, delta[lower]).sum(axis=0)
+            return np.asarray(damage, dtype=np.float64)
 
         return drawn_until_accepted(
             n_samples,

@@ -26,8 +26,7 @@ def fitted_curve(minority: Floats, degree: int, n_samples: int) -> Floats:
     degree = min(degree, len(minority) - 1)
     coefficients = np.polynomial.polynomial.polyfit(place, minority, degree)
     where = np.linspace(-1.0, 1.0, n_samples + 2)[1:-1]
-    curve: Floats = np.polynomial.polynomial.polyval(where, coefficients).T
-    return curve
+    return np.asarray(np.polynomial.polynomial.polyval(where, coefficients).T, dtype=np.float64)
 
 
 def all_pairs(n_rows: int, n_samples: int, rng: np.random.Generator) -> Any:

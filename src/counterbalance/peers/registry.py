@@ -207,10 +207,10 @@ def all_samplers() -> dict[str, Peer]:
 
 
 def table() -> str:
-    """The paper's Table I, from the registry, as Markdown."""
+    """Give the paper's Table I, from the registry, as Markdown."""
     mark = {True: "yes", False: "no"}
     lines = [
-        "| method | year | kind | synthesises with | boundary enhancement | classes evaluated | reference |",
+        "| method | year | kind | synthesises with | boundary | classes | reference |",
         "|---|---|---|---|---|---|---|",
     ]
     lines += [

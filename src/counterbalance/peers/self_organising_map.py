@@ -17,8 +17,9 @@ def grid(side: int) -> Floats:
 
 
 def best_unit(rows: Floats, units: Floats) -> Integers:
-    """Unit nearest to each row."""
-    return np.argmin((units**2).sum(axis=1) - 2 * rows @ units.T, axis=1)
+    """Give the unit nearest to each row."""
+    best: Integers = np.argmin((units**2).sum(axis=1) - 2 * rows @ units.T, axis=1)
+    return best
 
 
 def trained_map(rows: Floats, side: int, n_epochs: int, rng: np.random.Generator) -> Floats:
@@ -30,9 +31,8 @@ def trained_map(rows: Floats, side: int, n_epochs: int, rng: np.random.Generator
     place = grid(side)
     apart = ((place[:, None] - place[None]) ** 2).sum(axis=2)
     mean = rows.mean(axis=0)
-    _, singular, directions = np.linalg.svd(
-        np.cov(rows - mean, rowvar=False).reshape(rows.shape[1], -1)
-    )
+    covariance = np.cov(rows, rowvar=False).reshape(rows.shape[1], -1)
+    _, singular, directions = np.linalg.svd(covariance)
     reach = np.sqrt(singular[:2])[:, None] * directions[:2]
     centred = place[:, : len(reach)] / max(side - 1, 1) * 2 - 1
     units = mean + centred @ reach
@@ -40,11 +40,10 @@ def trained_map(rows: Floats, side: int, n_epochs: int, rng: np.random.Generator
     for radius in np.geomspace(max(side / 2, 0.5), 0.5, n_epochs):
         best = best_unit(rows, units)
         counts = np.bincount(best, minlength=len(units)).astype(float)
-        sums = np.zeros_like(units)
-        np.add.at(sums, best, rows)
+        sums = np.stack([np.bincount(best, column, len(units)) for column in rows.T], axis=1)
         pull = np.exp(-apart / (2 * radius**2))
         units = (pull @ sums) / np.maximum(pull @ counts, 1e-12)[:, None]
-    return units
+    return np.asarray(units)
 
 
 def adjacent_units(side: int) -> Integers:

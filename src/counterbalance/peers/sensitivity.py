@@ -8,7 +8,7 @@ Glossary
     sensitivity   mean square of f(x + perturbation) - f(x)
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -41,25 +41,30 @@ class RadialNetwork:
         return answer
 
 
-def fitted_network(
+def untrained_network(
     minority: Floats, majority: Floats, n_hidden: int, rng: np.random.Generator
 ) -> RadialNetwork:
-    """Centres by k-means in each class, weights by least squares with both classes equal."""
-    centres = np.vstack([k_means(rows, n_hidden, rng)[0] for rows in (minority, majority)])
+    """Centres by k-means in each class, widths by the two nearest other centres."""
+    # Centres need to cover the classes, not to be optimal: a few passes of k-means do.
+    centres = np.vstack(
+        [k_means(rows, n_hidden, rng, max_iter=10)[0] for rows in (minority, majority)]
+    )
     distances, _ = nearest_others(centres, 2)
     spread = distances.mean(axis=1)
     widths = np.where(spread > 0, spread, 1.0)
-    network = RadialNetwork(centres, widths, np.zeros(len(centres) + 1))
-    rows = np.vstack([minority, majority])
-    target = np.repeat([1.0, 0.0], [len(minority), len(majority)])
-    root = np.sqrt(
-        np.repeat([1 / len(minority), 1 / len(majority)], [len(minority), len(majority)])
-    )
-    hidden = network.hidden(rows) * root[:, None]
+    return RadialNetwork(centres, widths, np.zeros(len(centres) + 1))
+
+
+def trained_network(network: RadialNetwork, minority: Floats, majority: Floats) -> RadialNetwork:
+    """Weights by least squares, in which both classes count the same."""
+    sizes = [len(minority), len(majority)]
+    target = np.repeat([1.0, 0.0], sizes)
+    root = np.repeat(1 / np.sqrt(sizes), sizes)
+    hidden = network.hidden(np.vstack([minority, majority])) * root[:, None]
     # A touch of ridge: centres that coincide would make the system singular.
     gram = hidden.T @ hidden + 1e-6 * np.eye(hidden.shape[1])
-    weights = np.linalg.solve(gram, hidden.T @ (target * root))
-    return RadialNetwork(centres, widths, weights)
+    weights = np.asarray(np.linalg.solve(gram, hidden.T @ (target * root)), dtype=np.float64)
+    return replace(network, weights=weights)
 
 
 def stochastic_sensitivity(

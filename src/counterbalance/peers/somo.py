@@ -111,7 +111,7 @@ class SOMO(PeerOverSampler):
         return np.vstack(
             [
                 self._inside(minority, ours, sparse, n_samples - n_between, rng),
-                self._across(minority, ours, sparse, pairs, n_between, rng),
+                self._across(minority, ours, sparse, pairs=pairs, n_samples=n_between, rng=rng),
             ]
         )
 
@@ -140,6 +140,7 @@ class SOMO(PeerOverSampler):
         minority: Floats,
         ours: Integers,
         sparse: Floats,
+        *,
         pairs: Integers,
         n_samples: int,
         rng: np.random.Generator,

@@ -7,7 +7,11 @@ import numpy as np
 from counterbalance.peers.allocation import Floats, allocate, repeated
 from counterbalance.peers.base import PeerOverSampler
 from counterbalance.peers.rules import OVER_RULES, POSITIVE_INTEGER, POSITIVE_REAL, Rules
-from counterbalance.peers.sensitivity import fitted_network, stochastic_sensitivity
+from counterbalance.peers.sensitivity import (
+    stochastic_sensitivity,
+    trained_network,
+    untrained_network,
+)
 
 
 class SSO(PeerOverSampler):
@@ -20,7 +24,7 @@ class SSO(PeerOverSampler):
     minority row is the mean square change of the network's answer under random perturbations
     in the cube of half side Q around it: large near the boundary, small inside. Rows are made
     in the Q-neighbourhoods of the minority rows in proportion to their sensitivity; after each
-    round the network is trained anew on the enlarged table.
+    round the network's output is trained anew on the enlarged table.
 
     Departures: the features are standardised inside, so that Q means the same in each; the
     two classes weigh the same in the network's training, without which a rare minority leaves
@@ -79,8 +83,9 @@ class SSO(PeerOverSampler):
         q = np.where(varies, self.q, 0.0)
         seeds, rest = (minority - mean) / scale, (majority - mean) / scale
         made = seeds[:0]
+        network = untrained_network(seeds, rest, self.n_hidden, rng)
         for n_round in np.diff(np.linspace(0, n_samples, self.n_rounds + 1).astype(int)):
-            network = fitted_network(np.vstack([seeds, made]), rest, self.n_hidden, rng)
+            network = trained_network(network, np.vstack([seeds, made]), rest)
             sensitivity = stochastic_sensitivity(network, seeds, q, self.n_draws, rng)
             chosen = seeds[repeated(allocate(sensitivity, n_round))]
             made = np.vstack([made, chosen + rng.uniform(-q, q, size=chosen.shape)])

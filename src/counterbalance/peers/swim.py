@@ -65,9 +65,10 @@ def down_the_density(
     n_samples: int,
     spread: float,
     rng: np.random.Generator,
+    *,
     max_rounds: int,
 ) -> Floats:
-    """Normal steps from the seeds that do not climb the majority's radial density."""
+    """Take normal steps from the seeds that do not climb the majority's radial density."""
     scale = majority.std(axis=0)
     scale = np.where(scale > 0, scale, 1.0)
     ours, theirs = minority / scale, majority / scale
@@ -160,6 +161,6 @@ class SWIM(PeerOverSampler):
             return minority[rng.integers(len(minority), size=n_samples)]
         if self.density == "rbf":
             return down_the_density(
-                minority, majority, n_samples, self.spread, rng, self.max_rounds
+                minority, majority, n_samples, self.spread, rng, max_rounds=self.max_rounds
             )
         return along_contours(minority, majority, n_samples, self.spread, rng)
