@@ -20,7 +20,7 @@ def allocate(weights: Floats, total: int) -> Integers:
     if not weights.sum() > 0:
         weights = np.ones_like(weights)
     shares = weights / weights.sum() * total
-    counts = np.floor(shares).astype(np.intp)
+    counts: Integers = np.floor(shares).astype(np.intp)
     left = total - int(counts.sum())
     order = np.argsort(-(shares - counts), kind="stable")
     counts[order[:left]] += 1

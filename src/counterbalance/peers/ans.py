@@ -3,22 +3,26 @@
 from typing import Any, ClassVar
 
 import numpy as np
+from scipy.spatial.distance import cdist
 
 from counterbalance.peers.allocation import Floats, Integers
 from counterbalance.peers.base import Mask, PeerOverSampler
 from counterbalance.peers.fallback import warn_fallback
 from counterbalance.peers.interpolation import drawn_between
-from counterbalance.peers.neighbours import nearest_others, within
+from counterbalance.peers.neighbours import nearer_than
 from counterbalance.peers.rules import OVER_RULES, POSITIVE_SHARE, Rules
 
 
 def intruders(minority: Floats, majority: Floats) -> Integers:
     """Majority rows nearer to each minority row than its nearest minority row."""
-    distances, _ = nearest_others(minority, 1)
-    # Strictly nearer: a row at the very same distance is no intruder.
-    radii = np.nextafter(distances[:, 0], 0)
-    count: Integers = within(minority, majority, radii).sum(axis=1)
-    return count
+    return nearer_than(minority, majority, distances_to_fellows(minority).min(axis=1))
+
+
+def distances_to_fellows(rows: Floats) -> Floats:
+    """Distances between the rows, infinite from a row to itself."""
+    apart = cdist(rows, rows)
+    np.fill_diagonal(apart, np.inf)
+    return np.asarray(apart)
 
 
 def outcasts(n_intruders: Integers, largest: int) -> Mask:
@@ -48,8 +52,7 @@ class ANS(PeerOverSampler):
 
     Departures: the paper's second half, a 1-NN classifier that answers for the outcasts, is no
     resampling and is left out; outcasts stay in the table but are no seeds. Where fewer than
-    two rows are left, all rows are seeds, with a warning; and a warning is given where all
-    neighbourhoods are empty but for duplicates.
+    two rows are left, all rows are seeds, with a warning.
 
     Parameters
     ----------
@@ -86,10 +89,8 @@ class ANS(PeerOverSampler):
                 "all of them are seeds all the same",
             )
             rows = minority
-        distances, _ = nearest_others(rows, 1)
-        # The square root of a square may fall short of the distance itself by a rounding error.
-        neighbour = within(rows, rows, distances.max() * (1 + 1e-9))
-        np.fill_diagonal(neighbour, val=False)
+        apart = distances_to_fellows(rows)
+        neighbour = apart <= apart.min(axis=1).max()
         seeds = rng.integers(len(rows), size=n_samples)
         return drawn_between(rows[seeds], rows[self._drawn(neighbour, seeds, rng)], rng)
 

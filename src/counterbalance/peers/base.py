@@ -78,7 +78,7 @@ def check_size(method: str, label: Any, n_rows: int, least: int) -> None:
     """Refuse a class with fewer rows than the method can work from."""
     if n_rows < least:
         raise TableError(
-            f"y must hold at least {least} rows of class {label!r} for {method}, it holds "
+            f"y must hold at least {least} rows of class {label} for {method}, it holds "
             f"{n_rows}; leave the class out through sampling_strategy, add rows of it, or use "
             "imblearn.over_sampling.RandomOverSampler, which needs one."
         )
@@ -93,6 +93,8 @@ class PeerOverSampler(BaseOverSampler):  # type: ignore[misc, unused-ignore]  # 
 
     _parameter_constraints: ClassVar[Rules] = OVER_RULES
 
+    _method: str | None = None
+    """Name in messages, where it is not that of the class."""
     _least_minority = 2
     """Rows of a class below which the method has nothing to work from."""
     _needs_spread = True
@@ -127,14 +129,14 @@ class PeerOverSampler(BaseOverSampler):  # type: ignore[misc, unused-ignore]  # 
     def _checked_change(
         self, table: Floats, y: Any, label: Any, n_samples: int, rng: np.random.Generator
     ) -> Change:
-        method = type(self).__name__
+        method = self._method or type(self).__name__
         ours = y == label
         minority = table[ours]
         check_size(method, label, len(minority), self._least_minority)
         if self._needs_spread and (minority == minority[0]).all():
             warn_fallback(
                 method,
-                f"all {len(minority)} rows of class {label!r} are the same",
+                f"all {len(minority)} rows of class {label} are the same",
                 "the new rows are copies of them",
             )
             return Change(np.repeat(minority[:1], n_samples, axis=0))

@@ -83,7 +83,7 @@ class CFA(PeerOverSampler):
     with a partner serve where all of them have one.
 
     Cost: every majority row is compared with every minority row in every feature, by
-    definition near 20 times the work of SMOTE.
+    definition about 20 times the work of SMOTE.
 
     Parameters
     ----------

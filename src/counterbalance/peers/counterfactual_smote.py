@@ -6,6 +6,7 @@ import numpy as np
 
 from counterbalance.peers.allocation import Floats
 from counterbalance.peers.base import PeerOverSampler
+from counterbalance.peers.fallback import warn_fallback
 from counterbalance.peers.interpolation import between, drawn_neighbours
 from counterbalance.peers.neighbours import minority_share, nearest
 from counterbalance.peers.rules import OVER_RULES, POSITIVE_INTEGER, SHARE, Rules
@@ -17,14 +18,14 @@ class CounterfactualSMOTE(PeerOverSampler):
     G. Almeida, F. Bacao, "Counterfactual synthetic minority oversampling technique: solving
     healthcare's imbalanced learning challenge", Data Science and Management 2025.
 
-    A majority row and one of its nearest minority rows make a segment. Bisection along it,
+    A majority row and one of its nearest safe minority rows make a segment. Bisection along it,
     with a nearest-neighbour classifier as judge, finds where the answer turns to minority; the
     new row is the point nearest to that boundary that is still judged minority, so it is
     informative and not noise.
 
-    Departures: the number of steps and the threshold of the vote, which the paper fixes by
-    experiment, are parameters. Where no point met on the segment is judged minority, the new
-    row is a copy of the segment's minority end.
+    Departures: the number of steps and the threshold of the vote are parameters. A minority
+    row is safe if the judge itself puts it into the minority; where none is, all serve, with a
+    warning.
 
     Cost: the neighbours of every candidate in the whole table, once for each step of the
     bisection: by definition more than 20 times the work of SMOTE.
@@ -69,9 +70,10 @@ class CounterfactualSMOTE(PeerOverSampler):
     def _synthesise(
         self, minority: Floats, majority: Floats, n_samples: int, rng: np.random.Generator
     ) -> Floats:
-        _, indices = nearest(majority, minority, self.n_neighbors)
+        ends = self._safe(minority, majority)
+        _, indices = nearest(majority, ends, self.n_neighbors)
         factuals = rng.integers(len(majority), size=n_samples)
-        start, end = majority[factuals], minority[drawn_neighbours(factuals, indices, rng)]
+        start, end = majority[factuals], ends[drawn_neighbours(factuals, indices, rng)]
         low, high = np.zeros(n_samples), np.ones(n_samples)
         for _ in range(self.n_steps):
             middle = (low + high) / 2
@@ -82,3 +84,17 @@ class CounterfactualSMOTE(PeerOverSampler):
             high = np.where(inverted, middle, high)
             low = np.where(inverted, low, middle)
         return between(start, end, high)
+
+    def _safe(self, minority: Floats, majority: Floats) -> Floats:
+        """Minority rows that the judge puts into the minority."""
+        share = minority_share(minority, minority, majority, self.n_neighbors)
+        safe = share >= self.threshold
+        if safe.any():
+            return minority[safe]
+        warn_fallback(
+            "CounterfactualSMOTE",
+            "the judge puts every minority row into the majority",
+            "segments end at all of them, and many new rows are copies; a smaller threshold "
+            "avoids this",
+        )
+        return minority

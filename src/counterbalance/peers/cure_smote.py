@@ -43,8 +43,8 @@ def scattered(rows: Floats, members: Integers, centre: Floats, n_most: int) -> I
 def cure(rows: Floats, n_clusters: int, n_representatives: int, shrinkage: float) -> list[Cluster]:
     """Merge the two clusters with the nearest shrunken representatives until few are left.
 
-    When a third of the rows is left as clusters, those still of one row are dropped as
-    noise, as in CURE, unless all are of one row.
+    When twice as many as wanted are left, those still of one row are dropped as noise, unless
+    all are of one row.
     """
     n_rows = len(rows)
     clusters: dict[int, Cluster] = {
@@ -55,7 +55,7 @@ def cure(rows: Floats, n_clusters: int, n_representatives: int, shrinkage: float
     np.fill_diagonal(apart, np.inf)
     cleaned = False
     while len(clusters) > n_clusters:
-        if not cleaned and len(clusters) <= max(n_rows // 3, n_clusters + 1):
+        if not cleaned and len(clusters) <= 2 * n_clusters:
             cleaned = True
             lonely = [i for i, c in clusters.items() if len(c.members) == 1]
             if len(lonely) < len(clusters):
@@ -93,6 +93,8 @@ class CURESMOTE(PeerOverSampler):
 
     Departures: the rows are made from the representatives before shrinking, real rows, which
     would otherwise draw the class together; noise rows stay in the table, they are no seeds.
+    Noise is looked for when twice the wanted number of clusters is left, where CURE does so at
+    a third of the rows: in a class of few rows that takes good rows for noise.
     As CURE itself does, a large class is clustered by a drawn part of it.
 
     Cost: one merge after the other, each against all clusters: by definition more than 20

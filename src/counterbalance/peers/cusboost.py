@@ -30,6 +30,8 @@ class CUSBoostClassifier(AdaBoostClassifier):  # type: ignore[misc, unused-ignor
     serves any number. In a table of several classes all but the smallest are clustered and
     drawn from. A round worse than chance is drawn again, as in the paper, at most ten times.
 
+    Cost: a classifier, not a sampler: one clustering, then as many weak learners as rounds.
+
     Parameters
     ----------
     estimator : classifier or None, default=None

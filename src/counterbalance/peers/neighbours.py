@@ -7,11 +7,13 @@ Glossary
 """
 
 import numpy as np
-import numpy.typing as npt
+from scipy.spatial.distance import cdist
 from sklearn.neighbors import NearestNeighbors
 
 from counterbalance.peers.allocation import Floats, Integers
 from counterbalance.peers.fallback import warn_fallback
+
+_BLOCK = 512  # rows whose distances are in memory at one time
 
 
 def capped(k: int, available: int, method: str) -> int:
@@ -60,9 +62,24 @@ def minority_share(points: Floats, minority: Floats, majority: Floats, k: int) -
     return share
 
 
-def within(points: Floats, among: Floats, radii: float | Floats) -> npt.NDArray[np.bool_]:
-    """Tell for each point and each row of ``among`` whether it lies inside the point's radius."""
-    squares = (points**2).sum(axis=1)[:, None] + (among**2).sum(axis=1) - 2 * points @ among.T
-    limit = np.square(np.broadcast_to(radii, len(points)))[:, None]
-    inside: npt.NDArray[np.bool_] = squares <= limit
-    return inside
+def balls_holding(points: Floats, centres: Floats, radii: Floats) -> Integers:
+    """How many of the balls around ``centres`` hold each point, surface included.
+
+    In blocks, so that the memory stays small.
+    """
+    blocks = [
+        (cdist(points[start : start + _BLOCK], centres) <= radii).sum(axis=1)
+        for start in range(0, len(points), _BLOCK)
+    ]
+    return np.concatenate(blocks).astype(np.intp)
+
+
+def nearer_than(points: Floats, among: Floats, limits: Floats) -> Integers:
+    """How many rows of ``among`` are nearer to each point than its limit."""
+    blocks = [
+        (cdist(points[start : start + _BLOCK], among) < limits[start : start + _BLOCK, None]).sum(
+            axis=1
+        )
+        for start in range(0, len(points), _BLOCK)
+    ]
+    return np.concatenate(blocks).astype(np.intp)

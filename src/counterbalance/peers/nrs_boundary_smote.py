@@ -15,7 +15,7 @@ from counterbalance.peers.allocation import Floats
 from counterbalance.peers.base import Mask, PeerOverSampler
 from counterbalance.peers.fallback import warn_fallback
 from counterbalance.peers.interpolation import drawn_between, drawn_neighbours
-from counterbalance.peers.neighbours import capped, nearest_others, within
+from counterbalance.peers.neighbours import balls_holding, capped, nearest_others
 from counterbalance.peers.rejection import drawn_until_accepted
 from counterbalance.peers.rules import OVER_RULES, POSITIVE_INTEGER, SHARE, Rules
 
@@ -124,8 +124,7 @@ class NRSBoundarySMOTE(PeerOverSampler):
             """Neighbourhoods of the majority's lower region that each row falls into."""
             if not lower.any():
                 return np.zeros(len(rows))
-            damage = within(table[lower], rows, delta[lower]).sum(axis=0)
-            return np.asarray(damage, dtype=np.float64)
+            return balls_holding(rows, table[lower], delta[lower]).astype(np.float64)
 
         return drawn_until_accepted(
             n_samples,

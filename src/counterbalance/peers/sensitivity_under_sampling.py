@@ -41,6 +41,9 @@ class SensitivityUnderSampler(PeerUnderSampler):
     and needs no training. In a table of several classes the smaller ones together are the
     minority of the class that is reduced.
 
+    Cost: the neighbours of every majority row in the table, by definition more than 20 times
+    the work of SMOTE.
+
     Parameters
     ----------
     sampling_strategy : float, str, dict or callable, default="auto"

@@ -14,9 +14,13 @@ from counterbalance.peers.interpolation import smote
 from counterbalance.peers.neighbours import capped
 from counterbalance.peers.rules import OVER_RULES, POSITIVE_INTEGER, POSITIVE_SHARE, Rules
 
+_MUCH = 0.1  # share of a class whose removal is worth a warning
+
 
 class _PlainSMOTE(NeighbourOverSampler):
     """SMOTE in the template of the peers: it also serves a class of two rows."""
+
+    _method = "SMOTEIPF"
 
     def _synthesise(
         self,
@@ -62,7 +66,8 @@ class SMOTEIPF(BaseSampler):  # type: ignore[misc, unused-ignore]  # imblearn is
     By definition original rows of any class may go and the classes end near to balance rather
     than on it, as with imbalanced-learn's SMOTEENN; like that one this is no
     ``BaseOverSampler``. ``sample_indices_`` is not given, since most rows are new;
-    ``n_removed_`` tells how many rows of each class the filter took.
+    ``n_removed_`` tells how many rows of each class the filter took, and a warning is given
+    where it took more than a tenth of one.
 
     Departures: the trees are scikit-learn's (entropy, at least two rows in a leaf) in place of
     C4.5. A round that would remove a whole class is not carried out, and a warning says so.
@@ -129,6 +134,13 @@ class SMOTEIPF(BaseSampler):  # type: ignore[misc, unused-ignore]  # imblearn is
         kept = self._filter(dense(X_new), codes, self.quiet_share * len(y), rng)
         removed = np.bincount(codes[~kept], minlength=len(classes))
         self.n_removed_ = {c: int(n) for c, n in zip(classes.tolist(), removed, strict=True)}
+        largest = max(removed / np.bincount(codes))
+        if largest > _MUCH:
+            warn_fallback(
+                "SMOTEIPF",
+                f"the filter took {largest:.0%} of a class as noise",
+                "the classes are out of balance by what n_removed_ says",
+            )
         return X_new[np.flatnonzero(kept)], y_new[kept]
 
     def _filter(self, rows: Floats, codes: Any, few: float, rng: np.random.Generator) -> Mask:
