@@ -34,7 +34,7 @@ def test_mesh_draws_different_pairs_where_there_are_more_than_needed():
     new = made(2.0 ** np.arange(20)[:, None], 50, topology="mesh")
     assert len(np.unique(new)) == 50
     pairs = 2 * new.ravel()
-    assert all(bin(int(p)).count("1") == 2 for p in pairs)
+    assert all(int(p).bit_count() == 2 for p in pairs)
 
 
 def test_polynomial_follows_the_curve_of_the_rows():

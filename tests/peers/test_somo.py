@@ -9,7 +9,7 @@ from counterbalance.peers.somo import mean_distance
 class KnownCells(SOMO):
     """SOMO on a map of two cells, split at 5."""
 
-    def _cells(self, table, side, rng):
+    def _cells(self, table, side, rng):  # noqa: ARG002  # the cells are known
         return (table[:, 0] > 5).astype(int)
 
 

@@ -23,7 +23,11 @@ MOVES_OR_DROPS = {
     "SMOTE-IPF": "removes noise from all classes",
 }
 NOT_EXACT = {"SMOTE-IPF": "filters after balancing"}
-DRAWS_NOTHING = {"SMOTE-D"}
+MAY_DRAW_NOTHING = {
+    "SMOTE-D": "is deterministic by definition",
+    "polynom-fit-SMOTE": "draws only which segments carry one row more",
+    "CFA": "draws only which majority rows come first",
+}
 NEEDS_ONE_ROW = {"CCR", "CFA", "Counterfactual SMOTE"}
 pytestmark = pytest.mark.filterwarnings("ignore::counterbalance.peers.PeerFallbackWarning")
 
@@ -68,9 +72,9 @@ def test_one_seed_gives_one_result_and_another_seed_another(name, blobs):
     X, y = blobs
     first, again = resampled(name, X, y)[0], resampled(name, X, y)[0]
     np.testing.assert_array_equal(first, again)
-    other = resampled(name, X, y, random_state=1)[0]
-    same = first.shape == other.shape and (first == other).all()
-    assert same == (name in DRAWS_NOTHING)
+    if name not in MAY_DRAW_NOTHING:
+        other = resampled(name, X, y, random_state=1)[0]
+        assert first.shape != other.shape or (first != other).any()
 
 
 @pytest.mark.parametrize("name", OURS)
@@ -87,8 +91,8 @@ def test_the_input_and_numpys_global_state_are_left_alone(name, blobs):
 
 @pytest.mark.parametrize("name", OVER)
 def test_two_classes_alike_do_not_get_the_same_draws(name):
-    if name in DRAWS_NOTHING | MOVES_OR_DROPS.keys():
-        pytest.skip("draws nothing, or moves or drops rows")
+    if name in MAY_DRAW_NOTHING | MOVES_OR_DROPS:
+        pytest.skip((MAY_DRAW_NOTHING | MOVES_OR_DROPS)[name])
     rng = np.random.default_rng(0)
     clump = rng.normal(size=(15, 2))
     X = np.vstack([clump, clump + 1000, rng.normal(500, 300, (60, 2))])
@@ -146,7 +150,7 @@ def test_degenerate_tables_are_balanced_or_a_warning_says_otherwise(name, case):
     assert {w.category for w in caught} <= {PeerFallbackWarning}
     counts = np.bincount(y_new)
     if name in NOT_EXACT:
-        assert counts.min() > 0.9 * counts.max() or caught
+        assert counts.min() >= 0.9 * counts.max() or caught
     else:
         assert counts[0] == counts[1]
 
