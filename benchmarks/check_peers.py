@@ -1,4 +1,6 @@
-"""Compare the peers with smote-variants 1.0.1: do both lead to the same classifier?
+"""Compare the peers with smote-variants 1.0.1.
+
+Do both lead to the same classifier?
 
 Five KEEL data sets, repeated stratified folds, a k-NN after each resampling: the mean G-mean
 with our sampler and with that of smote-variants, on the same folds with the same seeds. The
@@ -75,7 +77,7 @@ class Scores:
         same = abs(difference.mean()) <= 2 * error or abs(difference.mean()) < 5e-4
         remarks = ["within noise" if same else "differs"]
         if self.made_nothing:
-            remarks.append(f"theirs left {self.made_nothing} of {len(self.ours)} folds as they were")
+            remarks.append(f"theirs made nothing in {self.made_nothing} of {len(self.ours)} folds")
         if self.failed:
             remarks.append(f"theirs failed in {self.failed} folds, left out")
         return (

@@ -28,7 +28,7 @@ MAY_DRAW_NOTHING = {
     "polynom-fit-SMOTE": "draws only which segments carry one row more",
     "CFA": "draws only which majority rows come first",
 }
-NEEDS_ONE_ROW = {"CCR", "CFA", "Counterfactual SMOTE"}
+NEEDS_ONE_ROW = {"CCR", "CFA", "Counterfactual SMOTE", "OUPS"}
 pytestmark = pytest.mark.filterwarnings("ignore::counterbalance.peers.PeerFallbackWarning")
 
 

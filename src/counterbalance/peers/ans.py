@@ -1,7 +1,5 @@
 """ANS: as many neighbours as the density of the class gives."""
 
-from typing import Any, ClassVar
-
 import numpy as np
 from scipy.spatial.distance import cdist
 
@@ -10,7 +8,7 @@ from counterbalance.peers.base import Mask, PeerOverSampler
 from counterbalance.peers.fallback import warn_fallback
 from counterbalance.peers.interpolation import drawn_between
 from counterbalance.peers.neighbours import nearer_than
-from counterbalance.peers.rules import OVER_RULES, POSITIVE_SHARE, Rules
+from counterbalance.peers.parameters import POSITIVE_SHARE, parameter
 
 
 def intruders(minority: Floats, majority: Floats) -> Integers:
@@ -56,25 +54,11 @@ class ANS(PeerOverSampler):
 
     Parameters
     ----------
-    sampling_strategy : float, str, dict or callable, default="auto"
-        How many rows each class gets, in imbalanced-learn's terms.
-    random_state : int, RandomState or None, default=None
-        Seed of all draws.
     outcast_share : float, default=0.25
         Largest tolerance for majority rows nearby, as a share of the class's rows.
     """
 
-    _parameter_constraints: ClassVar[Rules] = {**OVER_RULES, "outcast_share": POSITIVE_SHARE}
-
-    def __init__(
-        self,
-        *,
-        sampling_strategy: Any = "auto",
-        random_state: Any = None,
-        outcast_share: float = 0.25,
-    ) -> None:
-        super().__init__(sampling_strategy=sampling_strategy, random_state=random_state)
-        self.outcast_share = outcast_share
+    outcast_share: float = parameter(default=0.25, rule=POSITIVE_SHARE)
 
     def _synthesise(
         self, minority: Floats, majority: Floats, n_samples: int, rng: np.random.Generator

@@ -18,7 +18,14 @@ from scipy import sparse
 from counterbalance.errors import TableError
 from counterbalance.peers.allocation import Floats, Integers
 from counterbalance.peers.fallback import warn_fallback
-from counterbalance.peers.rules import OVER_RULES, POSITIVE_INTEGER, UNDER_RULES, Rules
+from counterbalance.peers.parameters import (
+    OVER_STRATEGY,
+    POSITIVE_INTEGER,
+    SEED,
+    UNDER_STRATEGY,
+    DeclaredParameters,
+    parameter,
+)
 
 Mask = npt.NDArray[np.bool_]
 
@@ -84,25 +91,23 @@ def check_size(method: str, label: Any, n_rows: int, least: int) -> None:
         )
 
 
-class PeerOverSampler(BaseOverSampler):  # type: ignore[misc, unused-ignore]  # imblearn is untyped
+class PeerOverSampler(DeclaredParameters, BaseOverSampler):  # type: ignore[misc, unused-ignore]  # imblearn is untyped
     """An oversampler that resamples one class against the rest.
 
-    A subclass implements ``_synthesise``, or ``_resample_class`` where it also moves or drops
-    rows. Sparse tables are worked on as dense ones and come back in their own format.
+    A subclass implements ``_from_minority``, or ``_synthesise`` where it looks at the majority
+    too, or ``_resample_class`` where it also moves or drops rows. Sparse tables are worked on
+    as dense ones and come back in their own format.
     """
 
-    _parameter_constraints: ClassVar[Rules] = OVER_RULES
+    sampling_strategy: Any = parameter(default="auto", rule=OVER_STRATEGY)
+    random_state: Any = parameter(default=None, rule=SEED)
 
-    _method: str | None = None
+    _method: ClassVar[str | None] = None
     """Name in messages, where it is not that of the class."""
     _least_minority = 2
     """Rows of a class below which the method has nothing to work from."""
     _needs_spread = True
     """Whether the method works from differences among the minority rows."""
-
-    def __init__(self, *, sampling_strategy: Any = "auto", random_state: Any = None) -> None:
-        super().__init__(sampling_strategy=sampling_strategy)
-        self.random_state = random_state
 
     def _fit_resample(self, X: Any, y: Any) -> tuple[Any, Any]:
         rng = generator(self.random_state)
@@ -148,35 +153,34 @@ class PeerOverSampler(BaseOverSampler):  # type: ignore[misc, unused-ignore]  # 
         return Change(self._synthesise(table[ours], table[~ours], n_samples, rng))
 
     def _synthesise(
-        self, minority: Floats, majority: Floats, n_samples: int, rng: np.random.Generator
+        self,
+        minority: Floats,
+        majority: Floats,  # noqa: ARG002  # for the methods that look at it
+        n_samples: int,
+        rng: np.random.Generator,
     ) -> Floats:
         """Give ``n_samples`` new rows of the class of ``minority``."""
+        return self._from_minority(minority, n_samples, rng)
+
+    def _from_minority(self, minority: Floats, n_samples: int, rng: np.random.Generator) -> Floats:
+        """Give the new rows, where the method does not look at the majority."""
         raise NotImplementedError
 
 
 class NeighbourOverSampler(PeerOverSampler):
     """An oversampler whose one parameter is a number of neighbours."""
 
-    _parameter_constraints: ClassVar[Rules] = {**OVER_RULES, "n_neighbors": POSITIVE_INTEGER}
-
-    def __init__(
-        self, *, sampling_strategy: Any = "auto", random_state: Any = None, n_neighbors: int = 5
-    ) -> None:
-        super().__init__(sampling_strategy=sampling_strategy, random_state=random_state)
-        self.n_neighbors = n_neighbors
+    n_neighbors: int = parameter(default=5, rule=POSITIVE_INTEGER)
 
 
-class PeerUnderSampler(BaseUnderSampler):  # type: ignore[misc, unused-ignore]  # imblearn is untyped
+class PeerUnderSampler(DeclaredParameters, BaseUnderSampler):  # type: ignore[misc, unused-ignore]  # imblearn is untyped
     """An undersampler that picks rows of one class at a time and keeps the table's order.
 
     A subclass implements ``_pick``. ``sample_indices_`` holds the rows that were kept.
     """
 
-    _parameter_constraints: ClassVar[Rules] = UNDER_RULES
-
-    def __init__(self, *, sampling_strategy: Any = "auto", random_state: Any = None) -> None:
-        super().__init__(sampling_strategy=sampling_strategy)
-        self.random_state = random_state
+    sampling_strategy: Any = parameter(default="auto", rule=UNDER_STRATEGY)
+    random_state: Any = parameter(default=None, rule=SEED)
 
     def _fit_resample(self, X: Any, y: Any) -> tuple[Any, Any]:
         rng = generator(self.random_state)

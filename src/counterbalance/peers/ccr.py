@@ -6,15 +6,13 @@ Glossary
     moved      (n_maj, d)  majority rows after they were pushed out of the spheres
 """
 
-from typing import Any, ClassVar
-
 import numpy as np
 from scipy.spatial import KDTree
 from scipy.spatial.distance import cdist
 
 from counterbalance.peers.allocation import Floats, Integers, allocate, repeated
 from counterbalance.peers.base import Change, Mask, PeerOverSampler
-from counterbalance.peers.rules import OVER_RULES, POSITIVE_REAL, Rules
+from counterbalance.peers.parameters import POSITIVE_REAL, parameter
 
 
 def within_reach(minority: Floats, majority: Floats, energy: float) -> Integers:
@@ -87,23 +85,13 @@ class CCR(PeerOverSampler):
 
     Parameters
     ----------
-    sampling_strategy : float, str, dict or callable, default="auto"
-        How many rows each class gets, in imbalanced-learn's terms.
-    random_state : int, RandomState or None, default=None
-        Seed of all draws.
     energy : float, default=0.25
         What each sphere may spend on growing.
     """
 
     _least_minority = 1
     _needs_spread = False
-    _parameter_constraints: ClassVar[Rules] = {**OVER_RULES, "energy": POSITIVE_REAL}
-
-    def __init__(
-        self, *, sampling_strategy: Any = "auto", random_state: Any = None, energy: float = 0.25
-    ) -> None:
-        super().__init__(sampling_strategy=sampling_strategy, random_state=random_state)
-        self.energy = energy
+    energy: float = parameter(default=0.25, rule=POSITIVE_REAL)
 
     def _resample_class(
         self, table: Floats, ours: Mask, n_samples: int, rng: np.random.Generator

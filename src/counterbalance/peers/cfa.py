@@ -7,7 +7,6 @@ Glossary
 """
 
 from dataclasses import dataclass
-from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -16,8 +15,8 @@ from counterbalance.peers.allocation import Floats, Integers
 from counterbalance.peers.base import PeerOverSampler
 from counterbalance.peers.fallback import warn_fallback
 from counterbalance.peers.neighbours import nearest
+from counterbalance.peers.parameters import NOT_NEGATIVE_REAL, POSITIVE_INTEGER, parameter
 from counterbalance.peers.propensity import standardised
-from counterbalance.peers.rules import NOT_NEGATIVE_REAL, OVER_RULES, POSITIVE_INTEGER, Rules
 
 
 @dataclass(frozen=True)
@@ -87,10 +86,6 @@ class CFA(PeerOverSampler):
 
     Parameters
     ----------
-    sampling_strategy : float, str, dict or callable, default="auto"
-        How many rows each class gets, in imbalanced-learn's terms.
-    random_state : int, RandomState or None, default=None
-        Seed of all draws.
     max_differences : int, default=2
         Largest number of difference features of a pair.
     tolerance : float, default=0.2
@@ -99,23 +94,8 @@ class CFA(PeerOverSampler):
 
     _least_minority = 1
     _needs_spread = False
-    _parameter_constraints: ClassVar[Rules] = {
-        **OVER_RULES,
-        "max_differences": POSITIVE_INTEGER,
-        "tolerance": NOT_NEGATIVE_REAL,
-    }
-
-    def __init__(
-        self,
-        *,
-        sampling_strategy: Any = "auto",
-        random_state: Any = None,
-        max_differences: int = 2,
-        tolerance: float = 0.2,
-    ) -> None:
-        super().__init__(sampling_strategy=sampling_strategy, random_state=random_state)
-        self.max_differences = max_differences
-        self.tolerance = tolerance
+    max_differences: int = parameter(default=2, rule=POSITIVE_INTEGER)
+    tolerance: float = parameter(default=0.2, rule=NOT_NEGATIVE_REAL)
 
     def _synthesise(
         self, minority: Floats, majority: Floats, n_samples: int, rng: np.random.Generator

@@ -1,13 +1,13 @@
 """The sampling step of CUSBoost: every cluster of a class gives its part."""
 
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
 from counterbalance.peers.allocation import Floats, Integers, allocate
 from counterbalance.peers.base import PeerUnderSampler
 from counterbalance.peers.clusters import k_means
-from counterbalance.peers.rules import POSITIVE_INTEGER, UNDER_RULES, Rules
+from counterbalance.peers.parameters import POSITIVE_INTEGER, parameter
 
 
 def drawn_from_clusters(labels: Integers, n_samples: int, rng: np.random.Generator) -> Integers:
@@ -32,21 +32,11 @@ class ClusterRandomUnderSampler(PeerUnderSampler):
 
     Parameters
     ----------
-    sampling_strategy : float, str, dict or callable, default="auto"
-        How many rows each class gets, in imbalanced-learn's terms.
-    random_state : int, RandomState or None, default=None
-        Seed of all draws.
     n_clusters : int, default=20
         Clusters of each class.
     """
 
-    _parameter_constraints: ClassVar[Rules] = {**UNDER_RULES, "n_clusters": POSITIVE_INTEGER}
-
-    def __init__(
-        self, *, sampling_strategy: Any = "auto", random_state: Any = None, n_clusters: int = 20
-    ) -> None:
-        super().__init__(sampling_strategy=sampling_strategy, random_state=random_state)
-        self.n_clusters = n_clusters
+    n_clusters: int = parameter(default=20, rule=POSITIVE_INTEGER)
 
     def _pick(
         self,

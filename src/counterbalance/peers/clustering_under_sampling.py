@@ -1,6 +1,6 @@
 """Clustering-based undersampling: the centres of clusters stand for the majority."""
 
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 from imblearn.under_sampling.base import BaseUnderSampler
@@ -11,7 +11,13 @@ from counterbalance.peers.base import dense, generator, in_form_of, stacked
 from counterbalance.peers.clusters import k_means
 from counterbalance.peers.fallback import warn_fallback
 from counterbalance.peers.neighbours import nearest
-from counterbalance.peers.rules import POSITIVE_INTEGER, UNDER_RULES, Rules
+from counterbalance.peers.parameters import (
+    POSITIVE_INTEGER,
+    SEED,
+    UNDER_STRATEGY,
+    DeclaredParameters,
+    parameter,
+)
 
 
 def nearest_to_centres(rows: Floats, centres: Floats) -> Integers:
@@ -35,7 +41,7 @@ def nearest_to_centres(rows: Floats, centres: Floats) -> Integers:
         k = min(2 * k, len(rows))
 
 
-class ClusteringUnderSampler(BaseUnderSampler):  # type: ignore[misc, unused-ignore]  # imblearn is untyped
+class ClusteringUnderSampler(DeclaredParameters, BaseUnderSampler):  # type: ignore[misc, unused-ignore]  # imblearn is untyped
     """Clustering-based undersampling.
 
     W.-C. Lin, C.-F. Tsai, Y.-H. Hu, J.-S. Jhang, "Clustering-based undersampling in
@@ -54,34 +60,16 @@ class ClusteringUnderSampler(BaseUnderSampler):  # type: ignore[misc, unused-ign
 
     Parameters
     ----------
-    sampling_strategy : float, str, dict or callable, default="auto"
-        How many rows each class gets, in imbalanced-learn's terms.
-    random_state : int, RandomState or None, default=None
-        Seed of all draws.
     strategy : {"nearest", "centres"}, default="nearest"
         Whether real rows or cluster centres stand for a class.
     n_init : int, default=1
         Starts of k-means, of which the best is taken.
     """
 
-    _parameter_constraints: ClassVar[Rules] = {
-        **UNDER_RULES,
-        "strategy": [StrOptions({"nearest", "centres"})],
-        "n_init": POSITIVE_INTEGER,
-    }
-
-    def __init__(
-        self,
-        *,
-        sampling_strategy: Any = "auto",
-        random_state: Any = None,
-        strategy: str = "nearest",
-        n_init: int = 1,
-    ) -> None:
-        super().__init__(sampling_strategy=sampling_strategy)
-        self.random_state = random_state
-        self.strategy = strategy
-        self.n_init = n_init
+    sampling_strategy: Any = parameter(default="auto", rule=UNDER_STRATEGY)
+    random_state: Any = parameter(default=None, rule=SEED)
+    strategy: str = parameter(default="nearest", rule=[StrOptions({"nearest", "centres"})])
+    n_init: int = parameter(default=1, rule=POSITIVE_INTEGER)
 
     def _fit_resample(self, X: Any, y: Any) -> tuple[Any, Any]:
         rng = generator(self.random_state)

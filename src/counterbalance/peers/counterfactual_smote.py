@@ -1,7 +1,5 @@
 """Counterfactual SMOTE: the minority side of the boundary, found by bisection."""
 
-from typing import Any, ClassVar
-
 import numpy as np
 
 from counterbalance.peers.allocation import Floats
@@ -9,7 +7,7 @@ from counterbalance.peers.base import PeerOverSampler
 from counterbalance.peers.fallback import warn_fallback
 from counterbalance.peers.interpolation import between, drawn_neighbours
 from counterbalance.peers.neighbours import minority_share, nearest
-from counterbalance.peers.rules import OVER_RULES, POSITIVE_INTEGER, SHARE, Rules
+from counterbalance.peers.parameters import POSITIVE_INTEGER, SHARE, parameter
 
 
 class CounterfactualSMOTE(PeerOverSampler):
@@ -32,10 +30,6 @@ class CounterfactualSMOTE(PeerOverSampler):
 
     Parameters
     ----------
-    sampling_strategy : float, str, dict or callable, default="auto"
-        How many rows each class gets, in imbalanced-learn's terms.
-    random_state : int, RandomState or None, default=None
-        Seed of all draws.
     n_neighbors : int, default=5
         Nearest minority rows for the segment, and voters of the judge.
     n_steps : int, default=5
@@ -46,26 +40,9 @@ class CounterfactualSMOTE(PeerOverSampler):
 
     _least_minority = 1
     _needs_spread = False
-    _parameter_constraints: ClassVar[Rules] = {
-        **OVER_RULES,
-        "n_neighbors": POSITIVE_INTEGER,
-        "n_steps": POSITIVE_INTEGER,
-        "threshold": SHARE,
-    }
-
-    def __init__(
-        self,
-        *,
-        sampling_strategy: Any = "auto",
-        random_state: Any = None,
-        n_neighbors: int = 5,
-        n_steps: int = 5,
-        threshold: float = 0.5,
-    ) -> None:
-        super().__init__(sampling_strategy=sampling_strategy, random_state=random_state)
-        self.n_neighbors = n_neighbors
-        self.n_steps = n_steps
-        self.threshold = threshold
+    n_neighbors: int = parameter(default=5, rule=POSITIVE_INTEGER)
+    n_steps: int = parameter(default=5, rule=POSITIVE_INTEGER)
+    threshold: float = parameter(default=0.5, rule=SHARE)
 
     def _synthesise(
         self, minority: Floats, majority: Floats, n_samples: int, rng: np.random.Generator

@@ -6,7 +6,6 @@ Glossary
 """
 
 from dataclasses import dataclass
-from typing import Any, ClassVar
 
 import numpy as np
 from scipy.spatial.distance import cdist
@@ -14,7 +13,7 @@ from scipy.spatial.distance import cdist
 from counterbalance.peers.allocation import Floats, Integers
 from counterbalance.peers.base import PeerOverSampler
 from counterbalance.peers.interpolation import drawn_between
-from counterbalance.peers.rules import OVER_RULES, POSITIVE_INTEGER, SHARE, Rules
+from counterbalance.peers.parameters import POSITIVE_INTEGER, SHARE, parameter
 
 
 @dataclass(frozen=True)
@@ -102,10 +101,6 @@ class CURESMOTE(PeerOverSampler):
 
     Parameters
     ----------
-    sampling_strategy : float, str, dict or callable, default="auto"
-        How many rows each class gets, in imbalanced-learn's terms.
-    random_state : int, RandomState or None, default=None
-        Seed of all draws.
     n_clusters : int, default=5
         Clusters at which merging stops.
     n_representatives : int, default=5
@@ -116,37 +111,12 @@ class CURESMOTE(PeerOverSampler):
         Rows of a class that are clustered; of a larger one, so many are drawn.
     """
 
-    _parameter_constraints: ClassVar[Rules] = {
-        **OVER_RULES,
-        "n_clusters": POSITIVE_INTEGER,
-        "n_representatives": POSITIVE_INTEGER,
-        "shrinkage": SHARE,
-        "max_rows": POSITIVE_INTEGER,
-    }
+    n_clusters: int = parameter(default=5, rule=POSITIVE_INTEGER)
+    n_representatives: int = parameter(default=5, rule=POSITIVE_INTEGER)
+    shrinkage: float = parameter(default=0.5, rule=SHARE)
+    max_rows: int = parameter(default=1000, rule=POSITIVE_INTEGER)
 
-    def __init__(
-        self,
-        *,
-        sampling_strategy: Any = "auto",
-        random_state: Any = None,
-        n_clusters: int = 5,
-        n_representatives: int = 5,
-        shrinkage: float = 0.5,
-        max_rows: int = 1000,
-    ) -> None:
-        super().__init__(sampling_strategy=sampling_strategy, random_state=random_state)
-        self.n_clusters = n_clusters
-        self.n_representatives = n_representatives
-        self.shrinkage = shrinkage
-        self.max_rows = max_rows
-
-    def _synthesise(
-        self,
-        minority: Floats,
-        majority: Floats,  # noqa: ARG002  # the method does not look at it
-        n_samples: int,
-        rng: np.random.Generator,
-    ) -> Floats:
+    def _from_minority(self, minority: Floats, n_samples: int, rng: np.random.Generator) -> Floats:
         rows = minority
         if len(rows) > self.max_rows:
             rows = rows[rng.choice(len(rows), size=self.max_rows, replace=False)]

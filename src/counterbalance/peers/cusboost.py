@@ -10,7 +10,7 @@ from counterbalance.peers.allocation import Floats, Integers
 from counterbalance.peers.base import dense, generator
 from counterbalance.peers.cluster_random_under_sampling import drawn_from_clusters
 from counterbalance.peers.clusters import k_means
-from counterbalance.peers.rules import POSITIVE_INTEGER, POSITIVE_SHARE, Rules
+from counterbalance.peers.parameters import POSITIVE_INTEGER, POSITIVE_SHARE, Rule
 
 _TRIES = 10  # draws of a part before a round that stays worse than chance ends the boosting
 
@@ -53,7 +53,7 @@ class CUSBoostClassifier(AdaBoostClassifier):  # type: ignore[misc, unused-ignor
         Cluster of each training row inside its class; -1 in the smallest class.
     """
 
-    _parameter_constraints: ClassVar[Rules] = {
+    _parameter_constraints: ClassVar[dict[str, Rule]] = {
         **{
             name: AdaBoostClassifier._parameter_constraints[name]  # noqa: SLF001  # scikit-learn's way to inherit rules
             for name in ("estimator", "n_estimators", "learning_rate", "random_state")
@@ -98,7 +98,8 @@ class CUSBoostClassifier(AdaBoostClassifier):  # type: ignore[misc, unused-ignor
         CUSBoostClassifier
             The fitted classifier.
         """
-        check_target_type(y)
+        if getattr(y, "ndim", 1) > 1:
+            check_target_type(y)  # several labels to a row: imbalanced-learn has the words for it
         super().fit(X, y, sample_weight)
         return self
 

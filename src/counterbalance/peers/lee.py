@@ -1,15 +1,13 @@
 """Lee: SMOTE that rejects new rows among the majority."""
 
-from typing import Any, ClassVar
-
 import numpy as np
 
 from counterbalance.peers.allocation import Floats
 from counterbalance.peers.base import PeerOverSampler
 from counterbalance.peers.interpolation import smote
 from counterbalance.peers.neighbours import capped, minority_share
+from counterbalance.peers.parameters import POSITIVE_INTEGER, SHARE, parameter
 from counterbalance.peers.rejection import drawn_until_accepted
-from counterbalance.peers.rules import OVER_RULES, POSITIVE_INTEGER, SHARE, Rules
 
 
 class Lee(PeerOverSampler):
@@ -30,10 +28,6 @@ class Lee(PeerOverSampler):
 
     Parameters
     ----------
-    sampling_strategy : float, str, dict or callable, default="auto"
-        How many rows each class gets, in imbalanced-learn's terms.
-    random_state : int, RandomState or None, default=None
-        Seed of all draws.
     n_neighbors : int, default=5
         Neighbours, both for SMOTE and for the rejection.
     rejection_level : float, default=0.5
@@ -42,26 +36,9 @@ class Lee(PeerOverSampler):
         Rounds of drawing before the least faulty rows are taken.
     """
 
-    _parameter_constraints: ClassVar[Rules] = {
-        **OVER_RULES,
-        "n_neighbors": POSITIVE_INTEGER,
-        "rejection_level": SHARE,
-        "max_rounds": POSITIVE_INTEGER,
-    }
-
-    def __init__(
-        self,
-        *,
-        sampling_strategy: Any = "auto",
-        random_state: Any = None,
-        n_neighbors: int = 5,
-        rejection_level: float = 0.5,
-        max_rounds: int = 20,
-    ) -> None:
-        super().__init__(sampling_strategy=sampling_strategy, random_state=random_state)
-        self.n_neighbors = n_neighbors
-        self.rejection_level = rejection_level
-        self.max_rounds = max_rounds
+    n_neighbors: int = parameter(default=5, rule=POSITIVE_INTEGER)
+    rejection_level: float = parameter(default=0.5, rule=SHARE)
+    max_rounds: int = parameter(default=20, rule=POSITIVE_INTEGER)
 
     def _synthesise(
         self, minority: Floats, majority: Floats, n_samples: int, rng: np.random.Generator

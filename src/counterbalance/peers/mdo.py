@@ -6,15 +6,13 @@ Glossary
     alpha      (n,)    squared Mahalanobis distance of a row to the class mean
 """
 
-from typing import Any, ClassVar
-
 import numpy as np
 
 from counterbalance.peers.allocation import Floats
 from counterbalance.peers.base import PeerOverSampler
 from counterbalance.peers.fallback import warn_fallback
 from counterbalance.peers.neighbours import capped, nearest_in_table
-from counterbalance.peers.rules import OVER_RULES, POSITIVE_INTEGER, Rules
+from counterbalance.peers.parameters import POSITIVE_INTEGER, parameter
 
 
 def on_ellipse(alpha: Floats, n_axes: int, rng: np.random.Generator) -> Floats:
@@ -48,33 +46,14 @@ class MDO(PeerOverSampler):
 
     Parameters
     ----------
-    sampling_strategy : float, str, dict or callable, default="auto"
-        How many rows each class gets, in imbalanced-learn's terms.
-    random_state : int, RandomState or None, default=None
-        Seed of all draws.
     k1 : int, default=5
         Least number of rows of the class among the neighbours of a seed.
     k2 : int, default=10
         Neighbours looked at.
     """
 
-    _parameter_constraints: ClassVar[Rules] = {
-        **OVER_RULES,
-        "k1": POSITIVE_INTEGER,
-        "k2": POSITIVE_INTEGER,
-    }
-
-    def __init__(
-        self,
-        *,
-        sampling_strategy: Any = "auto",
-        random_state: Any = None,
-        k1: int = 5,
-        k2: int = 10,
-    ) -> None:
-        super().__init__(sampling_strategy=sampling_strategy, random_state=random_state)
-        self.k1 = k1
-        self.k2 = k2
+    k1: int = parameter(default=5, rule=POSITIVE_INTEGER)
+    k2: int = parameter(default=10, rule=POSITIVE_INTEGER)
 
     def _synthesise(
         self, minority: Floats, majority: Floats, n_samples: int, rng: np.random.Generator

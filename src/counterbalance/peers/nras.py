@@ -1,7 +1,5 @@
 """NRAS: take noise out of the minority first, then SMOTE."""
 
-from typing import Any, ClassVar
-
 import numpy as np
 
 from counterbalance.peers.allocation import Floats
@@ -9,8 +7,8 @@ from counterbalance.peers.base import Change, Mask, PeerOverSampler
 from counterbalance.peers.fallback import warn_fallback
 from counterbalance.peers.interpolation import drawn_between, drawn_neighbours
 from counterbalance.peers.neighbours import capped, nearest_in_table, nearest_others
+from counterbalance.peers.parameters import POSITIVE_INTEGER, SHARE, parameter
 from counterbalance.peers.propensity import propensity_scores, standardised
-from counterbalance.peers.rules import OVER_RULES, POSITIVE_INTEGER, SHARE, Rules
 
 
 def with_propensity(minority: Floats, majority: Floats) -> tuple[Floats, Floats]:
@@ -38,33 +36,14 @@ class NRAS(PeerOverSampler):
 
     Parameters
     ----------
-    sampling_strategy : float, str, dict or callable, default="auto"
-        How many rows each class gets, in imbalanced-learn's terms.
-    random_state : int, RandomState or None, default=None
-        Seed of all draws.
     n_neighbors : int, default=5
         Neighbours, both for the noise test and for SMOTE.
     threshold : float, default=0.4
         Least share of minority rows among the neighbours of a row that is kept.
     """
 
-    _parameter_constraints: ClassVar[Rules] = {
-        **OVER_RULES,
-        "n_neighbors": POSITIVE_INTEGER,
-        "threshold": SHARE,
-    }
-
-    def __init__(
-        self,
-        *,
-        sampling_strategy: Any = "auto",
-        random_state: Any = None,
-        n_neighbors: int = 5,
-        threshold: float = 0.4,
-    ) -> None:
-        super().__init__(sampling_strategy=sampling_strategy, random_state=random_state)
-        self.n_neighbors = n_neighbors
-        self.threshold = threshold
+    n_neighbors: int = parameter(default=5, rule=POSITIVE_INTEGER)
+    threshold: float = parameter(default=0.4, rule=SHARE)
 
     def _resample_class(
         self, table: Floats, ours: Mask, n_samples: int, rng: np.random.Generator

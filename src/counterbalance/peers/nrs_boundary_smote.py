@@ -6,8 +6,6 @@ Glossary
     lower region    majority rows with majority alone in their neighbourhood
 """
 
-from typing import Any, ClassVar
-
 import numpy as np
 from sklearn.metrics import pairwise_distances_chunked
 
@@ -16,8 +14,8 @@ from counterbalance.peers.base import Mask, PeerOverSampler
 from counterbalance.peers.fallback import warn_fallback
 from counterbalance.peers.interpolation import drawn_between, drawn_neighbours
 from counterbalance.peers.neighbours import balls_holding, capped, nearest_others
+from counterbalance.peers.parameters import POSITIVE_INTEGER, SHARE, parameter
 from counterbalance.peers.rejection import drawn_until_accepted
-from counterbalance.peers.rules import OVER_RULES, POSITIVE_INTEGER, SHARE, Rules
 
 
 def neighbourhoods(table: Floats, n_minority: int, w: float) -> tuple[Floats, Mask, Mask]:
@@ -62,10 +60,6 @@ class NRSBoundarySMOTE(PeerOverSampler):
 
     Parameters
     ----------
-    sampling_strategy : float, str, dict or callable, default="auto"
-        How many rows each class gets, in imbalanced-learn's terms.
-    random_state : int, RandomState or None, default=None
-        Seed of all draws.
     n_neighbors : int, default=5
         Nearest minority rows among which the other end of the segment is drawn.
     w : float, default=0.005
@@ -74,26 +68,9 @@ class NRSBoundarySMOTE(PeerOverSampler):
         Rounds of drawing before the least faulty rows are taken.
     """
 
-    _parameter_constraints: ClassVar[Rules] = {
-        **OVER_RULES,
-        "n_neighbors": POSITIVE_INTEGER,
-        "w": SHARE,
-        "max_rounds": POSITIVE_INTEGER,
-    }
-
-    def __init__(
-        self,
-        *,
-        sampling_strategy: Any = "auto",
-        random_state: Any = None,
-        n_neighbors: int = 5,
-        w: float = 0.005,
-        max_rounds: int = 20,
-    ) -> None:
-        super().__init__(sampling_strategy=sampling_strategy, random_state=random_state)
-        self.n_neighbors = n_neighbors
-        self.w = w
-        self.max_rounds = max_rounds
+    n_neighbors: int = parameter(default=5, rule=POSITIVE_INTEGER)
+    w: float = parameter(default=0.005, rule=SHARE)
+    max_rounds: int = parameter(default=20, rule=POSITIVE_INTEGER)
 
     def _synthesise(
         self, minority: Floats, majority: Floats, n_samples: int, rng: np.random.Generator

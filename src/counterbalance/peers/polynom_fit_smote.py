@@ -1,6 +1,6 @@
 """polynom-fit-SMOTE: new rows on curves laid through the minority."""
 
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 from sklearn.utils._param_validation import StrOptions
@@ -8,7 +8,7 @@ from sklearn.utils._param_validation import StrOptions
 from counterbalance.peers.allocation import Floats, Integers
 from counterbalance.peers.base import PeerOverSampler
 from counterbalance.peers.interpolation import evenly_between
-from counterbalance.peers.rules import OVER_RULES, POSITIVE_INTEGER, Rules
+from counterbalance.peers.parameters import POSITIVE_INTEGER, parameter
 
 
 def shared_out(n_samples: int, n_segments: int, rng: np.random.Generator) -> Integers:
@@ -58,41 +58,18 @@ class PolynomFitSMOTE(PeerOverSampler):
 
     Parameters
     ----------
-    sampling_strategy : float, str, dict or callable, default="auto"
-        How many rows each class gets, in imbalanced-learn's terms.
-    random_state : int, RandomState or None, default=None
-        Seed of the draw of the segments that carry one row more.
     topology : {"star", "bus", "mesh", "polynomial"}, default="star"
         Which curves are laid through the minority.
     degree : int, default=3
         Degree of the polynomial; used by ``"polynomial"`` only.
     """
 
-    _parameter_constraints: ClassVar[Rules] = {
-        **OVER_RULES,
-        "topology": [StrOptions({"star", "bus", "mesh", "polynomial"})],
-        "degree": POSITIVE_INTEGER,
-    }
+    topology: str = parameter(
+        default="star", rule=[StrOptions({"star", "bus", "mesh", "polynomial"})]
+    )
+    degree: int = parameter(default=3, rule=POSITIVE_INTEGER)
 
-    def __init__(
-        self,
-        *,
-        sampling_strategy: Any = "auto",
-        random_state: Any = None,
-        topology: str = "star",
-        degree: int = 3,
-    ) -> None:
-        super().__init__(sampling_strategy=sampling_strategy, random_state=random_state)
-        self.topology = topology
-        self.degree = degree
-
-    def _synthesise(
-        self,
-        minority: Floats,
-        majority: Floats,  # noqa: ARG002  # the curves see the minority only
-        n_samples: int,
-        rng: np.random.Generator,
-    ) -> Floats:
+    def _from_minority(self, minority: Floats, n_samples: int, rng: np.random.Generator) -> Floats:
         if self.topology == "polynomial":
             return fitted_curve(minority, self.degree, n_samples)
         if self.topology == "star":

@@ -1,7 +1,5 @@
 """ProWSyn: the nearer the boundary, the more new rows."""
 
-from typing import Any, ClassVar
-
 import numpy as np
 
 from counterbalance.peers.allocation import Floats, Integers, allocate, repeated
@@ -9,12 +7,11 @@ from counterbalance.peers.base import PeerOverSampler
 from counterbalance.peers.clusters import average_linkage, drawn_members
 from counterbalance.peers.interpolation import drawn_between
 from counterbalance.peers.neighbours import nearest
-from counterbalance.peers.rules import (
+from counterbalance.peers.parameters import (
     NOT_NEGATIVE_REAL,
-    OVER_RULES,
     POSITIVE_INTEGER,
     POSITIVE_REAL,
-    Rules,
+    parameter,
 )
 
 
@@ -51,10 +48,6 @@ class ProWSyn(PeerOverSampler):
 
     Parameters
     ----------
-    sampling_strategy : float, str, dict or callable, default="auto"
-        How many rows each class gets, in imbalanced-learn's terms.
-    random_state : int, RandomState or None, default=None
-        Seed of all draws.
     n_neighbors : int, default=5
         Minority rows that each majority row puts into a level.
     n_levels : int, default=5
@@ -65,29 +58,10 @@ class ProWSyn(PeerOverSampler):
         Where the merging of clusters stops, in mean nearest-neighbour distances.
     """
 
-    _parameter_constraints: ClassVar[Rules] = {
-        **OVER_RULES,
-        "n_neighbors": POSITIVE_INTEGER,
-        "n_levels": POSITIVE_INTEGER,
-        "theta": NOT_NEGATIVE_REAL,
-        "cluster_threshold": POSITIVE_REAL,
-    }
-
-    def __init__(
-        self,
-        *,
-        sampling_strategy: Any = "auto",
-        random_state: Any = None,
-        n_neighbors: int = 5,
-        n_levels: int = 5,
-        theta: float = 1.0,
-        cluster_threshold: float = 3.0,
-    ) -> None:
-        super().__init__(sampling_strategy=sampling_strategy, random_state=random_state)
-        self.n_neighbors = n_neighbors
-        self.n_levels = n_levels
-        self.theta = theta
-        self.cluster_threshold = cluster_threshold
+    n_neighbors: int = parameter(default=5, rule=POSITIVE_INTEGER)
+    n_levels: int = parameter(default=5, rule=POSITIVE_INTEGER)
+    theta: float = parameter(default=1.0, rule=NOT_NEGATIVE_REAL)
+    cluster_threshold: float = parameter(default=3.0, rule=POSITIVE_REAL)
 
     def _synthesise(
         self, minority: Floats, majority: Floats, n_samples: int, rng: np.random.Generator

@@ -1,13 +1,13 @@
 """USS: keep the majority rows that class imbalance affects most."""
 
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
 from counterbalance.peers.allocation import Floats, Integers
 from counterbalance.peers.base import PeerUnderSampler
 from counterbalance.peers.neighbours import nearest_in_table
-from counterbalance.peers.rules import POSITIVE_INTEGER, UNDER_RULES, Rules
+from counterbalance.peers.parameters import POSITIVE_INTEGER, parameter
 
 
 def imbalance_sensitivity(n_minority_near: Integers, k: int, ratio: float) -> Floats:
@@ -46,21 +46,11 @@ class SensitivityUnderSampler(PeerUnderSampler):
 
     Parameters
     ----------
-    sampling_strategy : float, str, dict or callable, default="auto"
-        How many rows each class gets, in imbalanced-learn's terms.
-    random_state : int, RandomState or None, default=None
-        Seed of all draws.
     n_neighbors : int, default=5
         Neighbours from which the posterior is estimated.
     """
 
-    _parameter_constraints: ClassVar[Rules] = {**UNDER_RULES, "n_neighbors": POSITIVE_INTEGER}
-
-    def __init__(
-        self, *, sampling_strategy: Any = "auto", random_state: Any = None, n_neighbors: int = 5
-    ) -> None:
-        super().__init__(sampling_strategy=sampling_strategy, random_state=random_state)
-        self.n_neighbors = n_neighbors
+    n_neighbors: int = parameter(default=5, rule=POSITIVE_INTEGER)
 
     def _pick(
         self, table: Floats, y: Any, ours: Integers, n_samples: int, rng: np.random.Generator

@@ -29,25 +29,20 @@ class SMOTED(NeighbourOverSampler):
 
     A minority row gets new rows in proportion to the standard deviation of the distances to
     its nearest minority rows; each segment to such a neighbour gets its part by its length,
-    and the new rows stand on it at equal steps. Nothing is drawn: the same table always gives
-    the same rows.
+    and the new rows stand on it at equal steps. Nothing is drawn, and the seed has no effect:
+    the same table always gives the same rows.
 
     Departures: the numbers are rounded so that they add up to what was asked for.
 
     Parameters
     ----------
-    sampling_strategy : float, str, dict or callable, default="auto"
-        How many rows each class gets, in imbalanced-learn's terms.
-    random_state : int, RandomState or None, default=None
-        Without effect; there for the common interface.
     n_neighbors : int, default=5
         Nearest minority rows to which segments are drawn.
     """
 
-    def _synthesise(
+    def _from_minority(
         self,
         minority: Floats,
-        majority: Floats,  # noqa: ARG002  # the method does not look at it
         n_samples: int,
         rng: np.random.Generator,  # noqa: ARG002  # nothing is drawn
     ) -> Floats:

@@ -1,6 +1,6 @@
 """SMOTE-IPF: SMOTE, then an iterative filter that takes noise out of all classes."""
 
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 from imblearn.base import BaseSampler
@@ -12,7 +12,14 @@ from counterbalance.peers.base import Mask, NeighbourOverSampler, dense, generat
 from counterbalance.peers.fallback import warn_fallback
 from counterbalance.peers.interpolation import smote
 from counterbalance.peers.neighbours import capped
-from counterbalance.peers.rules import OVER_RULES, POSITIVE_INTEGER, POSITIVE_SHARE, Rules
+from counterbalance.peers.parameters import (
+    OVER_STRATEGY,
+    POSITIVE_INTEGER,
+    POSITIVE_SHARE,
+    SEED,
+    DeclaredParameters,
+    parameter,
+)
 
 _MUCH = 0.1  # share of a class whose removal is worth a warning
 
@@ -22,13 +29,7 @@ class _PlainSMOTE(NeighbourOverSampler):
 
     _method = "SMOTEIPF"
 
-    def _synthesise(
-        self,
-        minority: Floats,
-        majority: Floats,  # noqa: ARG002  # SMOTE does not look at it
-        n_samples: int,
-        rng: np.random.Generator,
-    ) -> Floats:
+    def _from_minority(self, minority: Floats, n_samples: int, rng: np.random.Generator) -> Floats:
         k = capped(self.n_neighbors, len(minority) - 1, "SMOTEIPF")
         return smote(minority, n_samples, k, rng)
 
@@ -52,7 +53,7 @@ def noise_by_partitions(
     return noise
 
 
-class SMOTEIPF(BaseSampler):  # type: ignore[misc, unused-ignore]  # imblearn is untyped
+class SMOTEIPF(DeclaredParameters, BaseSampler):  # type: ignore[misc, unused-ignore]  # imblearn is untyped
     """SMOTE with an iterative-partitioning filter.
 
     J. A. Saez, J. Luengo, J. Stefanowski, F. Herrera, "SMOTE-IPF: Addressing the noisy and
@@ -77,10 +78,6 @@ class SMOTEIPF(BaseSampler):  # type: ignore[misc, unused-ignore]  # imblearn is
 
     Parameters
     ----------
-    sampling_strategy : float, str, dict or callable, default="auto"
-        How many rows each class gets, in imbalanced-learn's terms.
-    random_state : int, RandomState or None, default=None
-        Seed of all draws.
     n_neighbors : int, default=5
         Neighbours for SMOTE.
     n_partitions : int, default=9
@@ -94,33 +91,13 @@ class SMOTEIPF(BaseSampler):  # type: ignore[misc, unused-ignore]  # imblearn is
     """
 
     _sampling_type = "over-sampling"
-    _parameter_constraints: ClassVar[Rules] = {
-        **OVER_RULES,
-        "n_neighbors": POSITIVE_INTEGER,
-        "n_partitions": POSITIVE_INTEGER,
-        "voting": [StrOptions({"majority", "consensus"})],
-        "n_quiet_rounds": POSITIVE_INTEGER,
-        "quiet_share": POSITIVE_SHARE,
-    }
-
-    def __init__(
-        self,
-        *,
-        sampling_strategy: Any = "auto",
-        random_state: Any = None,
-        n_neighbors: int = 5,
-        n_partitions: int = 9,
-        voting: str = "majority",
-        n_quiet_rounds: int = 3,
-        quiet_share: float = 0.01,
-    ) -> None:
-        super().__init__(sampling_strategy=sampling_strategy)
-        self.random_state = random_state
-        self.n_neighbors = n_neighbors
-        self.n_partitions = n_partitions
-        self.voting = voting
-        self.n_quiet_rounds = n_quiet_rounds
-        self.quiet_share = quiet_share
+    sampling_strategy: Any = parameter(default="auto", rule=OVER_STRATEGY)
+    random_state: Any = parameter(default=None, rule=SEED)
+    n_neighbors: int = parameter(default=5, rule=POSITIVE_INTEGER)
+    n_partitions: int = parameter(default=9, rule=POSITIVE_INTEGER)
+    voting: str = parameter(default="majority", rule=[StrOptions({"majority", "consensus"})])
+    n_quiet_rounds: int = parameter(default=3, rule=POSITIVE_INTEGER)
+    quiet_share: float = parameter(default=0.01, rule=POSITIVE_SHARE)
 
     def _fit_resample(self, X: Any, y: Any) -> tuple[Any, Any]:
         rng = generator(self.random_state)

@@ -1,7 +1,5 @@
 """SOMO: SMOTE inside, and between neighbouring, cells of a self-organising map."""
 
-from typing import Any, ClassVar
-
 import numpy as np
 
 from counterbalance.peers.allocation import Floats, Integers, allocate, repeated
@@ -10,7 +8,7 @@ from counterbalance.peers.clusters import drawn_members
 from counterbalance.peers.fallback import warn_fallback
 from counterbalance.peers.interpolation import drawn_between, smote
 from counterbalance.peers.neighbours import capped
-from counterbalance.peers.rules import OVER_RULES, POSITIVE_INTEGER, SHARE, Rules
+from counterbalance.peers.parameters import POSITIVE_INTEGER, SHARE, parameter
 from counterbalance.peers.self_organising_map import adjacent_units, best_unit, trained_map
 
 
@@ -46,10 +44,6 @@ class SOMO(PeerOverSampler):
 
     Parameters
     ----------
-    sampling_strategy : float, str, dict or callable, default="auto"
-        How many rows each class gets, in imbalanced-learn's terms.
-    random_state : int, RandomState or None, default=None
-        Seed of all draws.
     n_neighbors : int, default=5
         Neighbours for SMOTE inside a cluster; fewer where the cluster has fewer.
     side : int or None, default=None
@@ -60,29 +54,10 @@ class SOMO(PeerOverSampler):
         Share of the new rows that is made between neighbouring clusters.
     """
 
-    _parameter_constraints: ClassVar[Rules] = {
-        **OVER_RULES,
-        "n_neighbors": POSITIVE_INTEGER,
-        "side": [*POSITIVE_INTEGER, None],
-        "n_epochs": POSITIVE_INTEGER,
-        "between_share": SHARE,
-    }
-
-    def __init__(
-        self,
-        *,
-        sampling_strategy: Any = "auto",
-        random_state: Any = None,
-        n_neighbors: int = 5,
-        side: int | None = None,
-        n_epochs: int = 20,
-        between_share: float = 0.5,
-    ) -> None:
-        super().__init__(sampling_strategy=sampling_strategy, random_state=random_state)
-        self.n_neighbors = n_neighbors
-        self.side = side
-        self.n_epochs = n_epochs
-        self.between_share = between_share
+    n_neighbors: int = parameter(default=5, rule=POSITIVE_INTEGER)
+    side: int | None = parameter(default=None, rule=[*POSITIVE_INTEGER, None])
+    n_epochs: int = parameter(default=20, rule=POSITIVE_INTEGER)
+    between_share: float = parameter(default=0.5, rule=SHARE)
 
     def _synthesise(
         self, minority: Floats, majority: Floats, n_samples: int, rng: np.random.Generator

@@ -1,12 +1,10 @@
 """SSO: new rows where a network's answer is most easily shaken."""
 
-from typing import Any, ClassVar
-
 import numpy as np
 
 from counterbalance.peers.allocation import Floats, allocate, repeated
 from counterbalance.peers.base import PeerOverSampler
-from counterbalance.peers.rules import OVER_RULES, POSITIVE_INTEGER, POSITIVE_REAL, Rules
+from counterbalance.peers.parameters import POSITIVE_INTEGER, POSITIVE_REAL, parameter
 from counterbalance.peers.sensitivity import (
     stochastic_sensitivity,
     trained_network,
@@ -33,10 +31,6 @@ class SSO(PeerOverSampler):
 
     Parameters
     ----------
-    sampling_strategy : float, str, dict or callable, default="auto"
-        How many rows each class gets, in imbalanced-learn's terms.
-    random_state : int, RandomState or None, default=None
-        Seed of all draws.
     q : float, default=0.3
         Half the side of the neighbourhood, in standard deviations of each feature.
     n_hidden : int, default=10
@@ -48,29 +42,10 @@ class SSO(PeerOverSampler):
     """
 
     _needs_spread = False
-    _parameter_constraints: ClassVar[Rules] = {
-        **OVER_RULES,
-        "q": POSITIVE_REAL,
-        "n_hidden": POSITIVE_INTEGER,
-        "n_rounds": POSITIVE_INTEGER,
-        "n_draws": POSITIVE_INTEGER,
-    }
-
-    def __init__(
-        self,
-        *,
-        sampling_strategy: Any = "auto",
-        random_state: Any = None,
-        q: float = 0.3,
-        n_hidden: int = 10,
-        n_rounds: int = 3,
-        n_draws: int = 20,
-    ) -> None:
-        super().__init__(sampling_strategy=sampling_strategy, random_state=random_state)
-        self.q = q
-        self.n_hidden = n_hidden
-        self.n_rounds = n_rounds
-        self.n_draws = n_draws
+    q: float = parameter(default=0.3, rule=POSITIVE_REAL)
+    n_hidden: int = parameter(default=10, rule=POSITIVE_INTEGER)
+    n_rounds: int = parameter(default=3, rule=POSITIVE_INTEGER)
+    n_draws: int = parameter(default=20, rule=POSITIVE_INTEGER)
 
     def _synthesise(
         self, minority: Floats, majority: Floats, n_samples: int, rng: np.random.Generator

@@ -5,16 +5,14 @@ Glossary
     z              (n, d)  rows after whitening: their length is the Mahalanobis distance
 """
 
-from typing import Any, ClassVar
-
 import numpy as np
 from sklearn.utils._param_validation import StrOptions
 
 from counterbalance.peers.allocation import Floats
 from counterbalance.peers.base import PeerOverSampler
 from counterbalance.peers.fallback import warn_fallback
+from counterbalance.peers.parameters import POSITIVE_INTEGER, POSITIVE_REAL, parameter
 from counterbalance.peers.rejection import drawn_until_accepted
-from counterbalance.peers.rules import OVER_RULES, POSITIVE_INTEGER, POSITIVE_REAL, Rules
 
 
 def whitening(majority: Floats) -> tuple[Floats, Floats]:
@@ -116,10 +114,6 @@ class SWIM(PeerOverSampler):
 
     Parameters
     ----------
-    sampling_strategy : float, str, dict or callable, default="auto"
-        How many rows each class gets, in imbalanced-learn's terms.
-    random_state : int, RandomState or None, default=None
-        Seed of all draws.
     density : {"mahalanobis", "rbf"}, default="mahalanobis"
         Which density of the majority is followed.
     spread : float, default=0.25
@@ -128,26 +122,9 @@ class SWIM(PeerOverSampler):
         Rounds of drawing in ``"rbf"`` before the least faulty steps are taken.
     """
 
-    _parameter_constraints: ClassVar[Rules] = {
-        **OVER_RULES,
-        "density": [StrOptions({"mahalanobis", "rbf"})],
-        "spread": POSITIVE_REAL,
-        "max_rounds": POSITIVE_INTEGER,
-    }
-
-    def __init__(
-        self,
-        *,
-        sampling_strategy: Any = "auto",
-        random_state: Any = None,
-        density: str = "mahalanobis",
-        spread: float = 0.25,
-        max_rounds: int = 20,
-    ) -> None:
-        super().__init__(sampling_strategy=sampling_strategy, random_state=random_state)
-        self.density = density
-        self.spread = spread
-        self.max_rounds = max_rounds
+    density: str = parameter(default="mahalanobis", rule=[StrOptions({"mahalanobis", "rbf"})])
+    spread: float = parameter(default=0.25, rule=POSITIVE_REAL)
+    max_rounds: int = parameter(default=20, rule=POSITIVE_INTEGER)
 
     def _synthesise(
         self, minority: Floats, majority: Floats, n_samples: int, rng: np.random.Generator

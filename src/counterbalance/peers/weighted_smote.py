@@ -36,21 +36,11 @@ class WeightedSMOTE(NeighbourOverSampler):
 
     Parameters
     ----------
-    sampling_strategy : float, str, dict or callable, default="auto"
-        How many rows each class gets, in imbalanced-learn's terms.
-    random_state : int, RandomState or None, default=None
-        Seed of all draws.
     n_neighbors : int, default=5
         Nearest minority rows among which the other end of the segment is drawn.
     """
 
-    def _synthesise(
-        self,
-        minority: Floats,
-        majority: Floats,  # noqa: ARG002  # the method does not look at it
-        n_samples: int,
-        rng: np.random.Generator,
-    ) -> Floats:
+    def _from_minority(self, minority: Floats, n_samples: int, rng: np.random.Generator) -> Floats:
         k = capped(self.n_neighbors, len(minority) - 1, "WeightedSMOTE")
         _, indices = nearest_others(minority, k)
         seeds = repeated(allocate(closeness_weights(minority), n_samples))
