@@ -26,6 +26,7 @@ from counterbalance.peers.parameters import (
     DeclaredParameters,
     parameter,
 )
+from counterbalance.peers.whole_numbers import RoundsWholeColumns
 
 Mask = npt.NDArray[np.bool_]
 
@@ -91,7 +92,7 @@ def check_size(method: str, label: Any, n_rows: int, least: int) -> None:
         )
 
 
-class PeerOverSampler(DeclaredParameters, BaseOverSampler):  # type: ignore[misc, unused-ignore]  # imblearn is untyped
+class PeerOverSampler(RoundsWholeColumns, DeclaredParameters, BaseOverSampler):
     """An oversampler that resamples one class against the rest.
 
     A subclass implements ``_from_minority``, or ``_synthesise`` where it looks at the majority
@@ -173,7 +174,7 @@ class NeighbourOverSampler(PeerOverSampler):
     n_neighbors: int = parameter(default=5, rule=POSITIVE_INTEGER)
 
 
-class PeerUnderSampler(DeclaredParameters, BaseUnderSampler):  # type: ignore[misc, unused-ignore]  # imblearn is untyped
+class PeerUnderSampler(DeclaredParameters, BaseUnderSampler):
     """An undersampler that picks rows of one class at a time and keeps the table's order.
 
     A subclass implements ``_pick``. ``sample_indices_`` holds the rows that were kept.

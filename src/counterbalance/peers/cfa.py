@@ -82,7 +82,7 @@ class CFA(PeerOverSampler):
     with a partner serve where all of them have one.
 
     Cost: every majority row is compared with every minority row in every feature, by
-    definition about 20 times the work of SMOTE.
+    definition more than 20 times the work of SMOTE.
 
     Parameters
     ----------

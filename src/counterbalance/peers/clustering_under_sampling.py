@@ -18,6 +18,7 @@ from counterbalance.peers.parameters import (
     DeclaredParameters,
     parameter,
 )
+from counterbalance.peers.whole_numbers import RoundsWholeColumns
 
 
 def nearest_to_centres(rows: Floats, centres: Floats) -> Integers:
@@ -41,7 +42,7 @@ def nearest_to_centres(rows: Floats, centres: Floats) -> Integers:
         k = min(2 * k, len(rows))
 
 
-class ClusteringUnderSampler(DeclaredParameters, BaseUnderSampler):  # type: ignore[misc, unused-ignore]  # imblearn is untyped
+class ClusteringUnderSampler(RoundsWholeColumns, DeclaredParameters, BaseUnderSampler):
     """Clustering-based undersampling.
 
     W.-C. Lin, C.-F. Tsai, Y.-H. Hu, J.-S. Jhang, "Clustering-based undersampling in

@@ -15,7 +15,7 @@ from counterbalance.peers.parameters import POSITIVE_INTEGER, POSITIVE_SHARE, Ru
 _TRIES = 10  # draws of a part before a round that stays worse than chance ends the boosting
 
 
-class CUSBoostClassifier(AdaBoostClassifier):  # type: ignore[misc, unused-ignore]  # sklearn is untyped
+class CUSBoostClassifier(AdaBoostClassifier):
     """Cluster-based undersampling with boosting.
 
     F. Rayhan, S. Ahmed, A. Mahbub, R. Jani, S. Shatabda, D. M. Farid, "CUSBoost: Cluster-based

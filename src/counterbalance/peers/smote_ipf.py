@@ -20,6 +20,7 @@ from counterbalance.peers.parameters import (
     DeclaredParameters,
     parameter,
 )
+from counterbalance.peers.whole_numbers import RoundsWholeColumns
 
 _MUCH = 0.1  # share of a class whose removal is worth a warning
 
@@ -53,7 +54,7 @@ def noise_by_partitions(
     return noise
 
 
-class SMOTEIPF(DeclaredParameters, BaseSampler):  # type: ignore[misc, unused-ignore]  # imblearn is untyped
+class SMOTEIPF(RoundsWholeColumns, DeclaredParameters, BaseSampler):
     """SMOTE with an iterative-partitioning filter.
 
     J. A. Saez, J. Luengo, J. Stefanowski, F. Herrera, "SMOTE-IPF: Addressing the noisy and
