@@ -2,6 +2,14 @@
 
 import numpy as np
 import pytest
+from threadpoolctl import threadpool_limits
+
+
+@pytest.fixture(autouse=True, scope="session")
+def _one_thread():
+    """Small tables gain nothing from threads, and test processes run side by side."""
+    with threadpool_limits(1):
+        yield
 
 
 @pytest.fixture

@@ -48,7 +48,7 @@ class SOMO(PeerOverSampler):
         Neighbours for SMOTE inside a cluster; fewer where the cluster has fewer.
     side : int or None, default=None
         Side of the map; ``None`` takes the fourth root of the number of rows, at least 2.
-    n_epochs : int, default=20
+    n_epochs : int, default=15
         Passes over the table in the training of the map.
     between_share : float, default=0.5
         Share of the new rows that is made between neighbouring clusters.
@@ -56,7 +56,7 @@ class SOMO(PeerOverSampler):
 
     n_neighbors: int = parameter(default=5, rule=POSITIVE_INTEGER)
     side: int | None = parameter(default=None, rule=[*POSITIVE_INTEGER, None])
-    n_epochs: int = parameter(default=20, rule=POSITIVE_INTEGER)
+    n_epochs: int = parameter(default=15, rule=POSITIVE_INTEGER)
     between_share: float = parameter(default=0.5, rule=SHARE)
 
     def _synthesise(
