@@ -7,8 +7,11 @@ Glossary
 """
 
 import numpy as np
+import numpy.typing as npt
 
 from counterbalance.peers.allocation import Floats, Integers
+
+Singles = npt.NDArray[np.float32]
 
 
 def grid(side: int) -> Floats:
@@ -16,7 +19,7 @@ def grid(side: int) -> Floats:
     return np.stack(np.divmod(np.arange(side * side), side), axis=1).astype(float)
 
 
-def best_unit(rows: Floats, units: Floats) -> Integers:
+def best_unit(rows: Floats | Singles, units: Floats | Singles) -> Integers:
     """Give the unit nearest to each row."""
     best: Integers = np.argmin((units**2).sum(axis=1) - 2 * rows @ units.T, axis=1)
     return best
@@ -37,10 +40,12 @@ def trained_map(rows: Floats, side: int, n_epochs: int, rng: np.random.Generator
     centred = place[:, : len(reach)] / max(side - 1, 1) * 2 - 1
     units = mean + centred @ reach
     units = units + 1e-3 * rng.normal(size=units.shape) * rows.std(axis=0)
+    # Which unit is best needs no double precision, and takes half the time without.
+    single, columns = rows.astype(np.float32), np.ascontiguousarray(rows.T)
     for radius in np.geomspace(max(side / 2, 0.5), 0.5, n_epochs):
-        best = best_unit(rows, units)
+        best = best_unit(single, units.astype(np.float32))
         counts = np.bincount(best, minlength=len(units)).astype(float)
-        sums = np.stack([np.bincount(best, column, len(units)) for column in rows.T], axis=1)
+        sums = np.stack([np.bincount(best, column, len(units)) for column in columns], axis=1)
         pull = np.exp(-apart / (2 * radius**2))
         units = (pull @ sums) / np.maximum(pull @ counts, 1e-12)[:, None]
     return np.asarray(units)
