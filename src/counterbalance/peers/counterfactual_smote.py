@@ -21,8 +21,9 @@ class CounterfactualSMOTE(PeerOverSampler):
     new row is the point nearest to that boundary that is still judged minority, so it is
     informative and not noise.
 
-    Departures: the number of steps and the threshold of the vote are parameters. A minority
-    row is safe if the judge itself puts it into the minority; where none is, all serve, with a
+    Departures: written from the paper's summary (SMOTE joined with a counterfactual search, near
+    the boundary and inside a safe region); the bisection, its steps and the vote are our
+    reading of it. A minority row is safe if the judge itself puts it into the minority; where none is, all serve, with a
     warning.
 
     Cost: the neighbours of every candidate in the whole table, once for each step of the

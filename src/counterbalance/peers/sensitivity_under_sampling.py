@@ -35,10 +35,10 @@ class SensitivityUnderSampler(PeerUnderSampler):
     borderline rows are, safe rows and noise are not. Rows are kept by a draw in which the
     sensitive ones are more likely.
 
-    Departures: the sensitivity is the change of the nearest-neighbour posterior when the
-    class priors are made equal, in closed form, where the authors compare trained classifiers;
-    it has the properties the paper asks for (low for safe rows and noise, high at the border)
-    and needs no training. In a table of several classes the smaller ones together are the
+    Departures: written from the paper's abstract, which does not give the formula of the
+    sensitivity. Here it is the change of the nearest-neighbour posterior when the class priors
+    are made equal, in closed form: it has the properties the abstract asks for (low for safe
+    rows and noise, high at the border). In a table of several classes the smaller ones together are the
     minority of the class that is reduced.
 
     Cost: the neighbours of every majority row in the table, by definition more than 20 times

@@ -26,8 +26,8 @@ class SSO(PeerOverSampler):
 
     Departures: the features are standardised inside, so that Q means the same in each; the
     two classes weigh the same in the network's training, without which a rare minority leaves
-    its answer flat. The paper leaves the number of hidden units to a search; here it is a
-    parameter.
+    its answer flat. Q, the number of hidden units, of rounds and of draws are our choice, and
+    so is the number of new rows in proportion to the sensitivity.
 
     Parameters
     ----------
