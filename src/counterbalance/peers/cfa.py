@@ -76,10 +76,10 @@ class CFA(PeerOverSampler):
     such partner takes over the difference features of the nearest pair's minority row and
     keeps its own values elsewhere: a new minority row made of values that occur in the table.
 
-    Departures: the default tolerance is our choice. Where no pair exists the least number of differences that gives one is used,
-    with a warning, in place of making nothing. Where more rows are needed than majority rows
-    without a partner, each of them also serves with the next nearest pairs; and majority rows
-    with a partner serve where all of them have one.
+    Departures: the default tolerance is our choice. Where no pair exists the least number of
+    differences that gives one is used, with a warning, in place of making nothing. Where more
+    rows are needed than majority rows without a partner, each of them also serves with the next
+    nearest pairs; and majority rows with a partner serve where all of them have one.
 
     Cost: every majority row is compared with every minority row in every feature, by
     definition more than 20 times the work of SMOTE.

@@ -21,10 +21,10 @@ class CounterfactualSMOTE(PeerOverSampler):
     new row is the point nearest to that boundary that is still judged minority, so it is
     informative and not noise.
 
-    Departures: written from the paper's summary (SMOTE joined with a counterfactual search, near
-    the boundary and inside a safe region); the bisection, its steps and the vote are our
-    reading of it. A minority row is safe if the judge itself puts it into the minority; where none is, all serve, with a
-    warning.
+    Departures: written from the paper's summary (SMOTE joined with a counterfactual search,
+    near the boundary and inside a safe region); the bisection, its steps and the vote are our
+    reading of it. A minority row is safe if the judge itself puts it into the minority; where
+    none is, all serve, with a warning.
 
     Cost: the neighbours of every candidate in the whole table, once for each step of the
     bisection: by definition more than 20 times the work of SMOTE.

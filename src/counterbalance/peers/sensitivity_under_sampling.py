@@ -38,8 +38,8 @@ class SensitivityUnderSampler(PeerUnderSampler):
     Departures: written from the paper's abstract, which does not give the formula of the
     sensitivity. Here it is the change of the nearest-neighbour posterior when the class priors
     are made equal, in closed form: it has the properties the abstract asks for (low for safe
-    rows and noise, high at the border). In a table of several classes the smaller ones together are the
-    minority of the class that is reduced.
+    rows and noise, high at the border). In a table of several classes the smaller ones together
+    are the minority of the class that is reduced.
 
     Cost: the neighbours of every majority row in the table, by definition more than 20 times
     the work of SMOTE.
