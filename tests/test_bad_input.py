@@ -3,6 +3,8 @@
 from collections import Counter
 
 import numpy as np
+import pandas as pd
+import polars as pl
 import pytest
 from scipy import sparse
 from sklearn.datasets import make_classification
@@ -59,6 +61,13 @@ X, Y = table()
         (X + 1j, Y, "Complex data not supported"),
         (np.where(np.arange(60)[:, None] == 3, 2**60, 1), Y, "beyond 2\\*\\*53"),
         (sparse.csr_array(X > 0), Y, "sparse with dtype bool"),
+        ([[1, 2], [3]] * 30, Y, "rows of 1 to 2 cells"),
+        (np.ma.masked_greater(X, 1), Y, "masked array.*filled"),
+        (np.full((60, 1), "2026-01-01", dtype="M8[D]"), Y, "days since a fixed date"),
+        (pl.DataFrame(X).lazy(), Y, "collect"),
+        (pl.DataFrame(X).to_arrow(), Y, "pandas or polars frame"),
+        (pd.DataFrame(X).rename(columns={0: "a"}), Y, "astype"),
+        (pd.DataFrame(X[:0]), Y[:0], "one class|at least one|0 rows"),
     ],
 )
 def test_a_bad_table_is_refused_with_a_remedy(X, y, says):
@@ -102,6 +111,11 @@ def test_a_fitted_classifier_of_another_table_is_refused():
     blind = LogisticRegression().fit(X, np.where(Y == 1, 5, Y))
     with pytest.raises(ClassifierError, match="never saw the class 1"):
         sampler(estimator=blind, prefit=True).fit_resample(X, Y)
+
+
+def test_values_too_large_for_f_are_refused_in_its_name():
+    with pytest.raises(ClassifierError, match="RandomForestClassifier cannot be fitted.*too large"):
+        sampler(estimator=None).fit_resample(X * 1e300, Y)
 
 
 def test_a_failed_call_leaves_the_input_alone():

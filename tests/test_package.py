@@ -3,6 +3,8 @@
 import subprocess
 import sys
 
+import pytest
+
 import counterbalance
 
 
@@ -17,7 +19,19 @@ def packages_after(statement):
     return {name for name in run.stdout.split() if not name.startswith("_")}
 
 
-def test_importing_it_loads_hardly_more_than_imbalanced_learn_does():
-    ours = packages_after("import counterbalance")
+def test_importing_it_loads_nothing_heavy():
+    assert not packages_after("import counterbalance") & {"numpy", "scipy", "sklearn", "pandas"}
+
+
+def test_every_public_name_is_there():
+    for name in counterbalance.__all__:
+        assert getattr(counterbalance, name) is not None
+        assert name in dir(counterbalance)
+    with pytest.raises(AttributeError, match="no attribute 'nope'"):
+        counterbalance.nope  # noqa: B018  (asking is the test)
+
+
+def test_the_sampler_loads_hardly_more_than_imbalanced_learn_does():
+    ours = packages_after("from counterbalance import CounterfactualOverSampler")
     theirs = packages_after("import imblearn.over_sampling")
     assert ours - theirs - set(sys.stdlib_module_names) <= {"counterbalance", "narwhals"}

@@ -76,7 +76,8 @@ def fit_classifier(
     f.set_params(**random)
     weights = {} if sample_weight is None else _weight_parameter(f, sample_weight)
     try:
-        return f.fit(table.native, y, **weights)
+        with np.errstate(all="ignore"):  # f says itself what is too large for it
+            return f.fit(table.native, y, **weights)
     except (ValueError, TypeError) as error:
         raise ClassifierError(_cannot(f, table, error)) from error
 

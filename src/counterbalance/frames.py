@@ -24,10 +24,33 @@ Floats = NDArray[np.float64]
 Integers = NDArray[np.intp]
 Mask = NDArray[np.bool_]
 
+# By the letter that numpy has for a kind of dtype.
+KIND_OF_ARRAY = {
+    "b": Kind.BOOLEAN,
+    "f": Kind.CONTINUOUS,
+    "i": Kind.INTEGER,
+    "u": Kind.INTEGER,
+    "U": Kind.NOMINAL,
+}
+
 
 def has_columns(X: Any) -> bool:
     """Whether ``X`` is a frame."""
     return container(X) in {"pandas", "polars"}
+
+
+def check_container(X: Any) -> None:
+    """Refuse what could only be read as something else than it is."""
+    if isinstance(X, np.ma.MaskedArray):
+        raise TableError("X is a masked array; fill the masked cells: X.filled(numpy.nan)")
+    if hasattr(X, "collect"):
+        raise TableError(f"X is a lazy {type(X).__name__}; call its collect() first")
+    foreign = hasattr(X, "__dataframe__") or hasattr(X, "__arrow_c_stream__")
+    if foreign and not has_columns(X):
+        raise TableError(
+            f"X is a {type(X).__module__}.{type(X).__name__}, which cannot be given back; "
+            "pass a pandas or polars frame, or an array"
+        )
 
 
 def column_names(X: Any) -> list[Any]:
@@ -79,13 +102,10 @@ def from_columns(X: Any, columns: list[Any]) -> Any:
 def kind_of(native: Any, name: Any) -> Kind:
     """Recognise what a column holds from its dtype, or from its cells if they are objects."""
     if not has_columns(native):
-        if native.dtype.kind == "O":
-            return _kind_of_objects(native, name)
-        by_letter = {"b": Kind.BOOLEAN, "U": Kind.NOMINAL, "i": Kind.INTEGER, "u": Kind.INTEGER}
-        return by_letter.get(native.dtype.kind, Kind.CONTINUOUS)
+        return _kind_of_array(native, name)
     subtype = getattr(native.dtype, "subtype", None)  # of a sparse pandas column
     if isinstance(subtype, np.dtype):
-        return kind_of(np.zeros(0, dtype=subtype), name)
+        return _kind_of_array(np.zeros(0, dtype=subtype), name)
     column = nw.from_native(native, series_only=True)
     dtype = column.dtype
     if dtype.is_integer():
@@ -211,6 +231,15 @@ def _dense(codes: Floats, gone: Mask) -> Floats:
     dense = np.full(len(codes), np.nan)
     dense[~gone] = np.unique(codes[~gone], return_inverse=True)[1]
     return dense
+
+
+def _kind_of_array(cells: NDArray[Any], name: Any) -> Kind:
+    letter = cells.dtype.kind
+    if letter == "O":
+        return _kind_of_objects(cells, name)
+    if letter not in KIND_OF_ARRAY:
+        raise _refusal(name, str(cells.dtype), temporal=letter in "mM")
+    return KIND_OF_ARRAY[letter]
 
 
 def _kind_of_objects(cells: NDArray[np.object_], name: Any) -> Kind:

@@ -67,8 +67,8 @@ class CounterfactualOverSampler(BaseOverSampler):
         f in the paper. Any scikit-learn classifier; it is cloned and fitted to X and y,
         unless ``prefit``. ``None`` is a class-weighted random forest with at least three
         rows in a leaf: it takes raw, unscaled features, categories and missing values,
-        and its weights give the minority its due. ``"ridge"`` is the loss that the paper states, the squared
-        error with an L2 penalty, on scaled features with class weights.
+        and its weights give the minority its due. ``"ridge"`` is the loss that the paper
+        states, the squared error with an L2 penalty, on scaled features with class weights.
 
     prefit : bool, default=False
         Whether ``estimator`` is fitted already and is used as it is.
@@ -332,11 +332,18 @@ class CounterfactualOverSampler(BaseOverSampler):
 
     def _check_table(self, X: Any) -> Any:
         """Check the shape of X; a frame stays the frame it is."""
+        frames.check_container(X)
         if not frames.has_columns(X):
+            rows = _lengths_agree(X) if isinstance(X, list) else X
             return validate_data(
-                self, X, accept_sparse=["csr", "csc"], dtype=None, ensure_all_finite=False
+                self, rows, accept_sparse=["csr", "csc"], dtype=None, ensure_all_finite=False
             )
-        frames.column_names(X)  # refuses repeated ones
+        names = frames.column_names(X)
+        if len({isinstance(name, str) for name in names}) > 1:
+            raise TableError(
+                f"the names of the columns must be all texts or all not, got {names}; "
+                "make them texts: X.columns = X.columns.astype(str)"
+            )
         validate_data(self, X, skip_check_array=True)
         if 0 in X.shape:
             raise TableError(
@@ -433,6 +440,17 @@ class CounterfactualOverSampler(BaseOverSampler):
             not isinstance(self.estimator, str) and get_tags(self.estimator).input_tags.allow_nan
         )
         return tags
+
+
+def _lengths_agree(rows: list[Any]) -> list[Any]:
+    """Refuse a list of rows that numpy could not make a table of."""
+    lengths = {len(row) for row in rows if hasattr(row, "__len__")}
+    if len(lengths) > 1:
+        raise TableError(
+            f"X is a list of rows of {min(lengths)} to {max(lengths)} cells; "
+            "give every row the same number"
+        )
+    return rows
 
 
 def _check_weights(sample_weight: Any, table: Table) -> Floats | None:
