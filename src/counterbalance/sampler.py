@@ -287,9 +287,8 @@ class CounterfactualOverSampler(BaseOverSampler):
         factuals = Factuals(table, labels, self._task(table, rules, seed), self.n_jobs)
         check_not_constant(f, factuals.answers(f), table.rows(slice(LOOKED_AT)))
         policies, asked = self._policies(), self._asked(labels)
-        filled, found = shortfall.fill(asked, factuals, f, self._pick(seed), policies)
+        filled, self.yield_ = shortfall.fill(asked, factuals, f, self._pick(seed), policies)
         shortfall.report(filled, factuals, policies, as_constraints(self.constraints))
-        self.yield_ = shortfall.yields(filled, found, factuals, f)
         builder = Builder(factuals, f, filled)
         X, y, self.provenance_ = builder.build()
         if weights is not None:

@@ -93,4 +93,5 @@ class Builder:
         return rebuild(self.factuals.task, x, found.factual, found.draw, found.round)
 
     def _cut(self, n: int) -> Iterator[slice]:
-        return self.factuals.task.blocks(n, 2 * len(self.factuals.table.names))
+        # A row that is built takes its twin, its draws and what lies in between.
+        return self.factuals.task.blocks(n, 8 * len(self.factuals.table.names))

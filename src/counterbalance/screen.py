@@ -63,7 +63,8 @@ def linear_screen(f: Any, X: Any, classes: NDArray[Any]) -> Screen | None:
     if affine is None or not np.array_equal(f.classes_, classes):
         return None
     weight, intercept, offset = affine
-    size = np.abs(weight) @ (np.abs(X).max(axis=0) + offset) + np.abs(intercept)
+    largest = np.maximum(np.abs(X.min(axis=0)), np.abs(X.max(axis=0)))
+    size = np.abs(weight) @ (largest + offset) + np.abs(intercept)
     width = X.dtype.itemsize if X.dtype.kind == "f" else 8
     if width not in SLACK or not np.isfinite(size).all():
         return None

@@ -42,6 +42,7 @@ from counterbalance.rules import Rules
 from counterbalance.screen import Screen
 
 Integers = NDArray[np.intp]
+Small = NDArray[np.int32]  # a million inversions are kept at a time
 Judge = Callable[[Floats], Integers]
 
 # The first window, in features. Later ones double.
@@ -75,9 +76,9 @@ class Inversions:
     """The minimum inversions found: one entry for each (factual, target class)."""
 
     factual: Integers
-    target: Integers
-    draw: Integers
-    round: Integers
+    target: Small
+    draw: Small
+    round: Small
     distance: Floats
 
     def __len__(self) -> int:
@@ -91,8 +92,8 @@ class Inversions:
     def join(cls, parts: list[Inversions]) -> Inversions:
         """Put the parts one behind the other."""
         if not parts:
-            none = np.zeros(0, dtype=np.intp)
-            return cls(none, none, none, none, np.zeros(0))
+            none = np.zeros(0, dtype=np.int32)
+            return cls(none.astype(np.intp), none, none, none, np.zeros(0))
         names = cls.__annotations__
         return cls(*(np.concatenate([getattr(part, name) for part in parts]) for name in names))
 
@@ -138,12 +139,16 @@ def search(
     row, target = np.nonzero(best.draw >= 0)
     at = (row, target)
     found = Inversions(
-        rows[row], target.astype(np.intp), best.draw[at], best.round[at], best.distance[at]
+        rows[row],
+        target.astype(np.int32),
+        best.draw[at].astype(np.int32),
+        best.round[at].astype(np.int32),
+        best.distance[at],
     )
     return found, judged
 
 
-def rebuild(task: Task, x: Floats, rows: Integers, draw: Integers, round_: Integers) -> Floats:
+def rebuild(task: Task, x: Floats, rows: Integers, draw: Small, round_: Small) -> Floats:
     """Return the candidates (round, draw) of the given factuals, one for each row of ``x``."""
     window = _Window.of(task.order)
     state = stream(task.seed, rows, draw)[:, None]
@@ -167,7 +172,7 @@ class _Window:
         """Turn (R, T, K) by the table's columns into (R, K, T) by the order of the search."""
         return np.take(cells, self.sequence, axis=2).transpose(0, 2, 1)
 
-    def put(self, x: Floats, values: Floats, rounds: Integers) -> Floats:
+    def put(self, x: Floats, values: Floats, rounds: Integers | Small) -> Floats:
         """Return ``x`` with the first ``rounds`` features of the order changed to ``values``."""
         changed = self.rank < rounds[:, None]
         if len(self.features) == x.shape[1]:

@@ -75,12 +75,14 @@ def fill(
     f: Classifier,
     pick: Pick,
     policies: tuple[Policy, ...],
-) -> tuple[list[Filled], Inversions]:
-    """Find what is asked for; all that the first, the paper's, pass found comes second."""
+) -> tuple[list[Filled], dict[tuple[Any, Any], Yield]]:
+    """Find what is asked for; the yields of the first, the paper's, pass come second."""
     classes = [Filled(target, n) for target, n in asked.items() if n]
     found = factuals.find(f, 0, [filled.target for filled in classes])
     for filled in classes:
         filled.add("inversion", pick(_of(found, filled.target), filled.asked))
+    yields = _yields(classes, found, factuals, f)
+    del found  # it may be larger than all that follows
     for policy in policies:
         short = [filled for filled in classes if filled.missing]
         if not short or policy in {"accept", "raise"}:
@@ -92,7 +94,7 @@ def fill(
         else:
             for filled in short:
                 filled.interior = factuals.interior_lots(filled.target, filled.missing)
-    return classes, found
+    return classes, yields
 
 
 def report(
@@ -133,7 +135,7 @@ def report(
         warnings.warn(f"{head}; {', '.join(done)}", ShortfallWarning, stacklevel=5)
 
 
-def yields(
+def _yields(
     classes: list[Filled], found: Inversions, factuals: Factuals, f: Classifier
 ) -> dict[tuple[Any, Any], Yield]:
     """Count for each pair (larger class, smaller class) what the first pass gave."""
