@@ -10,6 +10,7 @@ for (sparse columns, columns of objects) is looked at here.
 from __future__ import annotations
 
 import numbers
+from collections import Counter
 from typing import Any
 
 import narwhals as nw
@@ -51,22 +52,34 @@ def check_container(X: Any) -> None:
             f"X is a {type(X).__module__}.{type(X).__name__}, which cannot be given back; "
             "pass a pandas or polars frame, or an array"
         )
+    if isinstance(X, list):
+        lengths = {len(row) for row in X if hasattr(row, "__len__")}
+        if len(lengths) > 1:
+            raise TableError(
+                f"X is a list of rows of {min(lengths)} to {max(lengths)} cells; "
+                "give every row the same number"
+            )
+    elif has_columns(X):
+        _check_names(list(X.columns))
 
 
-def column_names(X: Any) -> list[Any]:
-    """Return the names of the columns; those of an array are x0, x1, ..."""
-    if not has_columns(X):
-        return [f"x{m}" for m in range(X.shape[1])]
-    names = list(X.columns)
-    repeated = (
-        {name for name in names if names.count(name) > 1} if len(set(names)) < len(names) else ()
-    )
+def _check_names(names: list[Any]) -> None:
+    repeated = [name for name, count in Counter(names).items() if count > 1]
     if repeated:
         raise TableError(
             f"column names must be unique, but {', '.join(map(repr, repeated))} is there more "
             "than once; rename the columns"
         )
-    return names
+    if len({isinstance(name, str) for name in names}) > 1:
+        raise TableError(
+            f"the names of the columns must be all texts or all not, got {names}; "
+            "make them texts: X.columns = X.columns.astype(str)"
+        )
+
+
+def column_names(X: Any) -> list[Any]:
+    """Return the names of the columns; those of an array are x0, x1, ..."""
+    return list(X.columns) if has_columns(X) else [f"x{m}" for m in range(X.shape[1])]
 
 
 def column(X: Any, m: int) -> Any:

@@ -67,6 +67,11 @@ def read_labels(y: Any) -> Labels:
         raise TableError(
             f"y mixes labels of the types {', '.join(kinds)}; make them all of one type"
         ) from None
+    if len(classes) == 1:
+        raise TableError(
+            f"y has one class only ({classes.tolist()[0]!r}); there is nothing to balance with "
+            "fewer than two classes"
+        )
     return Labels(y, values, classes, codes.astype(np.intp))
 
 

@@ -311,11 +311,6 @@ class CounterfactualOverSampler(BaseOverSampler):
                 f"X has {X.shape[0]} rows but y has {len(labels.codes)} labels; "
                 "give one label for each row"
             )
-        if len(labels.classes) < 2:  # noqa: PLR2004
-            raise TableError(
-                f"y has one class only ({labels.classes.tolist()[0]!r}); "
-                "there is nothing to balance with fewer than two classes"
-            )
         self.sampling_strategy_ = check_sampling_strategy(
             self.sampling_strategy, labels.values, self._sampling_type
         )
@@ -333,15 +328,8 @@ class CounterfactualOverSampler(BaseOverSampler):
         """Check the shape of X; a frame stays the frame it is."""
         frames.check_container(X)
         if not frames.has_columns(X):
-            rows = _lengths_agree(X) if isinstance(X, list) else X
             return validate_data(
-                self, rows, accept_sparse=["csr", "csc"], dtype=None, ensure_all_finite=False
-            )
-        names = frames.column_names(X)
-        if len({isinstance(name, str) for name in names}) > 1:
-            raise TableError(
-                f"the names of the columns must be all texts or all not, got {names}; "
-                "make them texts: X.columns = X.columns.astype(str)"
+                self, X, accept_sparse=["csr", "csc"], dtype=None, ensure_all_finite=False
             )
         validate_data(self, X, skip_check_array=True)
         if 0 in X.shape:
@@ -439,17 +427,6 @@ class CounterfactualOverSampler(BaseOverSampler):
             not isinstance(self.estimator, str) and get_tags(self.estimator).input_tags.allow_nan
         )
         return tags
-
-
-def _lengths_agree(rows: list[Any]) -> list[Any]:
-    """Refuse a list of rows that numpy could not make a table of."""
-    lengths = {len(row) for row in rows if hasattr(row, "__len__")}
-    if len(lengths) > 1:
-        raise TableError(
-            f"X is a list of rows of {min(lengths)} to {max(lengths)} cells; "
-            "give every row the same number"
-        )
-    return rows
 
 
 def _check_weights(sample_weight: Any, table: Table) -> Floats | None:
