@@ -179,7 +179,7 @@ def _assert_kept(constraint, columns, old, new, row):
             order = LEVELS.index if isinstance(cell, str) else float
             assert order(cell) >= order(before)
         elif isinstance(constraint, Range):
-            assert constraint.low <= cell <= constraint.high + 1e-6
+            assert constraint.low <= cell <= constraint.high
         elif isinstance(constraint, OneOf):
             allowed = vars(constraint)["values"]
             numbers = [value for value in allowed if isinstance(value, float)]

@@ -70,7 +70,7 @@ def perturb(x, statistics, deviation, feature, seed, row, draw, way="exact", *, 
     z = NORMAL[way](seed, row, draw, feature, len(x), a, b)
     value = z * sigma + x[feature]
     if whole:
-        value = float(np.rint(value))
+        value = float(np.rint(value)) + 0.0
     return min(max(value, lower), upper)
 
 

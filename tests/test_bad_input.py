@@ -57,7 +57,7 @@ X, Y = table()
         (np.where(X.max() == X, np.nan, X), Y, "missing values.*imputer"),
         (np.array([["a"], ["b"]] * 30, dtype=object), Y, "categories.*OneHotEncoder"),
         (np.array([[{}], [[]]] * 30, dtype=object), Y, "cannot be perturbed"),
-        (np.ones((60, 3)), Y, "no column of X varies"),
+        (np.ones((60, 3)), Y, "no column of X that may change varies"),
         (X + 1j, Y, "Complex data not supported"),
         (np.where(np.arange(60)[:, None] == 3, 2**60, 1), Y, "beyond 2\\*\\*53"),
         (sparse.csr_array(X > 0), Y, "sparse with dtype bool"),
@@ -94,6 +94,9 @@ def test_a_bad_table_is_refused_with_a_remedy(X, y, says):
         ({"feature_order": [0, 0]}, TableError, "twice"),
         ({"feature_order": [9]}, TableError, "position below 4"),
         ({"categorical_features": [True]}, TableError, "mask of 1 entries"),
+        ({"feature_order": []}, TableError, "lists no feature"),
+        ({"estimator": LogisticRegression}, (ClassifierError, InvalidParameterError), "estimator"),
+        ({"integer_features": ["x0"]}, TableError, "holds fractions"),
         ({"prefit": True}, ClassifierError, "not fitted.*FrozenEstimator"),
         ({"prefit": True, "estimator": None}, ClassifierError, "got None"),
         ({"sampling_strategy": {1: 2}}, ValueError, "should be greater or equal"),
@@ -155,8 +158,8 @@ def test_a_minority_of_one_row_works_where_f_ever_predicts_it():
 
 
 def test_one_row_more_than_the_minority_works():
-    y = np.repeat([0, 1], [31, 29])
-    assert len(balanced(X, y)[0]) == 62
+    y = np.repeat([0, 1], [31, 30])
+    assert len(balanced(np.vstack([X, X[:1]]), y)[0]) == 62
 
 
 def test_a_hundred_thousand_to_three_works():

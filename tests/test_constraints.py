@@ -61,6 +61,59 @@ def test_a_range_is_kept_even_where_the_factual_leaves_it():
     assert new["dose"].between(10, 22).all()
 
 
+@pytest.mark.parametrize("dtype", [np.float32, np.float16])
+def test_a_range_is_kept_to_the_last_bit_of_a_narrow_float(dtype):
+    rows = RNG.normal(size=(N, 2)).astype(dtype)
+    labels = (rows.sum(axis=1) > 1.2).astype(int)
+    for epsilon in (None, 1e-9):
+        sampler = CounterfactualOverSampler(
+            constraints=Range("x0", None, 0.3), epsilon=epsilon, random_state=0
+        )
+        X_new, _ = sampler.fit_resample(rows, labels)
+        assert (X_new[N:, 0].astype(float) <= 0.3).all()
+
+
+def test_a_range_on_a_grid_keeps_its_own_ends():
+    rows = np.round(RNG.uniform(0, 1, (N, 2)), 2)
+    rows[:3, 0] = 0.57, 0.07, 0.3
+    labels = (rows.sum(axis=1) > 1.5).astype(int)
+    sampler = CounterfactualOverSampler(
+        constraints=Range("x0", 0.07, 0.57), snap_to_grid=True, n_draws=50, random_state=0
+    )
+    X_new, _ = sampler.fit_resample(rows, labels)
+    assert X_new[N:, 0].max() == 0.57
+    CounterfactualOverSampler(constraints=Range("x0", 0.57, 0.57), snap_to_grid=True).fit_resample(
+        rows, labels
+    )
+
+
+def test_a_factual_far_outside_its_range_is_put_to_the_near_bound():
+    rows = RNG.normal(size=(N, 2))
+    rows[0, 0] = -80
+    labels = (rows.sum(axis=1) > 1.2).astype(int)
+    sampler = CounterfactualOverSampler(
+        constraints=Range("x0", 2, 2.5), on_shortfall="accept", random_state=0
+    )
+    X_new, _ = sampler.fit_resample(rows, labels)
+    assert ((X_new[N:, 0] >= 2) & (X_new[N:, 0] <= 2.5)).all()
+
+
+def test_missing_cells_do_not_count_as_changes():
+    holed = X.assign(gap=np.nan)
+    sampler = CounterfactualOverSampler(
+        constraints=MaxChanged(1), on_shortfall="interior", epsilon=1e-9, random_state=0
+    )
+    sampler.fit_resample(holed, Y)
+    assert sampler.provenance_.changed_mask().sum(axis=1).max() == 1
+
+
+def test_columns_with_whole_numbers_for_names_are_found_by_name():
+    rows = X[["age", "dose", "count"]].set_axis([2, 0, 1], axis=1)
+    sampler = CounterfactualOverSampler(constraints=Immutable(2), random_state=0)
+    sampler.fit_resample(rows, Y)
+    assert not sampler.provenance_.changed_mask()[:, 0].any()
+
+
 def test_one_of_the_values_is_taken():
     _, old, new = twins([OneOf("ward", ["A", "B"])])
     assert (old["ward"] == "C").any()
@@ -132,11 +185,22 @@ def test_constraints_that_nothing_can_meet_are_an_error_that_names_them():
         (["sex <= age"], "needs a column of numbers"),
         ([Relation("weight < 3")], "'weight', which the table does not have"),
         ([42], "must hold constraints or texts"),
+        ([Range("dose", "a", 3)], "needs numbers"),
+        ([OneOf("dose", ["a"])], "needs numbers"),
+        ([OneOf("ward", [["A"]])], "names \\['A'\\]"),
+        (["dose < 1e999"], "too large"),
+        (["(" * 5000 + "dose" + ")" * 5000 + " < 1"], "more than 100 terms"),
     ],
 )
 def test_what_cannot_be_met_is_refused_by_name(constraints, says):
     with pytest.raises(ConstraintError, match=says):
         CounterfactualOverSampler(constraints=constraints).fit_resample(X, Y)
+
+
+@pytest.mark.parametrize("values", ["AB", 3])
+def test_one_of_needs_a_list(values):
+    with pytest.raises(ConstraintError, match="needs a list of values"):
+        OneOf("ward", values)
 
 
 def test_constraints_can_be_read():

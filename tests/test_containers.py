@@ -1,15 +1,17 @@
 """Containers: rows that came in stay as they were, new ones get labels that cannot collide."""
 
+import contextlib
 import datetime as dt
 
 import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
+from sklearn.tree import DecisionTreeClassifier
 
 from counterbalance import CounterfactualOverSampler
 from counterbalance.containers import new_index
-from counterbalance.errors import TableError
+from counterbalance.errors import ClassifierError, TableError
 
 RNG = np.random.default_rng(0)
 Y = np.repeat([0, 1], [40, 10])
@@ -75,6 +77,12 @@ def test_labels_come_back_as_they_came(y):
         assert y_new.dtype == y.dtype
     assert len(y_new) == 80
     assert getattr(y_new, "name", None) == getattr(y, "name", None)
+
+
+def test_labels_may_be_texts_that_look_like_numbers():
+    for y in (pd.Series(Y).map({0: "1", 1: "2"}), np.array(["1", "2"], dtype=object)[Y]):
+        _, y_new = resample(X, y)
+        assert list(y_new).count("2") == 40
 
 
 def test_series_and_frame_keep_one_index():
@@ -143,10 +151,68 @@ def test_whole_numbers_kept_in_floats_stay_whole():
 
 
 @pytest.mark.parametrize(("step", "decimals"), [(0.5, 1), (0.01, 2), (0.1, 1), (1.0, 0)])
-def test_a_recognised_grid_is_kept(step, decimals):
-    grid = np.round(RNG.integers(0, 50, (50, 2)) * step, decimals)
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_a_recognised_grid_is_kept(step, decimals, dtype):
+    grid = np.round(RNG.integers(-20, 30, (50, 2)) * step, decimals).astype(dtype)
     X_new, _ = resample(grid, snap_to_grid=True)
-    np.testing.assert_array_equal(X_new, np.round(np.round(X_new / step) * step, decimals))
+    steps = np.rint(X_new.astype(float) / step)
+    np.testing.assert_array_equal(X_new, np.round(steps * step, decimals).astype(dtype))
+    assert not np.signbit(X_new[X_new == 0]).any()
+
+
+def test_missing_cells_reach_f_as_they_are():
+    cells = np.where(Y == 1, None, np.nan).astype(object)
+    cells[::3] = "seen"
+    table = pd.DataFrame({"a": pd.Series(cells, dtype=object), "b": X["b"]})
+
+    class Particular(DecisionTreeClassifier):
+        def fit(self, X, y):
+            return super().fit(self.read(X), y)
+
+        def predict(self, X):
+            return super().predict(self.read(X))
+
+        def predict_proba(self, X):
+            return super().predict_proba(self.read(X))
+
+        @staticmethod
+        def read(X):
+            return np.column_stack([[cell is None for cell in X["a"]], X["b"]])
+
+    sampler = CounterfactualOverSampler(estimator=Particular(max_depth=1), random_state=0)
+    with contextlib.suppress(ClassifierError):
+        sampler.fit_resample(table, Y)
+    assert sampler.estimator_.predict(table).sum() > 0
+
+
+def test_a_list_of_mixed_rows_keeps_its_cells():
+    rows = [[float(a), "x" if b > 0 else "y"] for a, b in X.to_numpy()]
+    X_new, _ = resample(rows)
+    assert X_new[:50] == rows
+    assert all(isinstance(row[0], float) and isinstance(row[1], str) for row in X_new)
+
+
+def test_an_object_column_of_whole_numbers_stays_one():
+    table = X.assign(n=pd.Series(np.rint(3 * X["a"]).astype(int).tolist(), dtype=object))
+    X_new, _ = resample(table)
+    assert all(isinstance(cell, int) for cell in X_new["n"])
+
+
+def test_a_column_with_a_category_for_every_row_is_the_least_important():
+    table = X.assign(id=[f"patient {n}" for n in range(50)])
+    sampler = CounterfactualOverSampler(random_state=0)
+    sampler.fit_resample(table, Y)
+    assert sampler.feature_order_[-1] == 2
+
+
+def test_a_frame_with_a_column_called_collect_is_a_frame():
+    assert len(resample(X.rename(columns={"a": "collect"}))[0]) == 80
+
+
+def test_a_small_index_type_gets_wider_where_it_must():
+    X_new, _ = resample(X.set_axis(pd.Index(np.arange(78, 128), dtype="int8")))
+    assert X_new.index.is_unique
+    assert X_new.index[50] == 128
 
 
 def test_null_and_nan_stay_apart_in_polars():

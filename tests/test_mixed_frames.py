@@ -14,6 +14,8 @@ from sklearn.tree import DecisionTreeClassifier
 from counterbalance import CounterfactualOverSampler
 from counterbalance.encoder import TableEncoder
 from counterbalance.errors import CounterbalanceError
+from counterbalance.profile import distance
+from counterbalance.table import read_table
 from mixed_frames import Case, assert_sound, cases
 
 # `make fuzz` raises this; the normal run looks at 2,000 frames and more.
@@ -57,6 +59,7 @@ def check_pandas(case: Case, estimator) -> None:
     assert len(set(y_new.value_counts())) == 1
     assert_sound(case, sampler, {name: X_new[name].tolist() for name in X_new}, len(X))
     assert_f_agrees(sampler, X_new.iloc[len(X) :])
+    assert_distances_again(sampler, X_new)
 
 
 def check_polars(case: Case, estimator) -> None:
@@ -71,6 +74,16 @@ def check_polars(case: Case, estimator) -> None:
     assert y_new.to_list()[len(y) :] == sampler.provenance_["to_class"].tolist()
     assert_sound(case, sampler, X_new.to_dict(as_series=False), len(X))
     assert_f_agrees(sampler, X_new.slice(len(X)))
+    assert_distances_again(sampler, X_new)
+
+
+def assert_distances_again(sampler, X_new) -> None:
+    """The distances of the provenance are those between the rows as returned."""
+    rows = read_table(X_new).rows(slice(None))
+    provenance = sampler.provenance_
+    pairs = rows[provenance["factual"]], rows[provenance["sample"]]
+    again = distance(sampler.profile_, sampler.feature_order_, *pairs)
+    assert again.tobytes() == provenance["distance"].tobytes()
 
 
 def assert_f_agrees(sampler, new) -> None:

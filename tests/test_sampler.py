@@ -4,12 +4,14 @@ import pickle
 from collections import Counter
 
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given, reject, settings
 from hypothesis import strategies as st
 from imblearn.pipeline import make_pipeline
 from sklearn import config_context
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
+from sklearn.compose import make_column_transformer
 from sklearn.datasets import make_classification
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.frozen import FrozenEstimator
@@ -18,10 +20,11 @@ from sklearn.model_selection import GridSearchCV
 from sklearn.naive_bayes import GaussianNB
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.preprocessing import StandardScaler
-from sklearn.svm import LinearSVC
+from sklearn.svm import SVC, LinearSVC
 from sklearn.tree import DecisionTreeClassifier
 
 from counterbalance import CounterfactualOverSampler
+from counterbalance.encoder import TableEncoder
 from counterbalance.errors import ClassifierError, ShortfallWarning
 from counterbalance.profile import distance
 from counterbalance.rules import Rules
@@ -288,9 +291,48 @@ def test_features_that_are_not_listed_never_change():
     X, y = make_classification(200, 5, weights=[0.8], random_state=0)
     sampler = CounterfactualOverSampler(feature_order=["x3", 1], random_state=0)
     sampler.fit_resample(X, y)
-    inversions = sampler.provenance_[sampler.provenance_["origin"] == "inversion"]
     assert sampler.feature_order_.tolist() == [3, 1]
-    assert not inversions.changed_mask()[:, [0, 2, 4]].any()
+    assert not sampler.provenance_.changed_mask()[:, [0, 2, 4]].any()
+
+
+def test_a_bad_parameter_of_f_is_refused_by_f():
+    X, y = make_classification(100, weights=[0.8], random_state=0)
+    with pytest.raises(ValueError, match="'C' parameter"):
+        CounterfactualOverSampler(estimator=LogisticRegression(C=-1)).fit_resample(X, y)
+
+
+def test_scikit_learns_configuration_reaches_every_job():
+    X, y = make_classification(600, 4, weights=[0.8], random_state=0)
+    frame = pd.DataFrame(X, columns=list("abcd"))
+    pick = make_column_transformer(("passthrough", ["a", "b"]), verbose_feature_names_out=False)
+    f = make_pipeline(StandardScaler(), pick, LogisticRegression(class_weight="balanced"))
+    with config_context(transform_output="pandas"):
+        one, two = (
+            CounterfactualOverSampler(estimator=f, n_jobs=n, random_state=0).fit_resample(frame, y)
+            for n in (None, 2)
+        )
+    pd.testing.assert_frame_equal(one[0], two[0])
+
+
+def test_a_users_own_encoder_is_not_taken_for_ours():
+    X, y = make_classification(200, 4, weights=[0.8], random_state=0)
+    frame = pd.DataFrame(X * [1, 10, 100, 1000], columns=list("abcd"))
+    f = make_pipeline(TableEncoder(), StandardScaler(), LogisticRegression(class_weight="balanced"))
+    sampler = CounterfactualOverSampler(estimator=f, on_shortfall="accept", random_state=0)
+    X_new, _ = sampler.fit_resample(frame, y)
+    assert len(X_new) > 250
+    assert (sampler.estimator_.predict(X_new.iloc[200:]) == 1).all()
+
+
+def test_scores_of_pairs_of_classes_are_not_taken_for_scores_of_classes():
+    X, y = make_classification(
+        300, 6, n_informative=4, n_classes=3, weights=[0.6, 0.3], random_state=0
+    )
+    sampler = CounterfactualOverSampler(
+        estimator=SVC(decision_function_shape="ovo"), random_state=0
+    )
+    sampler.fit_resample(X, y)
+    assert np.isnan(sampler.provenance_["score_after"]).all()
 
 
 def test_it_works_in_a_pipeline_a_grid_search_a_clone_and_a_pickle():

@@ -5,6 +5,7 @@ from collections import Counter
 import numpy as np
 import pytest
 from sklearn.linear_model import LogisticRegression
+from sklearn.tree import DecisionTreeClassifier
 
 from counterbalance import CounterfactualOverSampler
 from counterbalance.errors import ShortfallError, ShortfallWarning
@@ -99,9 +100,58 @@ def test_a_class_of_one_row_that_f_never_says_is_copied_and_said_so():
     y = np.zeros(220, dtype=int)
     y[0] = 1
     sampler = CounterfactualOverSampler(estimator=TIMID, epsilon=1e-9, random_state=0)
-    with pytest.warns(ShortfallWarning, match="218 more by copying its only row"):
+    with pytest.warns(ShortfallWarning, match="218 more by copying rows of the class"):
         X_new, _ = sampler.fit_resample(X, y)
     assert (X_new[220:] == X[0]).all()
+    assert set(sampler.provenance_["origin"]) == {"copy"}
+
+
+def test_redraw_never_gives_a_row_twice():
+    rng = np.random.default_rng(0)
+    whole = rng.integers(0, 4, (220, 2)) + Y[:, None]
+    sampler = CounterfactualOverSampler(
+        estimator=DecisionTreeClassifier(max_depth=3, class_weight="balanced", random_state=0),
+        n_draws=2,
+        random_state=0,
+    )
+    with pytest.warns(ShortfallWarning):
+        X_new, y_new = sampler.fit_resample(whole, Y)
+    provenance = sampler.provenance_
+    found = np.isin(provenance["origin"].astype(str), ["inversion", "redraw"])
+    made = np.column_stack([provenance["factual"], X_new[220:]])[found]
+    assert len(np.unique(made, axis=0)) == len(made)
+    assert (provenance["origin"] == "redraw").any()
+    assert len(y_new) == 400
+
+
+def test_interpolation_never_passes_a_copy_off_as_new():
+    bits = (X > 0.5).astype(float)
+    sampler = CounterfactualOverSampler(
+        estimator=TIMID, on_shortfall="interior", epsilon=1e-9, random_state=0
+    )
+    with pytest.warns(ShortfallWarning):
+        sampler.fit_resample(bits, Y)
+    changed = sampler.provenance_.changed_mask().any(axis=1)
+    np.testing.assert_array_equal(changed, sampler.provenance_["origin"] == "interior")
+
+
+@pytest.mark.parametrize("chain", [("raise", "accept"), ("interior", "interior")])
+def test_a_chain_is_read_in_its_order_and_names_nothing_twice(chain):
+    sampler = CounterfactualOverSampler(estimator=TIMID, n_draws=1, on_shortfall=chain)
+    with pytest.raises(ValueError, match=r"missing|more than once"):
+        sampler.fit_resample(X, Y)
+
+
+def test_a_failed_call_shows_nothing_of_an_earlier_one():
+    sampler = CounterfactualOverSampler(estimator=TIMID, random_state=0)
+    with pytest.warns(ShortfallWarning):
+        sampler.fit_resample(X, Y, sample_weight=np.ones(220))
+    sampler.set_params(on_shortfall="raise", epsilon=1e-9)
+    with pytest.raises(ShortfallError):
+        sampler.fit_resample(X, Y)
+    assert not hasattr(sampler, "provenance_")
+    assert not hasattr(sampler, "sample_weight_")
+    assert sampler.yield_[0, 1].inversions == 0
 
 
 def test_no_warning_where_nothing_is_short():

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn import config_context
+from sklearn import config_context, get_config
 from sklearn.base import clone, is_classifier
 from sklearn.ensemble import ExtraTreesClassifier, RandomForestClassifier
 from sklearn.exceptions import NotFittedError
@@ -27,6 +27,7 @@ from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 
 from counterbalance.encoder import TableEncoder
 from counterbalance.errors import ClassifierError
+from counterbalance.labels import plain
 from counterbalance.profile import Floats
 from counterbalance.screen import Screen, linear_screen
 from counterbalance.table import Block, Table
@@ -45,7 +46,8 @@ def default_classifier(table: Table, encoder: TableEncoder) -> Any:
     groups, was tried in its place: on three mixed tables it had the lower balanced
     accuracy, 0.56, 0.76 and 0.976 against 0.60, 0.77 and 0.979.)
     """
-    f = RandomForestClassifier(min_samples_leaf=3, class_weight="balanced")
+    # Weights by tree: scikit-learn 1.9 fails on "balanced" where labels are texts like "1".
+    f = RandomForestClassifier(min_samples_leaf=3, class_weight="balanced_subsample")
     return f if isinstance(table, Block) else make_pipeline(encoder, f)
 
 
@@ -79,12 +81,13 @@ def fit_classifier(
         with np.errstate(all="ignore"):  # f says itself what is too large for it
             return f.fit(table.native, y, **weights)
     except (ValueError, TypeError) as error:
-        raise ClassifierError(_cannot(f, table, error)) from error
+        raise ClassifierError(cannot_take(f, table, error)) from error
 
 
 def check_classifier(f: Any) -> None:
     """Refuse what is no classifier."""
-    if not (hasattr(f, "fit") and hasattr(f, "predict") and is_classifier(f)):
+    usable = not isinstance(f, type) and hasattr(f, "fit") and hasattr(f, "predict")
+    if not (usable and hasattr(f, "get_params") and is_classifier(f)):
         raise ClassifierError(
             f"estimator must be a scikit-learn classifier, got {f!r}; "
             "pass for example LogisticRegression(class_weight='balanced')"
@@ -97,6 +100,7 @@ def check_takes(f: Any, table: Table) -> None:
     Only scikit-learn's own simple estimators are known: a pipeline may impute, and
     other libraries need not set the tag.
     """
+    check_classifier(f)
     simple = type(f).__module__.startswith("sklearn.") and not hasattr(f, "_validate_steps")
     nested = any(hasattr(value, "fit") for value in f.get_params(deep=False).values())
     if simple and not nested and not get_tags(f).input_tags.allow_nan and _has_missing(table):
@@ -129,35 +133,40 @@ class Classifier:
 
     f: Any
     classes: Labels
-    decode: Callable[[Floats], Any]
+    decode: Callable[[Floats, Integers], Any]
     screen: Screen | None = None
     prior: Floats | None = None  # divides the probabilities: a threshold moved to the prior
 
-    def __call__(self, x: Floats) -> Integers:
-        """Return the code of the class that f puts each row into, -1 for an unknown label."""
+    def __call__(self, x: Floats, rows: Integers) -> Integers:
+        """Return the code of the class that f puts each row of ``x`` into, -1 for an unknown label.
+
+        ``rows`` are the factuals that they were made from: a missing cell reaches f in
+        the form that it has there.
+        """
         if self.prior is None:
-            return self._codes(_predict(self.f, self.decode(x)))
-        probability = self.f.predict_proba(self.decode(x))
+            return self._codes(_predict(self.f, self.decode(x, rows)))
+        probability = self.f.predict_proba(self.decode(x, rows))
         codes = self._codes(self.f.classes_)
         return np.asarray(codes[np.argmax(probability / self.prior[codes], axis=1)])
 
-    def on_candidates(self, x: Floats) -> Integers:
+    def on_candidates(self, x: Floats, rows: Integers) -> Integers:
         """Do the same for rows that are known to be sound: f need not check them once more."""
         with config_context(assume_finite=True):
-            return self(x)
+            return self(x, rows)
 
-    def scores(self, x: Floats) -> Floats | None:
+    def scores(self, x: Floats, rows: Integers) -> Floats | None:
         """Return f's score of each class for each row, (n, C), or None where f has none."""
+        X = self.decode(x, rows)
         if hasattr(self.f, "predict_proba"):
-            score = self.f.predict_proba(self.decode(x))
+            score = self.f.predict_proba(X)
         elif hasattr(self.f, "decision_function"):
-            score = self.f.decision_function(self.decode(x))
+            score = self.f.decision_function(X)
             score = np.column_stack([-score, score]) if score.ndim == 1 else score
+            if not np.array_equal(self.f.classes_[score.argmax(axis=1)], self.f.predict(X)):
+                return None  # these are no scores of classes, but for example of pairs of them
         else:
             return None
         codes = self._codes(self.f.classes_)
-        if score.shape[1] != len(codes):  # one score for each pair of classes
-            return None
         result = np.full((len(x), len(self.classes)), np.nan)
         result[:, codes[codes >= 0]] = score[:, codes >= 0]
         return result
@@ -172,29 +181,33 @@ class Classifier:
         return np.where(self.classes[place] == labels, place, -1)
 
 
-def judge(f: Any, table: Table, classes: Labels) -> Classifier:
-    """Wrap the fitted f for the search."""
+def judge(f: Any, table: Table, classes: Labels, *, own: bool = False) -> Classifier:
+    """Wrap the fitted f for the search.
+
+    Our ``own`` f was fitted to the very codes of this table, behind an encoder: there is
+    no need to decode them and encode them again.
+    """
     _check_classes(f, classes)
-    if isinstance(f, Pipeline) and isinstance(f[0], TableEncoder):
-        # The default f takes the codes themselves: no need to decode and encode them again.
+    if own and isinstance(f, Pipeline):
         return Classifier(f[-1], classes, _as_is)
     return Classifier(f, classes, table.decode, linear_screen(f, table.native, classes))
 
 
 def check_not_constant(f: Classifier, answers: Integers, x: Floats) -> None:
-    """Refuse an f that says one class only and whose scores do not differ between rows ``x``."""
+    """Refuse an f that says one class only and gives the first rows ``x`` one score only."""
     if len(np.unique(answers)) > 1:
         return
-    scores = f.scores(x)
+    scores = f.scores(x, np.arange(len(x)))
     if scores is None or np.all(np.ptp(scores, axis=0) == 0):
         raise ClassifierError(
-            f"estimator {type(f.f).__name__} predicts class {f.classes[answers[0]]!r} for "
+            f"estimator {type(f.f).__name__} predicts class {plain(f.classes[answers[0]])!r} for "
             "every row and can invert none; pass one that tells the classes apart, for example "
             "estimator=None or LogisticRegression(class_weight='balanced')"
         )
 
 
-def _as_is(x: Floats) -> Floats:
+def _as_is(x: Floats, rows: Integers) -> Floats:
+    del rows
     return x
 
 
@@ -236,12 +249,13 @@ def _walk_forest(forest: Any, X: NDArray[Any]) -> Labels:
 
 def _weight_parameter(f: Any, sample_weight: Floats) -> dict[str, Floats]:
     """Return the fit parameter that carries the weights, none where f takes no weights."""
-    if isinstance(f, Pipeline):
+    if isinstance(f, Pipeline) and not get_config()["enable_metadata_routing"]:
         name, last = f.steps[-1]
         return {
             f"{name}__{key}": value for key, value in _weight_parameter(last, sample_weight).items()
         }
-    return {"sample_weight": sample_weight} if has_fit_parameter(f, "sample_weight") else {}
+    takes = has_fit_parameter(f[-1] if isinstance(f, Pipeline) else f, "sample_weight")
+    return {"sample_weight": sample_weight} if takes else {}
 
 
 def _has_missing(table: Table) -> bool:
@@ -251,21 +265,21 @@ def _has_missing(table: Table) -> bool:
 def _without_missing(f: Any, reason: Any) -> str:
     return (
         f"estimator {type(f).__name__} cannot be fitted to a table with missing values; use "
-        f"estimator=None, or put an imputer before it: make_pipeline(SimpleImputer(), "
-        f"{type(f).__name__}()). It said: {reason}"
+        "estimator=None, or put an imputer before it, as in make_pipeline(SimpleImputer(), "
+        f"LogisticRegression()). It said: {reason}"
     )
 
 
-def _cannot(f: Any, table: Table, error: Exception) -> str:
-    message = f"estimator {type(f).__name__} cannot be fitted to this table: {error}"
-    some = [not kind.has_order for kind in table.kinds]
-    if _has_missing(table):
+def cannot_take(f: Any, table: Table, error: Exception) -> str:
+    """Say why f cannot take this table, and what to do."""
+    message = f"estimator {type(f).__name__} cannot be fitted to or asked about this table: {error}"
+    if _has_missing(table) and "nan" in str(error).lower():
         return _without_missing(f, error)
-    if any(some):
+    if table.nominal.any():
         return (
             f"estimator {type(f).__name__} cannot be fitted to a table with categories; use "
-            "estimator=None, or encode them before it: make_pipeline(make_column_transformer("
-            f"(OneHotEncoder(), columns), remainder='passthrough'), {type(f).__name__}()). "
-            f"It said: {error}"
+            "estimator=None, or encode them before it, as in make_pipeline("
+            "make_column_transformer((OneHotEncoder(), columns), remainder='passthrough'), "
+            f"LogisticRegression()). It said: {error}"
         )
     return message

@@ -70,8 +70,8 @@ def resolution(column: Column, *, detect: bool) -> float:
         return 0.0
     known = column.codes[~np.isnan(column.codes)]
     for per_unit in RESOLUTIONS:
-        scaled = known * per_unit
-        if known.size and np.all(np.abs(scaled - np.rint(scaled)) <= 1e-9 * np.abs(scaled)):
+        on_grid = np.rint(known * per_unit) / per_unit
+        if known.size and np.array_equal(on_grid.astype(f"f{column.width}"), known):
             return float(per_unit)
     return 0.0
 
@@ -84,6 +84,11 @@ def check_numbers(column: Column) -> None:
             "replace it by a missing value (nan) or by a number"
         )
     whole = column.kind is Kind.INTEGER
+    if whole and np.nanmax(np.abs(column.codes - np.rint(column.codes)), initial=0.0) > 0:
+        raise TableError(
+            f"column {column.name!r} is named in integer_features but holds fractions; "
+            "leave it out of integer_features, or round it first"
+        )
     if whole and np.nanmax(np.abs(column.codes), initial=0.0) > LARGEST_INTEGER:
         raise TableError(
             f"column {column.name!r} holds whole numbers beyond 2**53, which floats cannot keep "
@@ -97,14 +102,14 @@ def select_columns(selection: Any, names: list[Any], parameter: str) -> Mask:
     chosen = np.zeros(len(names), dtype=bool)
     if selection is None:
         return chosen
-    items = np.asarray(selection, dtype=object).ravel()
-    if items.size and all(isinstance(item, (bool, np.bool_)) for item in items):
-        if items.size != len(names):
+    items = list(selection)
+    if items and all(isinstance(item, (bool, np.bool_)) for item in items):
+        if len(items) != len(names):
             raise TableError(
-                f"{parameter} is a mask of {items.size} entries, but the table has "
+                f"{parameter} is a mask of {len(items)} entries, but the table has "
                 f"{len(names)} columns; give one entry for each column"
             )
-        return items.astype(bool)
+        return np.array(items, dtype=bool)
     for item in items:
         chosen[column_position(item, names, parameter)] = True
     return chosen
@@ -112,13 +117,15 @@ def select_columns(selection: Any, names: list[Any], parameter: str) -> Mask:
 
 def column_position(item: Any, names: list[Any], parameter: str) -> int:
     """Return where a column is that was given by its name or its position."""
-    if isinstance(item, str):
-        if item in names:
-            return names.index(item)
+    if item in names and not isinstance(item, (bool, np.bool_)):
+        return names.index(item)
+    if isinstance(item, (str, tuple)):
         raise TableError(
             f"{parameter} names the column {item!r}, which the table does not have; "
             f"its columns are {', '.join(map(repr, names))}"
         )
+    if isinstance(item, (bool, np.bool_)):
+        raise TableError(f"{parameter} holds {item!r}; name columns, or give one entry for each")
     if isinstance(item, (int, np.integer)) and -len(names) <= item < len(names):
         return int(item) % len(names)
     raise TableError(

@@ -16,7 +16,7 @@ is returned, whatever its origin.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Hashable, Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -93,8 +93,8 @@ class Range(Constraint):
     def apply(self, rules: Rules, table: Table) -> None:
         """Intersect with the bounds so far."""
         m = _find_number(self.column, table, self)
-        low = -np.inf if self.low is None else float(self.low)
-        high = np.inf if self.high is None else float(self.high)
+        low = -np.inf if self.low is None else _number(self.low, self)
+        high = np.inf if self.high is None else _number(self.high, self)
         if not low <= high:
             raise ConstraintError(f"{self} has no value in it: low must not be above high")
         low, high = max(low, rules.low[m]), min(high, rules.high[m])
@@ -107,11 +107,9 @@ class Range(Constraint):
                 f"{self} lies outside the values of the column, {least:g} to {most:g}, "
                 "which counterfactuals never leave; widen it"
             )
-        per_unit = table.grid.resolution[m]
-        if per_unit > 0:  # keep to the grid
-            low, high = np.ceil(low * per_unit) / per_unit, np.floor(high * per_unit) / per_unit
-            if low > high:
-                raise ConstraintError(f"{self} holds no value of the column's grid")
+        low, high = table.grid.inside(low, high, m)
+        if low > high:
+            raise ConstraintError(f"{self} holds no value of the column's grid")
         rules.low[m], rules.high[m] = low, high
 
 
@@ -123,13 +121,17 @@ class OneOf(Constraint):
     values: tuple[Any, ...]
 
     def __init__(self, column: Any, values: Iterable[Any]) -> None:
+        if isinstance(values, str) or not isinstance(values, Iterable):
+            raise ConstraintError(
+                f"OneOf({column!r}, ...) needs a list of values, got {values!r}; write [{values!r}]"
+            )
         object.__setattr__(self, "column", column)
         object.__setattr__(self, "values", tuple(values))
 
     def apply(self, rules: Rules, table: Table) -> None:
         """Restrict the column to the codes of the values."""
         m = _find(self.column, table, self)
-        codes = _codes(self.values, table, m)
+        codes = _codes(self.values, table, m, self)
         absent = [value for value, code in zip(self.values, codes, strict=True) if np.isnan(code)]
         if absent or not self.values:
             what = f"{absent[0]!r}, which the column does not have" if absent else "no value"
@@ -223,13 +225,21 @@ def _find_number(column: Any, table: Table, constraint: Constraint) -> int:
     return m
 
 
-def _codes(values: tuple[Any, ...], table: Table, m: int) -> list[float]:
+def _number(value: Any, constraint: Constraint) -> float:
+    try:
+        return float(value)
+    except (TypeError, ValueError):
+        raise ConstraintError(f"{constraint} needs numbers, got {value!r}") from None
+
+
+def _codes(values: tuple[Any, ...], table: Table, m: int, constraint: Constraint) -> list[float]:
     """Return the codes of some cells of a column, nan for a cell that it cannot have."""
     codes = table.column(m)
     if not table.kinds[m].has_levels:
         least, most = np.nanmin(codes, initial=np.inf), np.nanmax(codes, initial=-np.inf)
-        numbers = np.array([[value] for value in values], dtype=np.float64)
+        numbers = np.array([[_number(value, constraint)] for value in values])
         table.grid.snap(numbers, np.array([m]))
         return [float(n) if least <= n <= most else np.nan for n in numbers[:, 0]]
     lookup = frames.lookup(frames.column(table.native, m), codes)
-    return [lookup.get(value, np.nan) for value in values]
+    hashable = [value if isinstance(value, Hashable) else None for value in values]
+    return [lookup.get(value, np.nan) for value in hashable]

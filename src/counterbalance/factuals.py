@@ -10,18 +10,22 @@ candidate into says whose inversion it is.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
 import numpy as np
-from joblib import Parallel, delayed, effective_n_jobs
+from joblib import effective_n_jobs
 from numpy.typing import NDArray
+from sklearn.utils.parallel import Parallel, delayed
 
-from counterbalance.classifier import Classifier
-from counterbalance.interior import accepted, interpolate
+from counterbalance.classifier import Classifier, cannot_take
+from counterbalance.draws import Words, fingerprint
+from counterbalance.errors import ClassifierError
+from counterbalance.interior import Interior
 from counterbalance.labels import Labels
 from counterbalance.profile import Floats, Mask
-from counterbalance.search import FIRST_WINDOW, Inversions, Task, search
+from counterbalance.search import FIRST_WINDOW, Inversions, Task, rebuild, search
 from counterbalance.table import Table
 
 Integers = NDArray[np.intp]
@@ -54,8 +58,8 @@ class Factuals:
     labels: Labels
     task: Task
     n_jobs: int | None
-    judged: int = 0  # candidates shown to f so far
     _answers: dict[Classifier, Integers] = field(default_factory=dict, repr=False)
+    _interiors: dict[int, Interior] = field(default_factory=dict, repr=False)
 
     @property
     def prior(self) -> Floats:
@@ -65,8 +69,13 @@ class Factuals:
     def answers(self, f: Classifier) -> Integers:
         """Return the class code that f gives every row."""
         if f not in self._answers:
-            blocks = self.task.blocks(len(self.labels.codes), len(self.table.names))
-            self._answers[f] = np.concatenate([f(self.table.rows(block)) for block in blocks])
+            rows = np.arange(len(self.labels.codes))
+            blocks = self.task.blocks(len(rows), len(self.table.names))
+            try:
+                parts = [f(self.table.rows(block), rows[block]) for block in blocks]
+            except (ValueError, TypeError) as error:
+                raise ClassifierError(cannot_take(f.f, self.table, error)) from error
+            self._answers[f] = np.concatenate(parts)
         return self._answers[f]
 
     def right(self, f: Classifier) -> Mask:
@@ -89,24 +98,31 @@ class Factuals:
             )
             for chunk in chunks
         )
-        self.judged += sum(judged for _, judged in parts)
         return Inversions.join([found for found, _ in parts])
 
-    def interior_lots(self, target: int, n: int) -> Integers:
-        """Return the lots of ``n`` rows to interpolate in a class."""
-        first = target * LOTS_PER_CLASS
-        return accepted(self.rows_of(target)[1], self.task.perturbation, self.task.seed, n, first)
+    def interior(self, target: int) -> Interior:
+        """Return a class, ready to be interpolated."""
+        if target not in self._interiors:
+            rows = np.flatnonzero(self.labels.codes == target)
+            first_lot = target * LOTS_PER_CLASS
+            self._interiors[target] = Interior.of(rows, self.table.rows(rows), self.task, first_lot)
+        return self._interiors[target]
 
-    def interior(self, target: int, lots: Integers) -> tuple[Floats, Integers]:
-        """Return the interpolated rows of these lots, and the rows they start from."""
-        rows, x = self.rows_of(target)
-        new, base = interpolate(x, self.task.perturbation, self.task.seed, lots)
-        return new, rows[base]
+    def rebuild(self, found: Inversions) -> Floats:
+        """Return the rows of some inversions."""
+        x = self.table.rows(found.factual)
+        return rebuild(self.task, x, found.factual, found.draw, found.round)
 
-    def rows_of(self, target: int) -> tuple[Integers, Floats]:
-        """Return the rows of a class, and their codes."""
-        rows = np.flatnonzero(self.labels.codes == target)
-        return rows, self.table.rows(rows)
+    def fingerprints(self, found: Inversions) -> Words:
+        """Return a word for each inversion, equal where factual and row are equal."""
+        blocks = list(self.build_blocks(len(found)))
+        parts = [found.take(block) for block in blocks]
+        words = [fingerprint(self.rebuild(part), part.factual) for part in parts]
+        return np.concatenate([np.zeros(0, dtype=np.uint64), *words])
+
+    def build_blocks(self, n: int) -> Iterator[slice]:
+        """Cut rows to be built: each takes its twin, its draws and what lies in between."""
+        return self.task.blocks(n, 8 * len(self.table.names))
 
     def pairs(self, targets: list[int]) -> Mask:
         """Return for which classes j (rows) which classes i (columns) are wanted: N_i < N_j."""

@@ -44,7 +44,7 @@ def check_container(X: Any) -> None:
     """Refuse what could only be read as something else than it is."""
     if isinstance(X, np.ma.MaskedArray):
         raise TableError("X is a masked array; fill the masked cells: X.filled(numpy.nan)")
-    if hasattr(X, "collect"):
+    if hasattr(X, "collect") and not has_columns(X):
         raise TableError(f"X is a lazy {type(X).__name__}; call its collect() first")
     foreign = hasattr(X, "__dataframe__") or hasattr(X, "__arrow_c_stream__")
     if foreign and not has_columns(X):
@@ -61,6 +61,14 @@ def check_container(X: Any) -> None:
             )
     elif has_columns(X):
         _check_names(list(X.columns))
+
+
+def from_list(rows: list[Any]) -> NDArray[Any]:
+    """Return a list of rows as an array; cells of several types stay what they are."""
+    texts = any(
+        isinstance(cell, str) for row in rows if isinstance(row, (list, tuple)) for cell in row
+    )
+    return np.array(rows, dtype=object) if texts else np.asarray(rows)
 
 
 def _check_names(names: list[Any]) -> None:
@@ -167,12 +175,13 @@ def level_codes(native: Any, name: Any) -> Floats:
     cells = np.asarray(native, dtype=object)
     gone = missing(cells)
     try:
+        hash(tuple(cells[~gone]))
         place = np.unique(cells[~gone], return_inverse=True)[1]
     except TypeError:
         types = sorted({type(cell).__name__ for cell in cells[~gone]})
         raise TableError(
-            f"column {name!r} mixes cells of the types {', '.join(types)}, which cannot be sorted "
-            "into categories; make them all text, for example with astype(str)"
+            f"column {name!r} mixes cells of the types {', '.join(types)}, which cannot be "
+            "told apart as categories; make them all text, for example with astype(str)"
         ) from None
     codes = np.full(len(cells), np.nan)
     codes[~gone] = place
@@ -204,6 +213,8 @@ def numbers_like(native: Any, values: Floats, gone: Mask, origin: Integers | Non
         case "pandas":
             import pandas as pd  # noqa: PLC0415  (an extra: only loaded when a frame came in)
 
+            if native.dtype == object:
+                return pd.Series(_objects_like(np.asarray(native), values, gone, origin))
             numbers_ = pd.Series(values).astype(native.dtype)
             if origin is not None and gone.any():
                 numbers_[gone] = native.iloc[origin[gone]].array
@@ -218,13 +229,19 @@ def numbers_like(native: Any, values: Floats, gone: Mask, origin: Integers | Non
         case _:
             if native.dtype != object:
                 return values.astype(native.dtype)
-            whole = _kind_of_objects(native, "") is Kind.INTEGER
-            cells = np.empty(len(values), dtype=object)
-            cells[:] = values
-            cells[~gone] = [int(value) if whole else value for value in values[~gone].tolist()]
-            if origin is not None:
-                cells[gone] = native[origin[gone]]
-            return cells
+            return _objects_like(native, values, gone, origin)
+
+
+def _objects_like(
+    native: NDArray[np.object_], values: Floats, gone: Mask, origin: Integers | None
+) -> NDArray[np.object_]:
+    whole = _kind_of_objects(native, "") is Kind.INTEGER
+    cells = np.empty(len(values), dtype=object)
+    cells[:] = values
+    cells[~gone] = [int(value) if whole else value for value in values[~gone].tolist()]
+    if origin is not None:
+        cells[gone] = native[origin[gone]]
+    return cells
 
 
 def missing(cells: NDArray[np.object_]) -> Mask:

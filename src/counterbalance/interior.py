@@ -1,73 +1,100 @@
 """Interior: new rows between the rows that a class already has.
 
     x          encoded rows of one class, (n, M)
+    lot        the number that all draws of one new row belong to
     base       the row a new one starts from
     partner    one of its nearest rows of the same class
     step       how far it goes towards the partner, uniform on (0, 1)
 
 This is interpolation, not a counterfactual: it fills a class where inversions
-are too few. A class of one row can only be copied.
+are too few. Where nothing can be interpolated, rows can only be copied.
 """
 
 from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Self
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.neighbors import NearestNeighbors
 
 from counterbalance.draws import stream, uniform
-from counterbalance.perturbation import Perturbation
 from counterbalance.profile import Floats, Mask, Profile
+from counterbalance.rules import differs
+from counterbalance.search import Task
 
 Integers = NDArray[np.intp]
 
 N_NEIGHBOURS = 5
-# Rows that break a rule are drawn again so many times.
+# Rows that break a rule or change nothing are drawn again so many times.
 MOST_TRIES = 10
 
 
-def interpolate(
-    x: Floats, perturbation: Perturbation, seed: int, lots: Integers
-) -> tuple[Floats, Integers]:
-    """Return one new row for each number in ``lots``, and the position of its base in ``x``.
+@dataclass(frozen=True)
+class Interior:
+    """One class, ready to be interpolated."""
 
-    A nominal cell is the base's or the partner's, whichever is nearer; a cell that is
-    missing in either is the base's, and so is a cell that the rules keep from changing.
-    """
-    state = stream(seed, lots, 0)
-    base = (uniform(state, 0) * len(x)).astype(np.intp)
-    if len(x) == 1:
-        return x[base], base
-    profile, rules = perturbation.profile, perturbation.rules
-    partners = _partners(x, profile)
-    partner = partners[base, (uniform(state, 1) * partners.shape[1]).astype(np.intp)]
-    step = uniform(state, 2)[:, None]
-    start, end = x[base], x[partner]
-    new = start + step * (end - start)
-    features = np.arange(x.shape[1])
-    perturbation.snap(new, features)
-    lower, upper = rules.bounds(start, features, np.minimum(start, end), np.maximum(start, end))
-    new = np.clip(new, lower, upper)
-    new = np.where(profile.nominal, np.where(step < 0.5, start, end), new)  # noqa: PLR2004
-    keep = np.isnan(start) | np.isnan(end) | (lower > upper) | rules.frozen
-    return np.where(keep, start, new), base
+    rows: Integers  # where the rows are in the table
+    x: Floats
+    partners: Integers  # (n, k)
+    task: Task
+    first_lot: int
 
+    @classmethod
+    def of(cls, rows: Integers, x: Floats, task: Task, first_lot: int) -> Self:
+        """Find the partners of every row."""
+        return cls(rows, x, _partners(x, task.perturbation.profile), task, first_lot)
 
-def accepted(x: Floats, perturbation: Perturbation, seed: int, n: int, first_lot: int) -> Integers:
-    """Return the lots of ``n`` interpolated rows that keep the rules, fewer if they are rare."""
-    rules = perturbation.rules
-    lots = np.zeros(0, dtype=np.intp)
-    for _ in range(MOST_TRIES):
-        more = first_lot + np.arange(n)
-        first_lot += n
-        new, base = interpolate(x, perturbation, seed, more)
-        good = rules.allow(new)
+    def at(self, lots: Integers) -> tuple[Floats, Integers]:
+        """Return the new row of each lot, and the position in ``x`` of its base.
+
+        A nominal cell is the base's or the partner's, whichever is nearer; a cell that
+        is missing in either is the base's, and so is one that may not change.
+        """
+        perturbation, rules = self.task.perturbation, self.task.perturbation.rules
+        state = stream(self.task.seed, lots, 0)
+        base = (uniform(state, 0) * len(self.x)).astype(np.intp)
+        if not self.partners.shape[1]:
+            return self.x[base], base
+        choice = (uniform(state, 1) * self.partners.shape[1]).astype(np.intp)
+        step = uniform(state, 2)[:, None]
+        start, end = self.x[base], self.x[self.partners[base, choice]]
+        new = start + step * (end - start)
+        features = np.arange(self.x.shape[1])
+        perturbation.snap(new, features)
+        lower, upper = rules.bounds(start, features, np.minimum(start, end), np.maximum(start, end))
+        new = np.clip(new, lower, upper)
+        nearer = np.where(step < 0.5, start, end)  # noqa: PLR2004
+        new = np.where(perturbation.profile.nominal, nearer, new)
+        keep = np.isnan(start) | np.isnan(end) | (lower > upper)
+        keep |= ~np.isin(features, self.task.order)
+        new = np.where(keep, start, new)
         if rules.most_changed is not None:
-            good &= np.count_nonzero(new != x[base], axis=1) <= rules.most_changed
-        lots = np.append(lots, more[good])[:n]
-        if len(lots) == n:
-            break
-    return lots
+            lot = uniform(state[:, None], 3 + features)
+            lot = np.where(differs(new, start), lot, np.inf)
+            late = np.argsort(np.argsort(lot, axis=1), axis=1) >= rules.most_changed
+            new = np.where(late, start, new)
+        return new, base
+
+    def accept(self, n: int) -> Integers:
+        """Return ``n`` lots whose rows keep the rules and are no copies, fewer if they are rare."""
+        lots = np.zeros(0, dtype=np.intp)
+        for number in range(MOST_TRIES):
+            more = self.first_lot + number * n + np.arange(n)
+            for block in self.task.blocks(n, 8 * self.x.shape[1]):
+                new, base = self.at(more[block])
+                good = self.task.perturbation.rules.allow(new)
+                good &= differs(new, self.x[base]).any(axis=1)
+                lots = np.append(lots, more[block][good])[:n]
+            if len(lots) == n:
+                break
+        return lots
+
+    def copies(self, n: int) -> Integers:
+        """Return where ``n`` rows to copy are in the table, none where none keeps the rules."""
+        allowed = self.rows[self.task.perturbation.rules.allow(self.x)]
+        return np.resize(allowed, n if allowed.size else 0)
 
 
 def _partners(x: Floats, profile: Profile) -> Integers:

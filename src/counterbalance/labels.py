@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 from imblearn.utils import check_target_type
 from numpy.typing import NDArray
+from scipy import sparse
 from sklearn.utils.multiclass import check_classification_targets
 
 from counterbalance import containers, frames
@@ -53,6 +54,8 @@ def read_labels(y: Any) -> Labels:
             "the sampler requires y to be passed, but the target y is None; "
             "give the class of every row"
         )
+    if sparse.issparse(y):
+        raise TableError("y is sparse; pass y.toarray(), or better the label of every row")
     values = _as_array(y)
     if values.dtype == object and frames.missing(values.ravel()).any():
         raise TableError(_missing_label(frames.missing(values.ravel())))
@@ -84,6 +87,9 @@ def _as_array(y: Any) -> NDArray[Any]:
     values = y.to_numpy() if frames.has_columns(y) else np.asarray(y)
     if values.dtype.kind == "O" and values.size and all(type(v) is bool for v in values.ravel()):
         return values.astype(bool)
+    # Texts as numpy's own: scikit-learn takes objects like "1" for numbers here and there.
+    if values.dtype.kind == "O" and all(isinstance(v, str) for v in values.ravel()):
+        return values.astype(str)
     return np.asarray(values)
 
 

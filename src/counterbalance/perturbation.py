@@ -14,6 +14,7 @@ A nominal cell takes another category, drawn by its frequency.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,6 +23,9 @@ from scipy.special import ndtr
 from counterbalance.draws import Way, Words, exact_normal, gibbs_normal, uniform
 from counterbalance.profile import Floats, Positions, Profile
 from counterbalance.rules import Rules
+
+# Types of floats that hold fewer digits than the search computes with, by their bytes.
+NARROW: dict[int, type[np.floating[Any]]] = {4: np.float32, 2: np.float16}
 
 
 @dataclass(frozen=True)
@@ -41,12 +45,34 @@ class Grid:
         gridded = self.resolution[features] > 0
         if gridded.any():
             per_unit = self.resolution[features][gridded]
-            values[..., gridded] = np.rint(values[..., gridded] * per_unit) / per_unit
-        for width, dtype in ((4, np.float32), (2, np.float16)):
+            # Adding zero turns -0.0 into 0.0: a reader sees one zero only.
+            values[..., gridded] = np.rint(values[..., gridded] * per_unit) / per_unit + 0.0
+        for width, dtype in NARROW.items():
             narrow = self.width[features] == width
             if narrow.any():
                 values[..., narrow] = values[..., narrow].astype(dtype)
         return values
+
+    def inside(self, low: float, high: float, m: int) -> tuple[float, float]:
+        """Round the bounds of a range inwards, to values that column ``m`` can hold."""
+        per_unit = self.resolution[m]
+        if per_unit > 0:
+            low, high = _up(low * per_unit) / per_unit, -_up(-high * per_unit) / per_unit
+        narrow = NARROW.get(int(self.width[m]))
+        if narrow is not None:
+            least, most = narrow(low), narrow(high)
+            least = least if float(least) >= low else np.nextafter(least, narrow(np.inf))
+            most = most if float(most) <= high else np.nextafter(most, narrow(-np.inf))
+            low, high = float(least), float(most)
+        return low, high
+
+
+def _up(scaled: float) -> float:
+    """Round up to a whole number, but forgive what a product like 0.07 * 100 is off by."""
+    nearest = float(np.rint(scaled))
+    return (
+        nearest if abs(scaled - nearest) <= 1e-9 * max(1.0, abs(scaled)) else float(np.ceil(scaled))
+    )
 
 
 @dataclass(frozen=True)
@@ -108,6 +134,8 @@ class Perturbation:
         width = ndtr(b) - below
         u = uniform(state[..., None], features)
         z = exact_normal(u, below[:, None, :], width[:, None, :])
+        if (width == 0).any():  # so far out that no digit is left: all mass is at the near bound
+            z = np.where((width == 0)[:, None, :], b[:, None, :], z)
         return np.where(mirrored[:, None, :], -z, z) if mirrored.any() else z
 
     def snap(self, values: Floats, features: Positions) -> None:

@@ -188,17 +188,25 @@ def _shares(column: Floats) -> Floats:
 def _correlation_ratio(column: Floats, labels: NDArray[np.intp]) -> float:
     """Return the correlation ratio of categories and class: |rho| where there are two.
 
-    Categories have no order to rank, so each stands for the share of the class among its rows.
+    Categories have no order to rank, so each stands for the share of the class among its
+    rows. What as many categories would explain by chance is taken off: a column with a
+    category of its own for every row explains nothing.
     """
     if not column.size:
         return 0.0
     codes = column.astype(np.intp)
     size = np.maximum(np.bincount(codes), 1)
+    n_levels = np.count_nonzero(np.bincount(codes))
+    # Two levels are measured as Spearman measures two values, without a correction.
+    chance = 0.0 if n_levels <= 2 else (n_levels - 1) / (codes.size - 1)  # noqa: PLR2004
+    if chance >= 1:
+        return 0.0
     ratios = []
     for label in np.unique(labels):
         inside = labels == label
         share = inside.mean()
         if 0 < share < 1:
             mean = np.bincount(codes, weights=inside) / size
-            ratios.append(np.sqrt(np.var(mean[codes]) / (share * (1 - share))))
+            explained = np.var(mean[codes]) / (share * (1 - share))
+            ratios.append(np.sqrt(max(0.0, (explained - chance) / (1 - chance))))
     return float(np.mean(ratios)) if ratios else 0.0

@@ -134,7 +134,8 @@ class Provenance:
         >>> next(sampler.provenance_.sentences(X_resampled))  # doctest: +SKIP
         'row 0, class low: x0 0 → 15.3 makes it high, distance 3.06'
         """
-        return (self._sentence(row, X_resampled) for row in self)
+        X = np.array(X_resampled, dtype=object) if isinstance(X_resampled, list) else X_resampled
+        return (self._sentence(row, X) for row in self)
 
     def _sentence(self, row: dict[str, Any], X: Any) -> str:
         start = f"row {row['factual']}, class {row['from_class']}"

@@ -31,6 +31,8 @@ _TOKEN = re.compile(
     r"\s*(?:(?P<number>\d+\.?\d*(?:[eE][+-]?\d+)?|\.\d+)|(?P<word>[^\W\d]\w*)"
     r"|`(?P<quoted>[^`]+)`|(?P<sign><=|>=|==|!=|[<>+\-*()]))"
 )
+# More terms than anybody writes by hand.
+LONGEST = 100
 _COMPARISONS: dict[str, Callable[[Any, Any], Any]] = {
     "<": operator.lt,
     "<=": operator.le,
@@ -45,17 +47,16 @@ _COMPARISONS: dict[str, Callable[[Any, Any], Any]] = {
 class Relation:
     """A parsed relation."""
 
-    text: str
-    columns: tuple[str, ...]
     left: Term
     right: Term
     comparison: Callable[[Any, Any], Any]
 
     def holds(self, x: Floats) -> Mask:
         """Say of each row whether it holds; what involves a missing cell is not held against it."""
-        left, right = self.left(x), self.right(x)
-        unknown = np.isnan(left) | np.isnan(right)
-        return np.broadcast_to(self.comparison(left, right) | unknown, x.shape[:-1])
+        with np.errstate(all="ignore"):
+            left, right = self.left(x), self.right(x)
+            unknown = np.isnan(left) | np.isnan(right)
+            return np.broadcast_to(self.comparison(left, right) | unknown, x.shape[:-1])
 
 
 def parse(text: str, position: Callable[[str], int]) -> Relation:
@@ -69,7 +70,8 @@ class _Reader:
     def __init__(self, text: str, position: Callable[[str], int]) -> None:
         self.text = text
         self.position = position
-        self.columns: list[str] = []
+        self.n_columns = 0
+        self.n_terms = 0
         self.tokens = self._tokens()
         self.place = 0
 
@@ -95,9 +97,9 @@ class _Reader:
         right = self._sum()
         if self.place < len(self.tokens):
             raise self._error(f"{self.tokens[self.place][1]!r} is more than one comparison")
-        if not self.columns:
+        if not self.n_columns:
             raise self._error("it names no column")
-        return Relation(self.text, tuple(self.columns), left, right, _COMPARISONS[sign])
+        return Relation(left, right, _COMPARISONS[sign])
 
     def _sum(self) -> Term:
         term = self._product()
@@ -115,12 +117,17 @@ class _Reader:
         return term
 
     def _factor(self) -> Term:
+        self.n_terms += 1
+        if self.n_terms > LONGEST:
+            raise self._error(f"it has more than {LONGEST} terms")
         kind, piece = self._next()
         if kind == "number":
             number = float(piece)
+            if not np.isfinite(number):
+                raise self._error(f"{piece} is too large")
             return lambda _: number
         if kind == "word":
-            self.columns.append(piece)
+            self.n_columns += 1
             place = self.position(piece)
             return lambda x: x[..., place]
         if piece == "-":

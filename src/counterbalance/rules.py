@@ -25,6 +25,11 @@ Mask = NDArray[np.bool_]
 Positions = NDArray[np.intp]
 
 
+def differs(new: Floats, old: Floats) -> Mask:
+    """Say which cells differ; a cell that is missing in both does not."""
+    return np.asarray((new != old) & ~(np.isnan(new) & np.isnan(old)))
+
+
 @dataclass
 class Rules:
     """What a counterfactual may be, for a table of so many features."""
@@ -63,6 +68,14 @@ class Rules:
         """Whether a whole row can break a rule that steering does not ensure."""
         bounded = np.isfinite(self.low).any() or np.isfinite(self.high).any()
         return bool(bounded or self.levels or self.relations)
+
+    def kept(self, new: Floats, old: Floats) -> bool:
+        """Say whether every new row keeps every rule towards the row it came from."""
+        changed = differs(new, old)
+        few = self.most_changed is None or changed.sum(axis=1).max(initial=0) <= self.most_changed
+        wrong = changed[:, self.frozen].any()
+        wrong |= (new < old)[:, self.rising].any() or (new > old)[:, self.falling].any()
+        return bool(few and not wrong and self.allow(new).all())
 
     def allow(self, x: Floats) -> Mask:
         """Say of each row whether it keeps the bounds, the levels and the relations."""

@@ -11,7 +11,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from imblearn.over_sampling.base import BaseOverSampler
 from imblearn.utils import check_sampling_strategy
-from sklearn.base import _fit_context
+from sklearn.base import BaseEstimator, _fit_context
 from sklearn.utils import check_random_state, get_tags
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 from sklearn.utils.validation import _check_sample_weight, validate_data
@@ -100,10 +100,12 @@ class CounterfactualOverSampler(BaseOverSampler):
         What to do for a class with fewer inversions than asked for; policies are tried
         in order, and a warning says what was done.
 
-        - ``"redraw"``: draw again (up to ten times ``n_draws`` for each factual);
+        - ``"redraw"``: draw again (up to ten times ``n_draws`` for each factual, as long as
+          that gives new rows);
         - ``"threshold"``: move f's decision threshold to the class prior (needs
           ``predict_proba``);
-        - ``"interior"``: interpolate between rows of the class;
+        - ``"interior"``: interpolate between rows of the class, or copy them where they
+          are too much alike;
         - ``"accept"``: return fewer rows;
         - ``"raise"``: raise :class:`~counterbalance.errors.ShortfallError`, as any chain
           does that leaves the class short.
@@ -230,7 +232,7 @@ class CounterfactualOverSampler(BaseOverSampler):
         self.n_jobs = n_jobs
         self.random_state = random_state
 
-    @_fit_context(prefer_skip_nested_validation=True)
+    @_fit_context(prefer_skip_nested_validation=False)
     def fit(self, X: Any, y: Any) -> Self:
         """Check the input and note how many rows each class is to get.
 
@@ -251,7 +253,7 @@ class CounterfactualOverSampler(BaseOverSampler):
         self._read(X, y)
         return self
 
-    @_fit_context(prefer_skip_nested_validation=True)
+    @_fit_context(prefer_skip_nested_validation=False)
     def fit_resample(self, X: Any, y: Any, *, sample_weight: Any = None) -> tuple[Any, Any]:
         """Balance the table.
 
@@ -276,17 +278,19 @@ class CounterfactualOverSampler(BaseOverSampler):
         return (result[0].tolist(), result[1]) if isinstance(X, list) else result
 
     def _fit_resample(self, table: Table, labels: Labels, sample_weight: Any) -> tuple[Any, Any]:
-        weights = _check_weights(sample_weight, table)
+        self._forget()
+        weights = _check_weights(sample_weight, len(labels.codes))
         random_state = self._random_state()
         seed = int(random_state.randint(np.iinfo(np.int64).max, dtype=np.int64))
         self.profile_ = profile_table(table, labels.codes)
         rules = compile_rules(self.constraints, table)
         self.feature_order_ = self._order(table, rules)
         self.estimator_ = self._fit_f(table, labels, weights, random_state)
-        f = judge(self.estimator_, table, labels.classes)
+        own = self.estimator is None and not self.prefit
+        f = judge(self.estimator_, table, labels.classes, own=own)
         factuals = Factuals(table, labels, self._task(table, rules, seed), self.n_jobs)
         check_not_constant(f, factuals.answers(f), table.rows(slice(LOOKED_AT)))
-        policies, asked = self._policies(), self._asked(labels)
+        policies, asked = shortfall.check_policies(self.on_shortfall), self._asked(labels)
         filled, self.yield_ = shortfall.fill(asked, factuals, f, self._pick(seed), policies)
         shortfall.report(filled, factuals, policies, as_constraints(self.constraints))
         builder = Builder(factuals, f, filled)
@@ -294,6 +298,12 @@ class CounterfactualOverSampler(BaseOverSampler):
         if weights is not None:
             self.sample_weight_ = np.concatenate([weights, labels.mean(weights)[builder.target]])
         return X, y
+
+    def _forget(self) -> None:
+        """Drop what an earlier call left, so that a failure does not show it as its own."""
+        for name in ("provenance_", "yield_", "sample_weight_"):
+            if hasattr(self, name):
+                delattr(self, name)
 
     def _random_state(self) -> np.random.RandomState:
         """Return the source of the seeds, never numpy's global one."""
@@ -328,8 +338,9 @@ class CounterfactualOverSampler(BaseOverSampler):
         """Check the shape of X; a frame stays the frame it is."""
         frames.check_container(X)
         if not frames.has_columns(X):
+            rows = frames.from_list(X) if isinstance(X, list) else X
             return validate_data(
-                self, X, accept_sparse=["csr", "csc"], dtype=None, ensure_all_finite=False
+                self, rows, accept_sparse=["csr", "csc"], dtype=None, ensure_all_finite=False
             )
         validate_data(self, X, skip_check_array=True)
         if 0 in X.shape:
@@ -342,6 +353,8 @@ class CounterfactualOverSampler(BaseOverSampler):
         """Return the features that may change, in the order of the search."""
         if isinstance(self.feature_order, str):
             order = by_importance(self.profile_)
+        elif not len(self.feature_order):
+            raise TableError("feature_order lists no feature; list at least one")
         else:
             places = [
                 column_position(item, table.names, "feature_order") for item in self.feature_order
@@ -358,7 +371,7 @@ class CounterfactualOverSampler(BaseOverSampler):
         order = order[~rules.frozen[order]]
         if not order.size:
             raise TableError(
-                "no column of X varies, so no row can be changed into another; "
+                "no column of X that may change varies, so no row can be changed into another; "
                 "pass a table with at least one column of several values"
             )
         return order
@@ -407,30 +420,27 @@ class CounterfactualOverSampler(BaseOverSampler):
     def _pick(self, seed: int) -> shortfall.Pick:
         return lambda found, n: select(found, n, self.selection, seed)
 
-    def _policies(self) -> tuple[shortfall.Policy, ...]:
-        chosen = self.on_shortfall
-        policies = (chosen,) if isinstance(chosen, str) else tuple(chosen)
-        for policy in policies:
-            if policy not in shortfall.POLICIES:
-                raise ValueError(
-                    f"on_shortfall must name policies out of {', '.join(shortfall.POLICIES)}, "
-                    f"got {policy!r}"
-                )
-        return policies
-
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         own = self.estimator is None
         tags.input_tags.categorical = True
         tags.input_tags.string = own
-        tags.input_tags.allow_nan = own or (
-            not isinstance(self.estimator, str) and get_tags(self.estimator).input_tags.allow_nan
-        )
+        f = self.estimator
+        has_tags = isinstance(f, BaseEstimator)
+        tags.input_tags.allow_nan = own or (has_tags and get_tags(f).input_tags.allow_nan)
         return tags
 
 
-def _check_weights(sample_weight: Any, table: Table) -> Floats | None:
+def _check_weights(sample_weight: Any, n_rows: int) -> Floats | None:
     if sample_weight is None:
         return None
-    rows = np.empty((table.rows(slice(None)).shape[0], 0))
-    return np.asarray(_check_sample_weight(sample_weight, rows, ensure_non_negative=True))
+    try:
+        weights = _check_sample_weight(
+            sample_weight, np.empty((n_rows, 0)), ensure_non_negative=True
+        )
+    except ValueError as error:
+        raise TableError(
+            f"sample_weight must hold one number of at least 0 for each of the {n_rows} rows: "
+            f"{error}"
+        ) from None
+    return np.asarray(weights)

@@ -17,7 +17,7 @@ from counterbalance.classifier import Classifier
 from counterbalance.factuals import Factuals
 from counterbalance.profile import Floats, distance
 from counterbalance.provenance import Provenance
-from counterbalance.search import Inversions, rebuild
+from counterbalance.rules import differs
 from counterbalance.shortfall import Filled
 
 Integers = NDArray[np.intp]
@@ -54,44 +54,37 @@ class Builder:
         return X, labels.append(self.target), Provenance(columns, self.changed, table.names)
 
     def _blocks(self) -> Iterator[tuple[Floats, Integers]]:
-        stop = 0
+        factuals, stop = self.factuals, 0
         for part in self.filled:
             for origin, found in part.parts:
-                for block in self._cut(len(found)):
+                for block in factuals.build_blocks(len(found)):
                     some = found.take(block)
-                    start, stop = stop, stop + len(some)
-                    at = slice(start, stop)
-                    self.round[at], self.distance[at] = some.round, some.distance
-                    yield self._note(at, part.target, origin, self._rebuild(some), some.factual)
-            if part.interior.size:
-                new, base = self.factuals.interior(part.target, part.interior)
-                start, stop = stop, stop + len(new)
-                at = slice(start, stop)
-                self.distance[at] = distance(
-                    self.factuals.task.perturbation.profile,
-                    self.factuals.task.order,
-                    self.factuals.table.rows(base),
-                    new,
-                )
-                yield self._note(at, part.target, "interior", new, base)
+                    at, stop = slice(stop, stop + len(some)), stop + len(some)
+                    self.round[at] = some.round
+                    yield self._note(at, part.target, origin, factuals.rebuild(some), some.factual)
+            for block in factuals.build_blocks(len(part.interior)):
+                interior = factuals.interior(part.target)
+                new, base = interior.at(part.interior[block])
+                at, stop = slice(stop, stop + len(new)), stop + len(new)
+                yield self._note(at, part.target, "interior", new, interior.rows[base])
+            for block in factuals.build_blocks(len(part.copies)):
+                rows = part.copies[block]
+                at, stop = slice(stop, stop + len(rows)), stop + len(rows)
+                yield self._note(at, part.target, "copy", factuals.table.rows(rows), rows)
 
     def _note(
         self, at: slice, target: int, origin: str, new: Floats, factual: Integers
     ) -> tuple[Floats, Integers]:
+        """Write the provenance of a block, and check that it keeps the rules."""
+        task = self.factuals.task
         old = self.factuals.table.rows(factual)
+        if not task.perturbation.rules.kept(new, old):
+            raise RuntimeError("a new row breaks a constraint: this is a fault of counterbalance")
         self.factual[at], self.target[at], self.origin[at] = factual, target, origin
-        differs = (new != old) & ~(np.isnan(new) & np.isnan(old))
-        self.changed[at] = np.packbits(differs, axis=1)
+        self.distance[at] = distance(task.perturbation.profile, task.order, old, new)
+        self.changed[at] = np.packbits(differs(new, old), axis=1)
         for moment, rows in enumerate((old, new)):
-            scores = self.f.scores(rows)
+            scores = self.f.scores(rows, factual)
             if scores is not None:
                 self.score[moment, at] = scores[:, target]
         return new, factual
-
-    def _rebuild(self, found: Inversions) -> Floats:
-        x = self.factuals.table.rows(found.factual)
-        return rebuild(self.factuals.task, x, found.factual, found.draw, found.round)
-
-    def _cut(self, n: int) -> Iterator[slice]:
-        # A row that is built takes its twin, its draws and what lies in between.
-        return self.factuals.task.blocks(n, 8 * len(self.factuals.table.names))

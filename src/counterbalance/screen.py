@@ -17,6 +17,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
 from sklearn.linear_model import RidgeClassifier, RidgeClassifierCV
 from sklearn.linear_model._base import LinearClassifierMixin
 from sklearn.pipeline import Pipeline
@@ -28,6 +29,8 @@ Positions = NDArray[np.intp]
 
 # Rounding makes two ways of summing M products differ by some M * 1e-16 of their size.
 SLACK = {8: 1e-9, 4: 1e-2}
+# Steps of the only pipeline that is known to be linear.
+SCALER_AND_F = 2
 
 
 @dataclass(frozen=True)
@@ -73,7 +76,7 @@ def linear_screen(f: Any, X: Any, classes: NDArray[Any]) -> Screen | None:
 
 def _affine(f: Any, n_features: int) -> tuple[Floats, Floats, Floats] | None:
     """Return weights and intercepts for raw features, and how far scaling shifts them."""
-    if isinstance(f, Pipeline) and len(f.steps) == len(("scaler", "f")):
+    if isinstance(f, Pipeline) and len(f.steps) == SCALER_AND_F:
         scaler = f[0]
         inner = _affine(f[1], n_features)
         if type(scaler) is not StandardScaler or inner is None:
@@ -86,6 +89,8 @@ def _affine(f: Any, n_features: int) -> tuple[Floats, Floats, Floats] | None:
         isinstance(f, LinearClassifierMixin) and type(f).predict is LinearClassifierMixin.predict
     )
     if not plain and type(f) not in {RidgeClassifier, RidgeClassifierCV}:
+        return None
+    if sparse.issparse(f.coef_):
         return None
     weight = np.atleast_2d(np.asarray(f.coef_, dtype=np.float64))
     if weight.shape[1] != n_features:

@@ -43,13 +43,16 @@ from counterbalance.screen import Screen
 
 Integers = NDArray[np.intp]
 Small = NDArray[np.int32]  # a million inversions are kept at a time
-Judge = Callable[[Floats], Integers]
+# Says of encoded rows, made from the factuals with these ids, which class f puts them into.
+Judge = Callable[[Floats, Integers], Integers]
 
 # The first window, in features. Later ones double.
 FIRST_WINDOW = 16
 # A batch adds half of what has been judged, so at most 1.5 times the candidates
 # that any exact search must look at are shown to f; the first one has this size.
-FIRST_BATCH = 8
+FIRST_BATCH = 2
+# A cell's share of the memory holds the scores of so many classes.
+SCORES_PER_CELL = 4
 
 
 @dataclass(frozen=True)
@@ -69,6 +72,11 @@ class Task:
         size = max(1, self.cells_at_once // max(1, cells_per_row))
         for start in range(0, n_rows, size):
             yield slice(start, start + size)
+
+    def window_cells(self, width: int) -> int:
+        """Return the cells that a factual takes in a window, with the scores of a screen."""
+        n_scores = 0 if self.screen is None else len(self.screen.intercept)
+        return len(self.draws) * width * (1 + n_scores // SCORES_PER_CELL)
 
 
 @dataclass(frozen=True)
@@ -119,14 +127,14 @@ def search(
     """Find the nearest inversion of every row of ``x`` to every class it is wanted for.
 
     ``rows`` are the ids that the draws belong to. ``judge`` maps encoded rows to
-    class codes. The number of candidates that were shown to it comes second.
+    class codes (see ``Judge``). The number of candidates that were shown to it comes second.
     """
     best = _Best.none_yet(wanted)
     judged = 0
     floor = np.zeros(len(x))  # everything nearer has been judged
     active = np.flatnonzero(wanted.any(axis=1))
     for window in _windows(task.order):
-        for block in task.blocks(len(active), len(task.draws) * len(window.features)):
+        for block in task.blocks(len(active), task.window_cells(len(window.features))):
             part = active[block]
             candidates = _Candidates.draw(task, x[part], rows[part], window, wanted[part])
             ceiling = np.minimum(candidates.edge(task.order), task.epsilon)
@@ -196,6 +204,7 @@ class _Candidates:
     """The candidates of some rows within a window of K features."""
 
     x: Floats
+    ids: Integers  # of the factuals
     window: _Window
     values: Floats  # (R, T, K), features in the order of the table
     distance: Floats  # (R, K, T), features in the order of the search
@@ -217,7 +226,7 @@ class _Candidates:
             step = window.in_order(values - factual)
             order = window.features[window.sequence]
             worthy &= task.screen.hopeful(x, step, order, wanted)
-        return cls(x, window, values, np.cumsum(share, axis=1), worthy, task.draws.start)
+        return cls(x, rows, window, values, np.cumsum(share, axis=1), worthy, task.draws.start)
 
     def edge(self, order: Positions) -> Floats:
         """Return how near a candidate beyond the window can be."""
@@ -260,7 +269,9 @@ def _judge_band(
         answer = np.full(place.shape, -1, dtype=np.intp)
         for block in task.blocks(len(row), candidates.x.shape[1]):
             at = row[block], column[block]
-            answer[at] = _judge_allowed(judge, rules, candidates.rows(going[at[0]], place[at]))
+            which = going[at[0]]
+            shown = candidates.rows(which, place[at])
+            answer[at] = _judge_allowed(judge, rules, shown, candidates.ids[which])
         _keep(candidates, answer, place, going, best, active)
         judged += len(row)
         start += place.shape[1]
@@ -268,14 +279,14 @@ def _judge_band(
     return judged
 
 
-def _judge_allowed(judge: Judge, rules: Rules, x: Floats) -> Integers:
+def _judge_allowed(judge: Judge, rules: Rules, x: Floats, ids: Integers) -> Integers:
     """Return what f says of each row, -1 where the row breaks a rule."""
     if not rules.checked:
-        return judge(x)
+        return judge(x, ids)
     answer = np.full(len(x), -1, dtype=np.intp)
     good = rules.allow(x)
     if good.any():
-        answer[good] = judge(x[good])
+        answer[good] = judge(x[good], ids[good])
     return answer
 
 

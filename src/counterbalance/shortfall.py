@@ -2,7 +2,7 @@
 
     redraw      draw again: more perturbations of the same factuals, judged by the same f
     threshold   move f's decision threshold to the class prior and search once more
-    interior    interpolate between the rows that the class has
+    interior    interpolate between the rows that the class has, or copy them if they are alike
     accept      return fewer
     raise       refuse
 
@@ -23,6 +23,7 @@ from numpy.typing import NDArray
 
 from counterbalance.classifier import Classifier
 from counterbalance.constraints import Constraint
+from counterbalance.draws import Words
 from counterbalance.errors import ShortfallError, ShortfallWarning
 from counterbalance.factuals import Factuals, Yield
 from counterbalance.labels import plain
@@ -48,6 +49,7 @@ class Filled:
     asked: int
     parts: list[tuple[str, Inversions]] = field(default_factory=list)
     interior: Integers = field(default_factory=lambda: np.zeros(0, dtype=np.intp))  # lots
+    copies: Integers = field(default_factory=lambda: np.zeros(0, dtype=np.intp))  # rows
 
     def add(self, origin: str, found: Inversions) -> None:
         """Note some more inversions."""
@@ -57,7 +59,8 @@ class Filled:
     @property
     def missing(self) -> int:
         """How many samples are still to be found."""
-        return self.asked - len(self.interior) - sum(len(found) for _, found in self.parts)
+        found = sum(len(found) for _, found in self.parts)
+        return self.asked - found - len(self.interior) - len(self.copies)
 
     def count(self, origin: str) -> int:
         """Return how many samples have this origin."""
@@ -93,7 +96,9 @@ def fill(
             _move_threshold(short, factuals, f, pick)
         else:
             for filled in short:
-                filled.interior = factuals.interior_lots(filled.target, filled.missing)
+                interior = factuals.interior(filled.target)
+                filled.interior = interior.accept(filled.missing)
+                filled.copies = interior.copies(filled.missing)
     return classes, yields
 
 
@@ -119,11 +124,12 @@ def report(
             for n, how in (
                 (filled.count("redraw"), "drawing again"),
                 (filled.count("threshold"), "moving the threshold of f to the class prior"),
-                (len(filled.interior), _how_interior(factuals.labels.counts[filled.target])),
+                (len(filled.interior), "interpolating between rows of the class"),
+                (len(filled.copies), "copying rows of the class"),
             )
             if n
         ]
-        if filled.missing and "accept" not in policies:
+        if filled.missing and _last_word(policies) != "accept":
             raise ShortfallError(
                 f"{', '.join([head, *done])}, {filled.missing} missing; ask for fewer with "
                 "sampling_strategy, raise n_draws or epsilon, pass an estimator that predicts the "
@@ -133,6 +139,24 @@ def report(
         if filled.missing:
             done.append(f"{filled.missing} missing, as on_shortfall='accept' allows")
         warnings.warn(f"{head}; {', '.join(done)}", ShortfallWarning, stacklevel=5)
+
+
+def check_policies(chosen: Any) -> tuple[Policy, ...]:
+    """Read a policy or a chain of them."""
+    policies = (chosen,) if isinstance(chosen, str) else tuple(chosen)
+    for policy in policies:
+        if policy not in POLICIES:
+            raise ValueError(
+                f"on_shortfall must name policies out of {', '.join(POLICIES)}, got {policy!r}"
+            )
+        if policies.count(policy) > 1:
+            raise ValueError(f"on_shortfall names {policy!r} more than once; name it once")
+    return policies
+
+
+def _last_word(policies: tuple[Policy, ...]) -> Policy:
+    """Return what to do in the end: the first of accept and raise, or raise."""
+    return next((policy for policy in policies if policy in {"accept", "raise"}), "raise")
 
 
 def _yields(
@@ -156,22 +180,19 @@ def _yields(
     return table
 
 
-def _how_interior(n_rows: int) -> str:
-    return "interpolating between rows of the class" if n_rows > 1 else "copying its only row"
-
-
 def _redraw(short: list[Filled], factuals: Factuals, f: Classifier, pick: Pick) -> None:
-    """Search with further draws for the classes that f is known to say at all."""
-    going = [filled for filled in short if filled.parts]
+    """Search with further draws; a class for which a pass finds nothing new leaves."""
+    going = {filled.target: (filled, _fingerprints(filled, factuals)) for filled in short}
     for number in range(1, MOST_REDRAWS + 1):
         if not going:
             return
-        found = factuals.find(f, number, [filled.target for filled in going])
-        for filled in list(going):
-            more = pick(_of(found, filled.target), filled.missing)
-            filled.add("redraw", more)
+        found = factuals.find(f, number, list(going))
+        for target, (filled, seen) in list(going.items()):
+            more = _fresh(_of(found, target), seen, factuals)
+            filled.add("redraw", pick(more, filled.missing))
+            going[target] = filled, np.append(seen, factuals.fingerprints(more))
             if not len(more) or not filled.missing:
-                going.remove(filled)
+                del going[target]
 
 
 def _move_threshold(short: list[Filled], factuals: Factuals, f: Classifier, pick: Pick) -> None:
@@ -184,6 +205,16 @@ def _move_threshold(short: list[Filled], factuals: Factuals, f: Classifier, pick
         more = _of(found, filled.target)
         unused = ~np.isin(more.factual, filled.factuals)
         filled.add("threshold", pick(more.take(unused), filled.missing))
+
+
+def _fingerprints(filled: Filled, factuals: Factuals) -> Words:
+    parts = [factuals.fingerprints(found) for _, found in filled.parts]
+    return np.concatenate([np.zeros(0, dtype=np.uint64), *parts])
+
+
+def _fresh(found: Inversions, seen: Words, factuals: Factuals) -> Inversions:
+    """Leave out the rows that were made from the same factual before."""
+    return found.take(~np.isin(factuals.fingerprints(found), seen))
 
 
 def _of(found: Inversions, target: int) -> Inversions:

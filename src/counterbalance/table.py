@@ -77,7 +77,7 @@ class Block(Table):
         self.kinds = [Kind.INTEGER if is_whole else Kind.CONTINUOUS for is_whole in whole]
         width = native.dtype.itemsize if native.dtype.kind == "f" else 8
         columns = (
-            Column(name, kind, None, self.column(m))
+            Column(name, kind, None, self.column(m), width)
             for m, (name, kind) in enumerate(zip(names, self.kinds, strict=True))
         )
         self.grid = _grid(columns, [width] * len(names), snap_to_grid=snap_to_grid)
@@ -172,6 +172,11 @@ def read_table(
 def read_column(native: Any, name: Any, *, nominal: bool, whole: bool) -> Column:
     """Recognise one column, or read it as the kind that was given."""
     kind = Kind.NOMINAL if nominal else frames.kind_of(native, name)
+    if whole and kind.has_levels:
+        raise TableError(
+            f"column {name!r} is named in integer_features but is {kind.value}; "
+            "name columns of numbers only"
+        )
     if whole:
         kind = Kind.INTEGER
     if kind.has_levels:
