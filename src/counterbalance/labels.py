@@ -40,6 +40,15 @@ class Labels:
         """Return the mean of ``values`` within each class."""
         return np.asarray(np.bincount(self.codes, weights=values) / self.counts)
 
+    @property
+    def balanced_weight(self) -> NDArray[np.float64]:
+        """A weight for each row that makes all classes weigh the same.
+
+        It does what ``class_weight="balanced"`` does; scikit-learn 1.9 fails on that in a
+        forest where labels are texts like "1".
+        """
+        return np.asarray((len(self.codes) / len(self.classes) / self.counts)[self.codes])
+
     def append(self, codes: Integers) -> Any:
         """Return y with the labels of new rows below, copied from rows that have them."""
         example = np.zeros(len(self.classes), dtype=np.intp)

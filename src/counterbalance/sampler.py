@@ -390,6 +390,9 @@ class CounterfactualOverSampler(BaseOverSampler):
                     "pass the fitted classifier or set prefit=False"
                 )
             return check_prefit(self.estimator, len(table.names))
+        if self.estimator is None:
+            given = 1.0 if sample_weight is None else sample_weight
+            sample_weight = labels.balanced_weight * given
         return fit_classifier(self._f(table), table, labels.values, sample_weight, random_state)
 
     def _f(self, table: Table) -> Any:
