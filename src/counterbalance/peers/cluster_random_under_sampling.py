@@ -1,0 +1,60 @@
+"""The sampling step of CUSBoost: every cluster of a class gives its part."""
+
+from typing import Any, ClassVar
+
+import numpy as np
+
+from counterbalance.peers.allocation import Floats, Integers, allocate
+from counterbalance.peers.base import PeerUnderSampler
+from counterbalance.peers.clusters import k_means
+from counterbalance.peers.rules import POSITIVE_INTEGER, UNDER_RULES, Rules
+
+
+def drawn_from_clusters(labels: Integers, n_samples: int, rng: np.random.Generator) -> Integers:
+    """Rows drawn at random inside each cluster, the clusters sharing by their size."""
+    counts = allocate(np.bincount(labels).astype(float), n_samples)
+    drawn = [
+        rng.choice(np.flatnonzero(labels == cluster), size=n, replace=False)
+        for cluster, n in enumerate(counts)
+        if n
+    ]
+    return np.sort(np.concatenate(drawn))
+
+
+class ClusterRandomUnderSampler(PeerUnderSampler):
+    """The sampling step of CUSBoost: random undersampling inside clusters.
+
+    F. Rayhan, S. Ahmed, A. Mahbub, R. Jani, S. Shatabda, D. M. Farid, "CUSBoost: Cluster-based
+    Under-sampling with Boosting for Imbalanced Classification", CSITSS 2017.
+
+    k-means divides each class that is to shrink into clusters, and rows are drawn from each of
+    them in proportion to its size, so that the part keeps the shape of the whole.
+
+    Parameters
+    ----------
+    sampling_strategy : float, str, dict or callable, default="auto"
+        How many rows each class gets, in imbalanced-learn's terms.
+    random_state : int, RandomState or None, default=None
+        Seed of all draws.
+    n_clusters : int, default=20
+        Clusters of each class.
+    """
+
+    _parameter_constraints: ClassVar[Rules] = {**UNDER_RULES, "n_clusters": POSITIVE_INTEGER}
+
+    def __init__(
+        self, *, sampling_strategy: Any = "auto", random_state: Any = None, n_clusters: int = 20
+    ) -> None:
+        super().__init__(sampling_strategy=sampling_strategy, random_state=random_state)
+        self.n_clusters = n_clusters
+
+    def _pick(
+        self,
+        table: Floats,
+        y: Any,  # noqa: ARG002  # a class is clustered by itself
+        ours: Integers,
+        n_samples: int,
+        rng: np.random.Generator,
+    ) -> Integers:
+        _, labels = k_means(table[ours], self.n_clusters, rng)
+        return drawn_from_clusters(labels, n_samples, rng)

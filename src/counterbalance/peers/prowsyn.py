@@ -1,0 +1,99 @@
+"""ProWSyn: the nearer the boundary, the more new rows."""
+
+from typing import Any, ClassVar
+
+import numpy as np
+
+from counterbalance.peers.allocation import Floats, Integers, allocate, repeated
+from counterbalance.peers.base import PeerOverSampler
+from counterbalance.peers.clusters import average_linkage, drawn_members
+from counterbalance.peers.interpolation import drawn_between
+from counterbalance.peers.neighbours import nearest
+from counterbalance.peers.rules import (
+    NOT_NEGATIVE_REAL,
+    OVER_RULES,
+    POSITIVE_INTEGER,
+    POSITIVE_REAL,
+    Rules,
+)
+
+
+def proximity_levels(minority: Floats, majority: Floats, n_levels: int, k: int) -> Integers:
+    """Level of each minority row, from 1 (at the boundary) to ``n_levels``.
+
+    The rows of a level are the ``k`` nearest of every majority row among the rows that no
+    earlier level took; the last level takes what remains.
+    """
+    levels = np.full(len(minority), n_levels, dtype=np.intp)
+    left = np.arange(len(minority))
+    for level in range(1, n_levels):
+        if not len(left):
+            break
+        _, indices = nearest(majority, minority[left], k)
+        taken = np.unique(indices)
+        levels[left[taken]] = level
+        left = np.delete(left, taken)
+    return levels
+
+
+class ProWSyn(PeerOverSampler):
+    """Proximity weighted synthetic oversampling.
+
+    S. Barua, M. M. Islam, K. Murase, "ProWSyn: Proximity Weighted Synthetic Oversampling
+    Technique for Imbalanced Data Set Learning", PAKDD 2013.
+
+    The minority rows are peeled off in levels, the first being the rows nearest to the
+    majority. A row of level L is a seed in proportion to ``exp(-theta * (L - 1))``, and a new
+    row lies between a seed and another row of the seed's cluster.
+
+    Departures: the clusters are those of average linkage with the threshold of the authors'
+    MWMOTE, and the numbers per row are rounded so that they add up to what was asked for.
+
+    Parameters
+    ----------
+    sampling_strategy : float, str, dict or callable, default="auto"
+        How many rows each class gets, in imbalanced-learn's terms.
+    random_state : int, RandomState or None, default=None
+        Seed of all draws.
+    n_neighbors : int, default=5
+        Minority rows that each majority row puts into a level.
+    n_levels : int, default=5
+        Number of levels.
+    theta : float, default=1.0
+        How fast the weight falls from level to level.
+    cluster_threshold : float, default=3.0
+        Where the merging of clusters stops, in mean nearest-neighbour distances.
+    """
+
+    _parameter_constraints: ClassVar[Rules] = {
+        **OVER_RULES,
+        "n_neighbors": POSITIVE_INTEGER,
+        "n_levels": POSITIVE_INTEGER,
+        "theta": NOT_NEGATIVE_REAL,
+        "cluster_threshold": POSITIVE_REAL,
+    }
+
+    def __init__(
+        self,
+        *,
+        sampling_strategy: Any = "auto",
+        random_state: Any = None,
+        n_neighbors: int = 5,
+        n_levels: int = 5,
+        theta: float = 1.0,
+        cluster_threshold: float = 3.0,
+    ) -> None:
+        super().__init__(sampling_strategy=sampling_strategy, random_state=random_state)
+        self.n_neighbors = n_neighbors
+        self.n_levels = n_levels
+        self.theta = theta
+        self.cluster_threshold = cluster_threshold
+
+    def _synthesise(
+        self, minority: Floats, majority: Floats, n_samples: int, rng: np.random.Generator
+    ) -> Floats:
+        levels = proximity_levels(minority, majority, self.n_levels, self.n_neighbors)
+        seeds = repeated(allocate(np.exp(-self.theta * (levels - 1.0)), n_samples))
+        labels = average_linkage(minority, self.cluster_threshold)
+        ends = drawn_members(labels[seeds], labels, rng)
+        return drawn_between(minority[seeds], minority[ends], rng)

@@ -1,0 +1,35 @@
+import numpy as np
+
+from counterbalance.peers import ProWSyn
+from counterbalance.peers.prowsyn import proximity_levels
+
+
+def test_levels_peel_the_minority_from_the_boundary_inwards():
+    minority = np.array([[3.0], [1.0], [4.0], [2.0]])
+    majority = np.array([[0.0], [-1.0]])
+    levels = proximity_levels(minority, majority, n_levels=3, k=1)
+    np.testing.assert_array_equal(levels, [3, 1, 3, 2])
+
+
+def test_seeds_follow_the_weight_of_their_level():
+    # One level-1 row and three level-2 rows: weights 1 and exp(-theta). With a seed as its own
+    # cluster every new row is a copy of its seed, so seeds can be counted.
+    minority = np.array([[1.0], [100.0], [200.0], [300.0]])
+    X = np.vstack([minority, np.linspace(-9, 0, 40)[:, None]])
+    y = np.repeat([1, 0], [4, 40])
+    sampler = ProWSyn(n_neighbors=1, n_levels=2, theta=np.log(2), cluster_threshold=1e-9)
+    X_new, _ = sampler.fit_resample(X, y)
+    rows, counts = np.unique(X_new[44:], return_counts=True)
+    np.testing.assert_array_equal(rows, [1, 100, 200, 300])
+    # 36 new rows in shares of 1 : 1/2 : 1/2 : 1/2.
+    np.testing.assert_allclose(counts, [14.4, 7.2, 7.2, 7.2], atol=1)
+
+
+def test_no_row_lies_between_two_clusters():
+    rng = np.random.default_rng(0)
+    clumps = np.vstack([rng.normal(0, 0.1, (20, 2)), rng.normal(50, 0.1, (20, 2))])
+    X = np.vstack([clumps, rng.normal(25, 5, (100, 2))])
+    y = np.repeat([1, 0], [40, 100])
+    X_new, _ = ProWSyn(random_state=0).fit_resample(X, y)
+    new = X_new[140:]
+    assert ((new < 1).all(axis=1) | (new > 49).all(axis=1)).all()
