@@ -1,0 +1,58 @@
+"""Figure 1: the decision boundary of one classifier before and after each method."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from sklearn.svm import SVC
+
+from counterbalance.experiments.reproduction.cells.areas import make_sampler, synthetic_arrays
+from counterbalance.experiments.reproduction.figures.canvas import (
+    AREA_COLOURS,
+    new_figure,
+    scatter,
+)
+from counterbalance.experiments.reproduction.methods import resampled
+
+PANELS = ("none", "SSO", "ADASYN", "SOMO", "k-SMOTE", "ours")
+STEPS = 150
+
+
+def draw() -> Any:
+    """Draw the boundary of a support vector machine on the first synthetic table."""
+    X, y = synthetic_arrays(0)
+    figure, panels = new_figure(3, 2, width=3.6, height=3.1)
+    for axes, method, letter in zip(panels, PANELS, "abcdef", strict=True):
+        table, labels = _resampled(method, X, y)
+        _paint_sides(axes, SVC().fit(table, labels), X)
+        scatter(axes, X, y, table[len(X) :] if len(table) > len(X) else None)
+        axes.set_title(f"({letter}) {_title(method)}", fontsize=10)
+    handles, labels = panels[-1].get_legend_handles_labels()
+    figure.legend(handles, labels, loc="outside lower center", ncols=3, fontsize=8)
+    return figure
+
+
+def _title(method: str) -> str:
+    return "no resampling" if method == "none" else f"after {method}"
+
+
+def _resampled(method: str, X: Any, y: Any) -> tuple[Any, Any]:
+    if method in {"SSO", "ADASYN", "ours"}:
+        table, labels = make_sampler(method, 0).fit_resample(X, y)
+        return table, labels
+    from counterbalance.datasets.record import require_pandas  # noqa: PLC0415 - an extra
+
+    rows, labels, preparation = resampled(method, require_pandas().DataFrame(X), y, 0)
+    scaler = preparation.named_transformers_["pipeline-1"][-1]
+    return scaler.inverse_transform(rows), labels
+
+
+def _paint_sides(axes: Any, f: Any, X: Any) -> None:
+    low, high = X.min(axis=0) - 1, X.max(axis=0) + 1
+    grid = np.meshgrid(*(np.linspace(low[k], high[k], STEPS) for k in range(2)))
+    score = f.decision_function(np.column_stack([axis.ravel() for axis in grid]))
+    score = score.reshape(STEPS, STEPS)
+    colours = [AREA_COLOURS["majority"], AREA_COLOURS["interior"]]
+    axes.contourf(*grid, score, levels=[-np.inf, 0, np.inf], colors=colours)
+    axes.contour(*grid, score, levels=[0], colors="black", linewidths=1.2)
