@@ -36,8 +36,8 @@ def make_classifier(name: str, seed: int) -> Any:
     KNeighborsClassifier()
     """
     makers = {
-        "SVM": lambda: SVC(),
-        "KNN": lambda: KNeighborsClassifier(),
+        "SVM": SVC,
+        "KNN": KNeighborsClassifier,
         "NN": lambda: MLPClassifier(early_stopping=True, random_state=seed),
         "GBDT": lambda: HistGradientBoostingClassifier(early_stopping=False, random_state=seed),
         "RF": lambda: RandomForestClassifier(random_state=seed),

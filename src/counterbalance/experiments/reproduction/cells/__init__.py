@@ -39,4 +39,5 @@ def all_cells(settings: Settings) -> list[Cell]:
 def compute(settings: Settings, cell: Cell) -> CellResult:
     """Compute one cell, from nothing but the settings and the cell itself."""
     with expected_warnings():
-        return EXPERIMENTS[str(cell["experiment"])].compute(settings, cell)
+        result: CellResult = EXPERIMENTS[str(cell["experiment"])].compute(settings, cell)
+    return result

@@ -71,5 +71,5 @@ def _parts(settings: Settings, data: str, method: str, run: int, fold: int) -> t
 
 def _fold(table: Labelled, folds: int, run: int, fold: int) -> tuple[Any, Any]:
     splitter = StratifiedKFold(folds, shuffle=True, random_state=run)
-    splits = splitter.split(np.zeros(len(table.y)), table.y)
-    return next(split for place, split in enumerate(splits) if place == fold)
+    train, test = list(splitter.split(np.zeros(len(table.y)), table.y))[fold]
+    return train, test

@@ -11,6 +11,6 @@ def seed_of(*names: str | int) -> int:
     Examples
     --------
     >>> seed_of("WBC", "ours", 0, 3)
-    1
+    1435577967
     """
     return zlib.crc32("/".join(map(str, names)).encode()) >> 1

@@ -48,4 +48,9 @@ def save_figures(
         }
     if datasets:
         drawn["figure_5_f_measure"] = f_measure.draw(scores(records)[-1], datasets)
-    return [path for name in CAPTIONS if name in drawn for path in save_figure(drawn[name], folder, name)]
+    return [
+        path
+        for name in CAPTIONS
+        if name in drawn
+        for path in save_figure(drawn[name], folder, name)
+    ]

@@ -32,7 +32,9 @@ def draw(figures: Figures) -> Any:
             capsize=2,
             elinewidth=0.8,
         )
-        axes.set_xticks(range(len(values)), values, fontsize=7, rotation=30 if setting == "f" else 0)
+        axes.set_xticks(
+            range(len(values)), values, fontsize=7, rotation=30 if setting == "f" else 0
+        )
         axes.set(xlim=(-0.5, len(values) - 0.5))
         if setting == "T":
             axes.set_ylabel(SHOWN[name])

@@ -38,9 +38,11 @@ def areas_table(records: Sequence[CellRecord]) -> Table:
         ("method", "new", "majority", "boundary", "interior", "boundary share, all tables"),
         rows,
         (
-            f"Counts are those of the first of {len({r.cell['seed'] for r in ours})} synthetic "
-            f"tables; the original minority rows by area are {original} in every table. Ours: "
-            f"f is logistic regression, T is {DRAWS}, every sample a true inversion.",
+            (
+                f"Counts are those of the first of {len({r.cell['seed'] for r in ours})} synthetic "
+                f"tables; the original minority rows by area are {original} in every table. Ours: "
+                f"f is logistic regression, T is {DRAWS}, every sample a true inversion."
+            ),
             WEIGHTED,
             *_verdict(groups.get(("ours",), [])),
             *failures(groups),
@@ -61,9 +63,11 @@ def _verdict(members: Sequence[CellRecord]) -> list[str]:
         for majority, boundary, interior in done
     ]
     return [
-        f"The bar (nothing in the majority area, at least {BAR:.0%} in the boundary area, at "
-        f"least the paper's {published.NEW_SAMPLES} new samples) is met on {sum(met)} of "
-        f"{len(met)} tables."
+        (
+            f"The bar (nothing in the majority area, at least {BAR:.0%} in the boundary area, at "
+            f"least the paper's {published.NEW_SAMPLES} new samples) is met on {sum(met)} of "
+            f"{len(met)} tables."
+        )
     ]
 
 

@@ -35,8 +35,10 @@ def class_counts_table(records: Sequence[CellRecord]) -> Table:
         ("method", *(f"{p} ({ours})" for ours, p in published.CLASS_NAMES.items())),
         rows,
         (
-            f"Mean of {splits} splits of 63.5 : 36.5; in brackets the difference to the rows of "
-            "the class in the test part.",
+            (
+                f"Mean of {splits} splits of 63.5 : 36.5; in brackets the difference to the rows of "
+                "the class in the test part."
+            ),
             *failures(groups),
         ),
         [_record(record) for record in ours if record.state == "done"],

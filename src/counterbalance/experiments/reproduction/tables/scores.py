@@ -99,7 +99,9 @@ def _not_printed(data: str, method: str, classifier: str) -> None:  # noqa: ARG0
 
 
 MEASURES = (
-    Measure("g_mean", "G-mean (Table III), mean of the folds", _each_fold("g_mean"), published.g_mean),
+    Measure(
+        "g_mean", "G-mean (Table III), mean of the folds", _each_fold("g_mean"), published.g_mean
+    ),
     Measure("g_mean_pooled", "G-mean of a run's folds together", _pooled, published.g_mean),
     Measure("f_measure", "F-measure (Figure 5)", _each_fold("f_measure"), _not_printed),
 )
@@ -184,8 +186,10 @@ def _paper_rows(figures: Scores, data: str, method: str) -> list[tuple[str, ...]
         pair = figures.measure.published(data, method, classifier)
         figure = figures[data, method, classifier]
         printed.append(ABSENT if pair is None else str(Spread(*pair)))
-        known = pair is not None and figure is not None
-        differences.append(f"{figure.mean - pair[0]:+.3f}" if known else ABSENT)
+        if pair is None or figure is None:
+            differences.append(ABSENT)
+        else:
+            differences.append(f"{figure.mean - pair[0]:+.3f}")
     return [("  paper", *printed), ("  difference", *differences)]
 
 

@@ -57,9 +57,11 @@ def sensitivity_table(records: Sequence[CellRecord]) -> Table:
         ("setting", *FIGURES),
         rows,
         (
-            f"Mean and standard deviation over {seeds} synthetic tables, half of each for "
-            "training; the G-mean is that of a support vector machine on the other half. One "
-            "setting moves at a time, from T = 50, no epsilon and f = LR.",
+            (
+                f"Mean and standard deviation over {seeds} synthetic tables, half of each for "
+                "training; the G-mean is that of a support vector machine on the other half. One "
+                "setting moves at a time, from T = 50, no epsilon and f = LR."
+            ),
             *failures(groups),
         ),
         [_record(record) for record in ours if record.state == "done"],
