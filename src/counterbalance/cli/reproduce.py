@@ -34,11 +34,16 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     for name, text in (
         ("runs", "repetitions of the cross-validation (paper 100, default 1)"),
         ("folds", "folds of the cross-validation (paper and default 10)"),
-        ("rows", "most rows of a data set, 0 for all (default 0)"),
         ("splits", "splits for the counts by class (paper and default 10)"),
         ("seeds", "synthetic tables for Experiment I and sensitivity (default 10)"),
     ):
         parser.add_argument(f"--{name}", type=int, metavar="N", help=text)
+    parser.add_argument(
+        "--rows",
+        metavar="N or NAME=N,...",
+        help="most rows of a data set, drawn by class share: one number for all, or by name (IV is "
+        "PBC in Table IV); default all rows",
+    )
     parser.add_argument(
         "--jobs",
         type=int,
@@ -105,10 +110,20 @@ def make_settings(arguments: argparse.Namespace) -> Any:
     )
 
     chosen: dict[str, Any] = dict(QUICK) if arguments.quick else {}
-    for name in ("runs", "folds", "rows", "splits", "seeds"):
+    for name in ("runs", "folds", "splits", "seeds"):
         if getattr(arguments, name) is not None:
             chosen[name] = getattr(arguments, name)
+    if arguments.rows is not None:
+        chosen["rows"] = tuple(map(_most_rows, arguments.rows.split(",")))
     if arguments.datasets is not None:
         names = [name.strip().upper() for name in arguments.datasets.split(",")]
         chosen["datasets"] = tuple(dict.fromkeys(name for name in names if name))
     return Settings(**chosen, fashion_path=arguments.fashion, download=arguments.download)
+
+
+def _most_rows(text: str) -> tuple[str, int]:
+    """Read ``500`` or ``FMN=500``."""
+    name, _, number = text.rpartition("=")
+    if not number.strip().isdigit():
+        raise ValueError(f"--rows must be numbers or NAME=number, got {text!r}; try FMN=500,1000")
+    return name.strip().upper() or "all", int(number)

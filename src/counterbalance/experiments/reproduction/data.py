@@ -52,9 +52,9 @@ class Labelled:
         return 1 if len(self.classes) == 2 else None  # noqa: PLR2004 - two classes
 
 
-def load_labelled(name: str, settings: Settings) -> Labelled:
-    """Load a data set of the paper, cut to the number of rows that the settings allow."""
-    return _load(name, settings.rows, settings.fashion_path, settings.download)
+def load_labelled(name: str, rows: int, settings: Settings) -> Labelled:
+    """Load a data set of the paper, cut to a number of rows; 0 takes all."""
+    return _load(name, rows, settings.fashion_path, settings.download)
 
 
 @lru_cache(maxsize=2)

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass
 from typing import Any
 
 from counterbalance.errors import CounterbalanceError
 
-DATASETS = ("WBC", "ILC", "FMN", "FMN2", "PBC")
+DATASETS = ("WBC", "PBC", "ILC", "FMN", "FMN2")
+TABLE_IV = "IV"
+EVERY = "all"
 
 
 class SettingsError(CounterbalanceError):
@@ -26,8 +28,9 @@ class Settings:
         Folds of the cross-validation; the paper has 10.
     runs : int
         Repetitions of the cross-validation; the paper has 100.
-    rows : int
-        Most rows of a data set, drawn by class share where it has more; 0 takes all.
+    rows : tuple of (str, int)
+        Most rows of a data set by name, drawn by class share where it has more. ``"all"``
+        stands for every name that is not there, ``"IV"`` for PBC in Table IV; 0 takes all.
     splits : int
         Splits for the counts per class (Table IV); the paper has 10.
     seeds : int
@@ -41,7 +44,7 @@ class Settings:
     datasets: tuple[str, ...] = DATASETS
     folds: int = 10
     runs: int = 1
-    rows: int = 0
+    rows: tuple[tuple[str, int], ...] = ()
     splits: int = 10
     seeds: int = 10
     fashion_path: str | None = None
@@ -57,23 +60,40 @@ class Settings:
             value = getattr(self, name)
             if value < least:
                 raise SettingsError(f"{name} must be at least {least}, got {value}")
-        if 0 < self.rows < FEWEST_ROWS:
-            raise SettingsError(
-                f"rows must be 0 (all rows) or at least {FEWEST_ROWS}, so that every class keeps "
-                f"a row in each fold, got {self.rows}"
-            )
+        for name, count in self.rows:
+            if name not in (*DATASETS, TABLE_IV, EVERY):
+                raise SettingsError(
+                    f"rows must be given for {', '.join((*DATASETS, TABLE_IV))} or all, got {name}"
+                )
+            if count < 0 or 0 < count < FEWEST_ROWS:
+                raise SettingsError(
+                    f"rows must be 0 (all rows) or at least {FEWEST_ROWS}, so that every class "
+                    f"keeps rows in each fold, got {count} for {name}"
+                )
 
-    @property
-    def decisive(self) -> dict[str, Any]:
-        """What the figure of a cell depends on beside the cell itself."""
-        return {"folds": self.folds, "rows": self.rows}
+    def rows_of(self, name: str) -> int:
+        """Return the most rows of a data set, 0 for all.
+
+        Examples
+        --------
+        >>> settings = Settings(rows=(("FMN", 500), ("all", 2000)))
+        >>> settings.rows_of("FMN"), settings.rows_of("PBC"), Settings().rows_of("PBC")
+        (500, 2000, 0)
+        """
+        given = dict(self.rows)
+        return given.get(name, given.get(EVERY, 0))
 
     def as_dict(self) -> dict[str, Any]:
         """Return all settings but the folder, which is this machine's own."""
         return {name: value for name, value in asdict(self).items() if name != "fashion_path"}
 
 
-LEAST = {"folds": 2, "runs": 1, "rows": 0, "splits": 1, "seeds": 1}
+LEAST = {"folds": 2, "runs": 1, "splits": 1, "seeds": 1}
 FEWEST_ROWS = 200
-QUICK = {"folds": 2, "runs": 1, "rows": 400, "splits": 1, "seeds": 2}
-NAMES = tuple(field.name for field in fields(Settings))
+QUICK: dict[str, Any] = {
+    "folds": 2,
+    "runs": 1,
+    "rows": (("FMN", 200), ("FMN2", 200), ("ILC", 250), (EVERY, 400)),
+    "splits": 1,
+    "seeds": 2,
+}

@@ -14,6 +14,7 @@ from counterbalance.experiments.reproduction.cells.seed import seed_of
 from counterbalance.experiments.reproduction.classifiers import make_classifier
 from counterbalance.experiments.reproduction.data import load_labelled
 from counterbalance.experiments.reproduction.methods import METHODS, resampled
+from counterbalance.experiments.reproduction.settings import TABLE_IV
 from counterbalance.experiments.workers import CellResult
 
 if TYPE_CHECKING:
@@ -28,8 +29,9 @@ def cells(settings: Settings) -> list[Cell]:
     """Return a cell for each split and method; none if PBC is left out."""
     if "PBC" not in settings.datasets:
         return []
+    rows = settings.rows_of(TABLE_IV)
     return [
-        {"experiment": EXPERIMENT, "method": method, "split": split}
+        {"experiment": EXPERIMENT, "method": method, "rows": rows, "split": split}
         for split in range(settings.splits)
         for method in METHODS
     ]
@@ -37,7 +39,7 @@ def cells(settings: Settings) -> list[Cell]:
 
 def compute(settings: Settings, cell: Cell) -> CellResult:
     """Count the test rows of each class, and those that are classified correctly."""
-    table = load_labelled("PBC", settings)
+    table = load_labelled("PBC", int(cell["rows"]), settings)
     split, method = int(cell["split"]), str(cell["method"])
     splitter = StratifiedShuffleSplit(1, test_size=TEST_SHARE, random_state=split)
     train, test = next(splitter.split(np.zeros(len(table.y)), table.y))

@@ -33,9 +33,11 @@ def cells(settings: Settings) -> list[Cell]:
         {
             "experiment": EXPERIMENT,
             "data": data,
+            "rows": settings.rows_of(data),
             "method": method,
             "classifier": classifier,
             "run": run,
+            "folds": settings.folds,
             "fold": fold,
         }
         for run in range(settings.runs)
@@ -48,10 +50,10 @@ def cells(settings: Settings) -> list[Cell]:
 
 def compute(settings: Settings, cell: Cell) -> CellResult:
     """Fit a classifier to a resampled training part and judge it on the test part."""
-    data, method, run, fold = (cell[name] for name in ("data", "method", "run", "fold"))
-    table = load_labelled(str(data), settings)
-    rows, labels, test_rows, test = _parts(settings, str(data), str(method), int(run), int(fold))
-    f = make_classifier(str(cell["classifier"]), seed_of(*map(str, cell.values())))
+    table = load_labelled(str(cell["data"]), int(cell["rows"]), settings)
+    shared = tuple((name, cell[name]) for name in ("data", "rows", "method", "run", "folds", "fold"))
+    rows, labels, test_rows, test = _parts(settings, shared)
+    f = make_classifier(str(cell["classifier"]), seed_of(*cell.values()))
     predicted = f.fit(rows, labels).predict(test_rows)
     counts = confusion_matrix(test, predicted, labels=list(table.classes))
     figures = {"f_measure": f_measure(counts, table.minority), "g_mean": g_mean(counts)}
@@ -59,12 +61,13 @@ def compute(settings: Settings, cell: Cell) -> CellResult:
 
 
 @lru_cache(maxsize=1)
-def _parts(settings: Settings, data: str, method: str, run: int, fold: int) -> tuple[Any, ...]:
+def _parts(settings: Settings, shared: tuple[tuple[str, str | int], ...]) -> tuple[Any, ...]:
     """Return the resampled training part and the prepared test part of a fold."""
-    table = load_labelled(data, settings)
-    train, test = _fold(table, settings.folds, run, fold)
+    cell = dict(shared)
+    table = load_labelled(str(cell["data"]), int(cell["rows"]), settings)
+    train, test = _fold(table, int(cell["folds"]), int(cell["run"]), int(cell["fold"]))
     rows, labels, preparation = resampled(
-        method, table.X.iloc[train], table.y[train], seed_of(data, method, run, fold)
+        str(cell["method"]), table.X.iloc[train], table.y[train], seed_of(*cell.values())
     )
     return rows, labels, preparation.transform(table.X.iloc[test]), table.y[test]
 

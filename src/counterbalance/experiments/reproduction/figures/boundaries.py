@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from sklearn.svm import SVC
 
+from counterbalance.experiments.reproduction.cells.areas import METHODS as AREA_METHODS
 from counterbalance.experiments.reproduction.cells.areas import make_sampler, synthetic_arrays
 from counterbalance.experiments.reproduction.figures.canvas import (
     AREA_COLOURS,
@@ -15,18 +16,23 @@ from counterbalance.experiments.reproduction.figures.canvas import (
 )
 from counterbalance.experiments.reproduction.methods import resampled
 
-PANELS = ("none", "SSO", "ADASYN", "SOMO", "k-SMOTE", "ours")
+PANELS = (
+    "none", "SSO", "ADASYN", "SOMO", "k-SMOTE", "CUSBoost", "ours", "ours, class-weighted f"
+)
 STEPS = 150
 
 
 def draw() -> Any:
     """Draw the boundary of a support vector machine on the first synthetic table."""
     X, y = synthetic_arrays(0)
-    figure, panels = new_figure(3, 2, width=3.6, height=3.1)
-    for axes, method, letter in zip(panels, PANELS, "abcdef", strict=True):
+    figure, panels = new_figure(4, 2, width=2.9, height=2.7)
+    for axes, method, letter in zip(panels, PANELS, "abcdefgh", strict=True):
         table, labels = _resampled(method, X, y)
         _paint_sides(axes, SVC().fit(table, labels), X)
-        scatter(axes, X, y, table[len(X) :] if len(table) > len(X) else None)
+        if len(table) < len(X):
+            scatter(axes, table, labels)
+        else:
+            scatter(axes, X, y, table[len(X) :])
         axes.set_title(f"({letter}) {_title(method)}", fontsize=10)
     handles, labels = panels[-1].get_legend_handles_labels()
     figure.legend(handles, labels, loc="outside lower center", ncols=3, fontsize=8)
@@ -38,7 +44,7 @@ def _title(method: str) -> str:
 
 
 def _resampled(method: str, X: Any, y: Any) -> tuple[Any, Any]:
-    if method in {"SSO", "ADASYN", "ours"}:
+    if method in AREA_METHODS:
         table, labels = make_sampler(method, 0).fit_resample(X, y)
         return table, labels
     from counterbalance.datasets.record import require_pandas  # noqa: PLC0415 - an extra

@@ -160,19 +160,21 @@ def summary_table(every: Sequence[Scores], datasets: Sequence[str]) -> Table:
                     str(best),
                 )
             )
+        rows.append(_total(figures, rows[-len(datasets) :]))
     return Table(
         "summary",
         "Cells won and lost by ours (one cell for each classifier)",
         ("data set and measure", "won", "lost", "won in the paper", "rankings agree", "above none"),
-        [*rows, _total(rows)],
-        ("A cell is won if ours is first of the four resampling methods.",),
+        rows,
+        ("A cell is won if ours is first of the four resampling methods; a tie is lost.",),
     )
 
 
-def _total(rows: Sequence[Sequence[str]]) -> tuple[str, ...]:
+def _total(figures: Scores, rows: Sequence[Sequence[str]]) -> tuple[str, ...]:
+    """Add up the rows of one measure."""
     columns = list(zip(*rows, strict=True))[1:]
-    sums = [str(sum(int(cell) for cell in column if cell != ABSENT)) for column in columns]
-    return ("all", *sums)
+    known = [[int(cell) for cell in column if cell != ABSENT] for column in columns]
+    return (f"all {figures.measure.name}", *(str(sum(c)) if c else ABSENT for c in known))
 
 
 def _beats_none(figures: Scores, data: str, classifier: str) -> bool:

@@ -6,10 +6,12 @@ import csv
 import io
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from textwrap import fill
 
 Value = str | int | float | None
 FAILED = "failed"
 ABSENT = "-"
+NOTE_WIDTH = 100
 
 
 @dataclass(frozen=True)
@@ -60,7 +62,8 @@ def as_text(table: Table) -> str:
         cells = [line[0].ljust(widths[0])]
         cells += [cell.rjust(width) for cell, width in zip(line[1:], widths[1:], strict=True)]
         text.append("  ".join(cells).rstrip())
-    return "\n".join([*text, *_spaced(table.notes), ""])
+    notes = [fill(note, NOTE_WIDTH) for note in table.notes]
+    return "\n".join([*text, *_spaced(notes), ""])
 
 
 def as_markdown(table: Table, heading: str = "###") -> str:
