@@ -61,6 +61,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="store of the finished cells (default cells.sqlite in the output folder)",
     )
     parser.add_argument(
+        "--page",
+        type=Path,
+        metavar="FILE",
+        help="write the page here too, with its figures in a folder figures beside it",
+    )
+    parser.add_argument(
         "--retry-failed", action="store_true", help="compute cells that failed before again"
     )
     parser.add_argument(
@@ -84,10 +90,16 @@ def execute(arguments: argparse.Namespace) -> int:
         out=arguments.out,
         jobs=arguments.jobs,
         retry_failed=arguments.retry_failed,
+        page_file=arguments.page,
     )
     show_tables(result.tables)
     for name, reason in result.left_out.items():
         sys.stderr.write(f"counterbalance: {name} is left out: {reason}\n")
+    if result.cells_of_others:
+        sys.stderr.write(
+            f"counterbalance: {store} also holds {result.cells_of_others} cells made by other code "
+            "or versions; they are not used\n"
+        )
     summary = result.summary
     sys.stdout.write(
         f"{summary.done} of {summary.total} cells done, {summary.failed} failed, "
