@@ -44,8 +44,8 @@ DESCRIPTIONS = {
     "rows, with a lower balance threshold, and after that SMOTE",
     "CUSBoost": "the sampling step of CUSBoost (counterbalance.peers.ClusterRandomUnderSampler), "
     "half of the largest class, before each of the six classifiers",
-    "ours": "CounterfactualOverSampler with the loss that the paper states as f (squared error with "
-    "an L2 penalty, on prepared features, class-weighted), T = 20; what the search does "
+    "ours": "CounterfactualOverSampler with the loss that the paper states as f (squared error "
+    "with an L2 penalty, on prepared features, class-weighted), T = 20; what the search does "
     "not find is interpolated between rows of the class; the paper gives neither T nor weights",
 }
 # imbalanced-learn refuses where no cluster holds enough minority rows; each threshold asks

@@ -51,7 +51,9 @@ def cells(settings: Settings) -> list[Cell]:
 def compute(settings: Settings, cell: Cell) -> CellResult:
     """Fit a classifier to a resampled training part and judge it on the test part."""
     table = load_labelled(str(cell["data"]), int(cell["rows"]), settings)
-    shared = tuple((name, cell[name]) for name in ("data", "rows", "method", "run", "folds", "fold"))
+    shared = tuple(
+        (name, cell[name]) for name in ("data", "rows", "method", "run", "folds", "fold")
+    )
     rows, labels, test_rows, test = _parts(settings, shared)
     f = make_classifier(str(cell["classifier"]), seed_of(*cell.values()))
     predicted = f.fit(rows, labels).predict(test_rows)

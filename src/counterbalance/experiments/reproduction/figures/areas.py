@@ -14,12 +14,12 @@ from counterbalance.experiments.reproduction.cells.areas import (
 )
 from counterbalance.experiments.reproduction.figures.canvas import (
     AREA_COLOURS,
+    grid_around,
     new_figure,
     scatter,
 )
 
 PANELS = ("original", "SSO", "ADASYN", "ours")
-MARGIN = 1.0
 STEPS = 300
 
 
@@ -43,10 +43,9 @@ def draw() -> Any:
 
 
 def _paint_areas(axes: Any, X: Any) -> None:
-    low, high = X.min(axis=0) - MARGIN, X.max(axis=0) + MARGIN
-    grid = np.meshgrid(*(np.linspace(low[k], high[k], STEPS) for k in range(2)))
-    area = synthetic_area(np.column_stack([axis.ravel() for axis in grid]))
+    grid, points = grid_around(X, STEPS)
+    area = synthetic_area(points)
     levels = np.select([area == name for name in AREAS], range(3)).reshape(STEPS, STEPS)
     colours = [AREA_COLOURS[name] for name in AREAS]
     axes.contourf(*grid, levels, levels=[-0.5, 0.5, 1.5, 2.5], colors=colours)
-    axes.set(xlim=(low[0], high[0]), ylim=(low[1], high[1]))
+    axes.set(xlim=grid[0][0, [0, -1]], ylim=grid[1][[0, -1], 0])

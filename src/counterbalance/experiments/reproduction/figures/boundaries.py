@@ -11,14 +11,13 @@ from counterbalance.experiments.reproduction.cells.areas import METHODS as AREA_
 from counterbalance.experiments.reproduction.cells.areas import make_sampler, synthetic_arrays
 from counterbalance.experiments.reproduction.figures.canvas import (
     AREA_COLOURS,
+    grid_around,
     new_figure,
     scatter,
 )
 from counterbalance.experiments.reproduction.methods import resampled
 
-PANELS = (
-    "none", "SSO", "ADASYN", "SOMO", "k-SMOTE", "CUSBoost", "ours", "ours, class-weighted f"
-)
+PANELS = ("none", "SSO", "ADASYN", "SOMO", "k-SMOTE", "CUSBoost", "ours", "ours, class-weighted f")
 STEPS = 150
 
 
@@ -55,10 +54,8 @@ def _resampled(method: str, X: Any, y: Any) -> tuple[Any, Any]:
 
 
 def _paint_sides(axes: Any, f: Any, X: Any) -> None:
-    low, high = X.min(axis=0) - 1, X.max(axis=0) + 1
-    grid = np.meshgrid(*(np.linspace(low[k], high[k], STEPS) for k in range(2)))
-    score = f.decision_function(np.column_stack([axis.ravel() for axis in grid]))
-    score = score.reshape(STEPS, STEPS)
+    grid, points = grid_around(X, STEPS)
+    score = f.decision_function(points).reshape(STEPS, STEPS)
     colours = [AREA_COLOURS["majority"], AREA_COLOURS["interior"]]
     axes.contourf(*grid, score, levels=[-np.inf, 0, np.inf], colors=colours)
     axes.contour(*grid, score, levels=[0], colors="black", linewidths=1.2)

@@ -5,11 +5,14 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 # The paper's: green area and dots for the majority, red dots for the minority, blue
 # triangles for new samples, blue area at the boundary, yellow area inside.
 AREA_COLOURS = {"majority": "#c8e6c0", "boundary": "#bfd7f5", "interior": "#fff3b0"}
 MAJORITY, MINORITY, NEW = "#2e8b3d", "#d62828", "#1f4fd8"
 RESOLUTION = 100
+MARGIN = 1.0
 
 
 def new_figure(columns: int, rows: int, *, width: float = 4.2, height: float = 3.4) -> Any:
@@ -37,6 +40,13 @@ def save_figure(figure: Any, folder: Path, name: str) -> list[Path]:
         figure.savefig(paths[0], dpi=RESOLUTION, metadata={"Software": None})
         figure.savefig(paths[1], metadata={"Date": None, "Creator": None})
     return paths
+
+
+def grid_around(X: Any, steps: int) -> tuple[Any, Any]:
+    """Return a square grid over the rows with a margin: its two axes, and its points as rows."""
+    low, high = X.min(axis=0) - MARGIN, X.max(axis=0) + MARGIN
+    grid = np.meshgrid(*(np.linspace(low[k], high[k], steps) for k in range(2)))
+    return grid, np.column_stack([axis.ravel() for axis in grid])
 
 
 def scatter(axes: Any, X: Any, y: Any, new: Any = None) -> None:

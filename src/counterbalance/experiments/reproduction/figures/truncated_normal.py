@@ -14,7 +14,11 @@ from counterbalance.experiments.reproduction.figures.canvas import NEW, new_figu
 SAMPLES = 20_000
 # a factual in the middle of its feature's range, one near the edge, one at it; the
 # bounds are in standard deviations of the feature
-INTERVALS = {"in the middle of its range": (-2.0, 2.0), "near its edge": (-0.5, 3.0), "at its edge": (0.0, 2.5)}
+INTERVALS = {
+    "in the middle of its range": (-2.0, 2.0),
+    "near its edge": (-0.5, 3.0),
+    "at its edge": (0.0, 2.5),
+}
 
 
 def draw() -> Any:
