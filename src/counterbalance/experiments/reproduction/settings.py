@@ -90,10 +90,12 @@ class Settings:
 
 LEAST = {"folds": 2, "runs": 1, "splits": 1, "seeds": 1}
 FEWEST_ROWS = 200
+# The second pair of images is not the paper's, and most of the cost.
 QUICK: dict[str, Any] = {
+    "datasets": ("WBC", "PBC", "ILC", "FMN"),
     "folds": 2,
     "runs": 1,
-    "rows": (("FMN", 200), ("FMN2", 200), ("ILC", 250), (EVERY, 400)),
+    "rows": (("FMN", 200), ("ILC", 250), (EVERY, 400)),
     "splits": 1,
     "seeds": 2,
 }
