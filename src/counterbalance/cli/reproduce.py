@@ -29,7 +29,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--datasets",
         metavar="NAME,...",
-        help="of WBC, PBC, ILC (simulated), FMN, FMN2 (a second pair); default all, and all but FMN2 "
+        help="of WBC, PBC, ILC (simulated), FMN, FMN2 (a second pair); default all, all but FMN2 "
         "with --quick",
     )
     for name, text in (
