@@ -58,3 +58,11 @@ check-peers: ## compare the other resamplers with smote-variants, in an environm
 .PHONY: clean
 clean: ## remove the environments and what the commands wrote
 	rm -rf $(VENV) .venv-* demo dist build .pytest_cache .mypy_cache .ruff_cache .hypothesis
+
+.PHONY: reproduce
+reproduce: $(READY) ## run the paper's experiments in full; takes hours, can be stopped and resumed
+	@$(BIN)/counterbalance reproduce --jobs $(JOBS) --out reproduction
+
+.PHONY: reproduce-quick
+reproduce-quick: $(READY) ## every table and figure of the paper from few folds and rows
+	@$(BIN)/counterbalance reproduce --quick --jobs $(JOBS) --out reproduction-quick

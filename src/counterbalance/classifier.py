@@ -40,9 +40,9 @@ def default_classifier(table: Table, encoder: TableEncoder) -> Any:
     """Return the classifier that ``estimator=None`` stands for, unfitted.
 
     A forest needs no scaling and takes missing values; it is to be fitted with balanced
-    weights, which put the decision threshold where the minority gets its due; leaves of three rows keep it
-    from calling the neighbourhood of every single minority row its own. It splits
-    levels by their codes. (Gradient boosting, which splits categories into any two
+    weights, which put the decision threshold where the minority gets its due; leaves of
+    three rows keep it from calling the neighbourhood of every single minority row its
+    own. It splits levels by their codes. (Gradient boosting, which splits categories into any two
     groups, was tried in its place: on three mixed tables it had the lower balanced
     accuracy, 0.56, 0.76 and 0.976 against 0.60, 0.77 and 0.979.)
     """

@@ -1,0 +1,84 @@
+"""Experiment I: in which area of the synthetic space each method puts its new samples.
+
+The areas come from the known densities (`synthetic_area`). Ours runs with an unweighted f,
+logistic regression, and keeps what the paper's search finds: `on_shortfall="accept"`, so
+every counted sample is a true inversion. A class-weighted f is the last row.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from imblearn.over_sampling import ADASYN
+from sklearn.linear_model import LogisticRegression
+
+from counterbalance import CounterfactualOverSampler
+from counterbalance.datasets import load_synthetic, synthetic_area
+from counterbalance.experiments.workers import CellResult
+from counterbalance.peers import SSO
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from counterbalance.experiments.reproduction.settings import Settings
+    from counterbalance.experiments.store import Cell
+
+EXPERIMENT = "areas"
+METHODS = ("SSO", "ADASYN", "ours", "ours, class-weighted f")
+AREAS = ("majority", "boundary", "interior")
+DRAWS = 50
+# asks for an inversion of every majority row: whatever is found is kept
+EVERY_ROW = {"minority": 1000}
+
+
+def cells(settings: Settings) -> list[Cell]:
+    """Return a cell for each method and each synthetic table."""
+    return [
+        {"experiment": EXPERIMENT, "method": method, "seed": seed}
+        for method in METHODS
+        for seed in range(settings.seeds)
+    ]
+
+
+def compute(settings: Settings, cell: Cell) -> CellResult:  # noqa: ARG001 - every experiment takes both
+    """Count the original minority rows and the new samples in each area."""
+    X, y = synthetic_arrays(int(cell["seed"]))
+    new = new_samples(str(cell["method"]), X, y, int(cell["seed"]))
+    figures = {f"original {area}": n for area, n in area_counts(X[y == "minority"]).items()}
+    figures |= {f"new {area}": n for area, n in area_counts(new).items()}
+    return CellResult(figures)
+
+
+def synthetic_arrays(seed: int) -> tuple[NDArray[np.float64], NDArray[np.str_]]:
+    """Return the synthetic table of a seed as arrays."""
+    data = load_synthetic(seed)
+    return data.X.to_numpy(), data.y.to_numpy().astype(str)
+
+
+def new_samples(method: str, X: Any, y: Any, seed: int) -> NDArray[np.float64]:
+    """Return the samples that a method adds to the minority."""
+    resampled, _ = make_sampler(method, seed).fit_resample(X, y)
+    return np.asarray(resampled[len(X) :])
+
+
+def make_sampler(method: str, seed: int) -> Any:
+    """Return the sampler of a row of the table."""
+    if method == "SSO":
+        return SSO(random_state=seed)
+    if method == "ADASYN":
+        return ADASYN(random_state=seed)
+    weight = "balanced" if "weighted" in method else None
+    return CounterfactualOverSampler(
+        estimator=LogisticRegression(class_weight=weight),
+        n_draws=DRAWS,
+        sampling_strategy=EVERY_ROW,
+        on_shortfall="accept",
+        random_state=seed,
+    )
+
+
+def area_counts(points: NDArray[np.float64]) -> dict[str, int]:
+    """Count points by area."""
+    area = synthetic_area(points)
+    return {name: int(np.count_nonzero(area == name)) for name in AREAS}

@@ -1,0 +1,56 @@
+"""Figures of the reproduction, as png and svg."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from counterbalance.experiments.reproduction.figures import (
+    areas,
+    boundaries,
+    f_measure,
+    sensitivity,
+    truncated_normal,
+)
+from counterbalance.experiments.reproduction.figures.canvas import save_figure
+from counterbalance.experiments.reproduction.methods import expected_warnings
+from counterbalance.experiments.reproduction.tables.scores import scores
+from counterbalance.experiments.reproduction.tables.sensitivity import sensitivity_figures
+
+if TYPE_CHECKING:
+    from counterbalance.experiments.store import CellRecord
+
+CAPTIONS = {
+    "figure_1_boundaries": "Figure 1: the decision boundary of a support vector machine before "
+    "and after each method, synthetic data.",
+    "figure_3_truncated_normal": "The truncated normal (line) and 20,000 samples from both ways "
+    "of drawing.",
+    "figure_4_areas": "Figure 4: where the methods put new samples; areas from the known "
+    "densities.",
+    "figure_5_f_measure": "Figure 5: F-measure of each method and classifier; whiskers are one "
+    "standard deviation over folds.",
+    "sensitivity": "Yield, distance and G-mean of ours over T, epsilon and f; whiskers are one "
+    "standard deviation over synthetic tables.",
+}
+
+
+def save_figures(
+    records: Sequence[CellRecord], datasets: Sequence[str], folder: Path
+) -> list[Path]:
+    """Draw every figure into a folder; return the paths."""
+    with expected_warnings():
+        drawn = {
+            "figure_1_boundaries": boundaries.draw(),
+            "figure_3_truncated_normal": truncated_normal.draw(),
+            "figure_4_areas": areas.draw(),
+            "sensitivity": sensitivity.draw(sensitivity_figures(records)),
+        }
+    if datasets:
+        drawn["figure_5_f_measure"] = f_measure.draw(scores(records)[-1], datasets)
+    return [
+        path
+        for name in CAPTIONS
+        if name in drawn
+        for path in save_figure(drawn[name], folder, name)
+    ]

@@ -1,0 +1,101 @@
+"""Settings of a reproduction: how much of the paper's Section V is computed."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from counterbalance.errors import CounterbalanceError
+
+DATASETS = ("WBC", "PBC", "ILC", "FMN", "FMN2")
+TABLE_IV = "IV"
+EVERY = "all"
+
+
+class SettingsError(CounterbalanceError):
+    """A setting of the reproduction cannot be used."""
+
+
+@dataclass(frozen=True)
+class Settings:
+    """How much is computed; the defaults are the paper's sizes, with fewer runs.
+
+    Parameters
+    ----------
+    datasets : tuple of str
+        Data sets of Experiment II, of ``DATASETS``.
+    folds : int
+        Folds of the cross-validation; the paper has 10.
+    runs : int
+        Repetitions of the cross-validation; the paper has 100.
+    rows : tuple of (str, int)
+        Most rows of a data set by name, drawn by class share where it has more. ``"all"``
+        stands for every name that is not there, ``"IV"`` for PBC in Table IV; 0 takes all.
+    splits : int
+        Splits for the counts per class (Table IV); the paper has 10.
+    seeds : int
+        Synthetic tables of Experiment I and of the sensitivity study.
+    fashion_path : str or None
+        Folder with the images of Fashion-MNIST, where it is not the usual one.
+    download : bool
+        Whether Fashion-MNIST may be fetched from OpenML.
+    """
+
+    datasets: tuple[str, ...] = DATASETS
+    folds: int = 10
+    runs: int = 1
+    rows: tuple[tuple[str, int], ...] = ()
+    splits: int = 10
+    seeds: int = 10
+    fashion_path: str | None = None
+    download: bool = False
+
+    def __post_init__(self) -> None:
+        unknown = [name for name in self.datasets if name not in DATASETS]
+        if unknown:
+            raise SettingsError(
+                f"datasets must be some of {', '.join(DATASETS)}, got {', '.join(unknown)}"
+            )
+        for name, least in LEAST.items():
+            value = getattr(self, name)
+            if value < least:
+                raise SettingsError(f"{name} must be at least {least}, got {value}")
+        for name, count in self.rows:
+            if name not in (*DATASETS, TABLE_IV, EVERY):
+                raise SettingsError(
+                    f"rows must be given for {', '.join((*DATASETS, TABLE_IV))} or all, got {name}"
+                )
+            if count < 0 or 0 < count < FEWEST_ROWS:
+                raise SettingsError(
+                    f"rows must be 0 (all rows) or at least {FEWEST_ROWS}, so that every class "
+                    f"keeps rows in each fold, got {count} for {name}"
+                )
+
+    def rows_of(self, name: str) -> int:
+        """Return the most rows of a data set, 0 for all.
+
+        Examples
+        --------
+        >>> settings = Settings(rows=(("FMN", 500), ("all", 2000)))
+        >>> settings.rows_of("FMN"), settings.rows_of("PBC"), Settings().rows_of("PBC")
+        (500, 2000, 0)
+        """
+        given = dict(self.rows)
+        return given.get(name, given.get(EVERY, 0))
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return all settings but the folder, which is this machine's own."""
+        return {name: value for name, value in asdict(self).items() if name != "fashion_path"}
+
+
+LEAST = {"folds": 2, "runs": 1, "splits": 1, "seeds": 1}
+FEWEST_ROWS = 200
+# The second pair of images is not the paper's, and most of the cost.
+QUICK: dict[str, Any] = {
+    "datasets": ("WBC", "PBC", "ILC", "FMN"),
+    "folds": 2,
+    "runs": 1,
+    "rows": (("FMN", 200), ("ILC", 250), (EVERY, 400)),
+    "splits": 1,
+    "seeds": 2,
+}

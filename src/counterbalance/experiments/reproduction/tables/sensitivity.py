@@ -1,0 +1,78 @@
+"""Sensitivity of ours to T, epsilon and f: yield, distance, boundary share, G-mean."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from counterbalance.experiments.reproduction.cells.sensitivity import EXPERIMENT, STEPS
+from counterbalance.experiments.reproduction.tables.groups import (
+    Spread,
+    failures,
+    gather,
+    has_failed,
+    spread,
+)
+from counterbalance.experiments.reproduction.tables.table import ABSENT, FAILED, Table, Value
+
+if TYPE_CHECKING:
+    from counterbalance.experiments.store import CellRecord
+
+FIGURES = ("yield", "distance", "boundary share", "g_mean")
+# Those that do not exist where nothing was inverted.
+OF_INVERSIONS = ("distance", "boundary share")
+
+
+def sensitivity_figures(
+    records: Sequence[CellRecord],
+) -> dict[tuple[str, str], dict[str, Spread | None]]:
+    """Return the figures of each (setting, value) that has no failed cell."""
+    ours = [record for record in records if record.cell["experiment"] == EXPERIMENT]
+    figures = {}
+    for group, members in gather(ours, ["setting", "value"]).items():
+        if not has_failed(members):
+            setting, value = map(str, group)
+            figures[setting, value] = {name: _spread(members, name) for name in FIGURES}
+    return figures
+
+
+def sensitivity_table(records: Sequence[CellRecord]) -> Table:
+    """Return one row for each value of each setting."""
+    ours = [record for record in records if record.cell["experiment"] == EXPERIMENT]
+    groups = gather(ours, ["setting", "value"])
+    figures = sensitivity_figures(records)
+    rows = []
+    for setting, values in STEPS.items():
+        for value in values:
+            known = figures.get((setting, value))
+            if known is None:
+                cells = [FAILED if (setting, value) in groups else ABSENT] * len(FIGURES)
+            else:
+                cells = [ABSENT if known[name] is None else str(known[name]) for name in FIGURES]
+            rows.append((f"{setting} = {value}", *cells))
+    seeds = len({record.cell["seed"] for record in ours})
+    return Table(
+        "sensitivity",
+        "Sensitivity of ours to T, epsilon and f, synthetic data",
+        ("setting", *FIGURES),
+        rows,
+        (
+            (
+                f"Mean and standard deviation over {seeds} synthetic tables, half of each for "
+                "training; the G-mean is that of a support vector machine on the other half. One "
+                "setting moves at a time, from T = 50, no epsilon and f = LR."
+            ),
+            *failures(groups),
+        ),
+        [_record(record) for record in ours if record.state == "done"],
+    )
+
+
+def _spread(members: Sequence[CellRecord], name: str) -> Spread | None:
+    values = [record.figures[name] for record in members if name in record.figures]
+    return spread(values) if values else None
+
+
+def _record(record: CellRecord) -> dict[str, Value]:
+    cell = {name: record.cell[name] for name in ("setting", "value", "seed")}
+    return {**cell, **{name: record.figures.get(name) for name in FIGURES}}

@@ -1,0 +1,109 @@
+"""A table of results: text to read, records to compute with."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from textwrap import fill
+
+Value = str | int | float | None
+FAILED = "failed"
+ABSENT = "-"
+NOTE_WIDTH = 100
+
+
+@dataclass(frozen=True)
+class Table:
+    """One table of the reproduction.
+
+    Parameters
+    ----------
+    name : str
+        Name of its files.
+    title : str
+        What it shows.
+    columns : sequence of str
+        Heads of the columns; the first names the rows.
+    rows : sequence of sequence of str
+        What is read, row by row.
+    notes : sequence of str
+        What a reader must know, one sentence each.
+    records : sequence of mapping
+        The same figures in full precision, one record for each, for the csv file.
+    """
+
+    name: str
+    title: str
+    columns: Sequence[str]
+    rows: Sequence[Sequence[str]]
+    notes: Sequence[str] = ()
+    records: Sequence[Mapping[str, Value]] = ()
+
+
+def as_text(table: Table) -> str:
+    """Write a table in plain columns, the first aligned left and the others right.
+
+    Examples
+    --------
+    >>> print(as_text(Table("t", "Yield", ("f", "share"), [("LR", "0.9"), ("SVM", "0.85")])))
+    Yield
+    <BLANKLINE>
+    f    share
+    LR     0.9
+    SVM   0.85
+    <BLANKLINE>
+    """
+    lines = [table.columns, *table.rows]
+    widths = [max(len(line[place]) for line in lines) for place in range(len(table.columns))]
+    text = [table.title, ""]
+    for line in lines:
+        cells = [line[0].ljust(widths[0])]
+        cells += [cell.rjust(width) for cell, width in zip(line[1:], widths[1:], strict=True)]
+        text.append("  ".join(cells).rstrip())
+    notes = [fill(note, NOTE_WIDTH) for note in table.notes]
+    return "\n".join([*text, *_spaced(notes), ""])
+
+
+def as_markdown(table: Table, heading: str = "###") -> str:
+    """Write a table as markdown, with its title as a heading and its notes below.
+
+    Examples
+    --------
+    >>> print(as_markdown(Table("t", "Yield", ("f", "share"), [("LR", "0.9")], ("A note.",))))
+    ### Yield
+    <BLANKLINE>
+    | f | share |
+    |---|---:|
+    | LR | 0.9 |
+    <BLANKLINE>
+    A note.
+    <BLANKLINE>
+    """
+    rule = "|---|" + "---:|" * (len(table.columns) - 1)
+    lines = [f"{heading} {table.title}", "", _line(table.columns), rule]
+    lines += [_line(row) for row in table.rows]
+    return "\n".join([*lines, *_spaced(table.notes), ""])
+
+
+def as_csv(table: Table) -> str:
+    """Write the records of a table, or its rows where it has none, as csv."""
+    text = io.StringIO()
+    if not table.records:
+        writer = csv.writer(text, lineterminator="\n")
+        writer.writerow(table.columns)
+        writer.writerows(table.rows)
+        return text.getvalue()
+    named = csv.DictWriter(text, list(table.records[0]), lineterminator="\n")
+    named.writeheader()
+    named.writerows(table.records)
+    return text.getvalue()
+
+
+def _line(cells: Sequence[str]) -> str:
+    return "| " + " | ".join(cell.strip().replace("|", "\\|") or " " for cell in cells) + " |"
+
+
+def _spaced(notes: Sequence[str]) -> list[str]:
+    return [line for note in notes for line in ("", note)]

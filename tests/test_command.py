@@ -1,0 +1,113 @@
+"""The command line explains itself and ends with the right code."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from counterbalance import cli
+from counterbalance.cli import main, make_parser
+from counterbalance.cli.reproduce import make_settings
+from counterbalance.experiments.store import CellStore
+
+SOURCE = Path(__file__).parents[1] / "src"
+
+
+def settings_of(*options):
+    return make_settings(make_parser().parse_args(["reproduce", *options]))
+
+
+@pytest.mark.parametrize("options", [["--help"], ["reproduce", "--help"], ["--version"]])
+def test_help_and_version_end_with_zero(options, capsys):
+    with pytest.raises(SystemExit) as end:
+        main(options)
+    assert end.value.code == 0
+    assert "counterbalance" in capsys.readouterr().out
+
+
+def test_every_command_and_option_says_what_it_does(capsys):
+    for command in cli.COMMANDS:
+        with pytest.raises(SystemExit):
+            main([command.NAME, "--help"])
+        out = capsys.readouterr().out
+        options = ("--runs", "--jobs", "--quick", "--out", "--store", "--datasets")
+        assert all(name in out for name in options)
+
+
+@pytest.mark.parametrize(
+    "options", [[], ["reproduct"], ["reproduce", "--rnus", "3"], ["reproduce", "--runs", "many"]]
+)
+def test_a_command_that_is_not_understood_ends_with_two(options, capsys):
+    with pytest.raises(SystemExit) as end:
+        main(options)
+    assert end.value.code == 2
+    assert "usage: counterbalance" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--datasets", "iris"], "datasets must be some of WBC"),
+        (["--folds", "1"], "folds must be at least 2, got 1"),
+        (["--rows", "few"], "--rows must be numbers"),
+        (["--rows", "FMN=20"], "at least 200"),
+        (["--datasets", "WBC", "--jobs", "0"], "jobs must be a positive"),
+    ],
+)
+def test_what_cannot_be_done_ends_with_one_and_one_line(options, message, capsys, tmp_path):
+    assert main(["reproduce", "--out", str(tmp_path / "out"), *options]) == 1
+    said = capsys.readouterr().err
+    assert said.startswith("counterbalance: error: ")
+    assert message in said
+    assert said.count("\n") == 1
+
+
+def test_a_store_that_is_none_is_refused_and_left_alone(tmp_path, capsys):
+    store = tmp_path / "notes.txt"
+    store.write_text("not a store" * 100)
+    code = main(["reproduce", "--out", str(tmp_path), "--datasets", "WBC", "--store", str(store)])
+    assert code == 1
+    assert "must be a store of counterbalance" in capsys.readouterr().err
+    assert store.read_text().startswith("not a store")
+
+
+def test_an_option_wins_over_quick_and_quick_over_the_defaults():
+    assert settings_of().folds == 10
+    assert settings_of("--quick").folds == 2
+    assert settings_of("--quick", "--folds", "3").folds == 3
+    chosen = settings_of("--datasets", "wbc, PBC", "--rows", "fmn=500,900", "--runs", "100")
+    assert (chosen.datasets, chosen.runs) == (("WBC", "PBC"), 100)
+    assert (chosen.rows_of("FMN"), chosen.rows_of("WBC")) == (500, 900)
+
+
+@pytest.mark.skipif(os.name != "posix", reason="needs POSIX signals")
+def test_ctrl_c_ends_with_130_and_says_how_to_go_on(tmp_path):
+    environment = {**os.environ, "PYTHONPATH": str(SOURCE)}
+    process = subprocess.Popen(  # noqa: S603 - our own command
+        [sys.executable, "-m", "counterbalance", "reproduce", "--out", str(tmp_path)],
+        env=environment,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    )
+    store = tmp_path / "cells.sqlite"
+    deadline = time.monotonic() + 60
+    while not (store.exists() and done_in(store)):
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+    os.killpg(process.pid, signal.SIGINT)  # as the terminal does: to every process
+    _, errors = process.communicate(timeout=60)
+    assert process.returncode == 130, errors
+    assert "Traceback" not in errors
+    assert "run the same again" in errors
+
+
+def done_in(path):
+    from counterbalance.experiments.reproduction.reproduce import fingerprint  # noqa: PLC0415
+
+    with CellStore(path, fingerprint()) as store:
+        return store.counts()["done"]
