@@ -31,6 +31,6 @@ def main() -> None:
     command = [sys.executable, "-W", "ignore", "-c", CODE]
     run = subprocess.run(command, capture_output=True, text=True, check=True)  # noqa: S603
     data, peak, n_new = map(int, run.stdout.split())
-    print("Memory: 1,000,000 rows x 30 features, linear f, working_memory = 64 MiB")
+    print("Memory: 1,000,000 rows x 30 features, linear f, working_memory = 16 MiB")
     print(f"input and output {data:,} MiB, peak of the process {peak:,} MiB, ", end="")
     print(f"{peak - data:,} MiB more (bar: {BAR} MiB); {n_new:,} new rows")

@@ -207,7 +207,16 @@ def test_a_classifier_that_is_not_known_as_linear_is_not_screened():
 
 def test_the_walk_through_a_forest_gives_its_predictions():
     X, y = problem(n_classes=3, n_rows=400)
-    f = RandomForestClassifier(50, random_state=0, class_weight="balanced").fit(X, y)
     rows = np.random.default_rng(0).normal(size=(5000, X.shape[1]))
+    for n_trees, depth in [(1, None), (7, 2), (50, None), (100, 1), (101, 3)]:
+        f = RandomForestClassifier(n_trees, max_depth=depth, random_state=0).fit(X, y)
+        answer = judge(f, read_table(X), np.unique(y))
+        np.testing.assert_array_equal(answer(rows, np.arange(5000)), f.predict(rows))
+
+
+def test_the_walk_through_a_forest_keeps_its_ties():
+    X = np.arange(40.0)[:, None]
+    y = np.arange(40) % 2
+    f = RandomForestClassifier(20, max_depth=1, bootstrap=False, random_state=0).fit(X, y)
     answer = judge(f, read_table(X), np.unique(y))
-    np.testing.assert_array_equal(answer(rows, np.arange(5000)), f.predict(rows))
+    np.testing.assert_array_equal(answer(X, np.arange(40)), f.predict(X))

@@ -35,6 +35,11 @@ from counterbalance.table import Block, Table
 Integers = NDArray[np.intp]
 Labels = NDArray[Any]
 
+# After half of the trees, the votes are looked at each time so many more have voted.
+TREES_BETWEEN_LOOKS = 10
+# More than rounding can add to a sum of votes.
+ROUNDING = 1e-6
+
 
 def default_classifier(table: Table, encoder: TableEncoder) -> Any:
     """Return the classifier that ``estimator=None`` stands for, unfitted.
@@ -232,18 +237,31 @@ def _predict(f: Any, X: Any) -> Labels:
 
 
 def _walk_forest(forest: Any, X: NDArray[Any]) -> Labels:
-    """Predict like ``forest.predict``, bit by bit, without its dispatch of every tree.
+    """Predict like ``forest.predict``, label by label, without all of its work.
 
-    The dispatch costs some 65 microseconds a tree whatever the number of rows,
-    most of the time of a small batch; with several jobs it also adds the trees'
-    votes in an order that varies.
+    scikit-learn dispatches every tree, which costs some 65 microseconds whatever the
+    number of rows, and asks every tree about every row. Here a row leaves once its
+    leading class is ahead by more than all trees to come could give another one.
     """
-    narrow = np.ascontiguousarray(X, dtype=np.float32)
-    votes = np.zeros((len(narrow), forest.n_classes_))
-    for tree in forest.estimators_:
-        votes += tree.tree_.predict(narrow)
-    votes /= len(forest.estimators_)
-    return np.asarray(forest.classes_.take(np.argmax(votes, axis=1)))
+    rows = np.ascontiguousarray(X, dtype=np.float32)
+    going = np.arange(len(rows))
+    votes = np.zeros((len(rows), forest.n_classes_))
+    winner = np.empty(len(rows), dtype=np.intp)
+    trees = forest.estimators_
+    for left, tree in zip(reversed(range(len(trees))), trees, strict=True):
+        votes += tree.tree_.predict(rows)
+        if left % TREES_BETWEEN_LOOKS or left > len(trees) // 2:
+            continue
+        ahead = np.partition(votes, -2, axis=1)
+        decided = ahead[:, -1] - ahead[:, -2] > left + ROUNDING
+        if left == 0:
+            decided[:] = True
+            votes /= len(trees)  # as the forest does: a tie after division is a tie
+        winner[going[decided]] = np.argmax(votes[decided], axis=1)
+        rows, votes, going = rows[~decided], votes[~decided], going[~decided]
+        if not going.size:
+            break
+    return np.asarray(forest.classes_.take(winner))
 
 
 def _weight_parameter(f: Any, sample_weight: Floats) -> dict[str, Floats]:

@@ -126,7 +126,7 @@ class CounterfactualOverSampler(BaseOverSampler):
         What changes make sense: see :mod:`counterbalance.constraints`. A text is a
         relation between columns, such as ``"word_unique <= word_count"``.
 
-    working_memory : float, default=64
+    working_memory : float, default=16
         Memory in MiB that the search may take at a time, for each job. It changes the
         speed, never the result.
 
@@ -209,7 +209,7 @@ class CounterfactualOverSampler(BaseOverSampler):
         snap_to_grid: bool = False,
         change_missing: bool = False,
         constraints: Any = None,
-        working_memory: float = 64,
+        working_memory: float = 16,
         n_jobs: int | None = None,
         random_state: Any = None,
     ) -> None:

@@ -46,8 +46,10 @@ Small = NDArray[np.int32]  # a million inversions are kept at a time
 # Says of encoded rows, made from the factuals with these ids, which class f puts them into.
 Judge = Callable[[Floats, Integers], Integers]
 
-# The first window, in features. Later ones double.
+# The first window, in features, and how much wider each later one is. Draws are
+# repeated in the wider window, so the factor bounds what repeating them costs.
 FIRST_WINDOW = 16
+WIDER = 4
 # A batch adds half of what has been judged, so at most 1.5 times the candidates
 # that any exact search must look at are shown to f; the first one has this size.
 FIRST_BATCH = 2
@@ -195,7 +197,7 @@ def _windows(order: Positions) -> Iterator[_Window]:
     width = FIRST_WINDOW
     while width < len(order):
         yield _Window.of(order[:width])
-        width *= 2
+        width *= WIDER
     yield _Window.of(order)
 
 
