@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from joblib import Parallel, delayed
 
 from counterbalance.classifier import Classifier, judge
 from counterbalance.datasets import read_wisconsin
@@ -54,19 +53,6 @@ class Search:
         wanted = np.zeros((len(self.rows), 2), dtype=bool)
         wanted[:, 1] = True
         return search(self.task, judge_rows or self.f.on_candidates, self.x, self.rows, wanted)
-
-    def run_in_jobs(self, n_jobs: int) -> list[Inversions]:
-        """Run the search in so many threads, as the sampler does."""
-        parts = [
-            replace(self, x=x, rows=rows)
-            for x, rows in zip(
-                np.array_split(self.x, 2 * n_jobs),
-                np.array_split(self.rows, 2 * n_jobs),
-                strict=True,
-            )
-        ]
-        done = Parallel(n_jobs=n_jobs, prefer="threads")(delayed(part.run)() for part in parts)
-        return [found for found, _ in done]
 
 
 def set_up(f: Any, X: np.ndarray, y: np.ndarray, *, n_draws: int, seed: int = 5) -> Search:
