@@ -82,20 +82,24 @@ class Factuals:
         """Return which rows f gets right: only those are factuals."""
         return np.asarray(self.answers(f) == self.labels.codes)
 
-    def find(self, f: Classifier, number: int, targets: list[int]) -> Inversions:
-        """Search all factuals for inversions to ``targets``, in the given pass of draws."""
-        wanted, source = self.pairs(targets), self.labels.codes
-        is_source = np.asarray(wanted.any(axis=1))
-        rows = np.flatnonzero(self.right(f) & is_source[source])
+    def find(
+        self, f: Classifier, number: int, targets: list[int], among: Mask | None = None
+    ) -> Inversions:
+        """Search the factuals for inversions to ``targets``, in the given pass of draws.
+
+        ``among`` narrows the search: for each row (and class) whether it is worth it.
+        """
+        wanted = self.pairs(targets)[self.labels.codes]
+        if among is not None:
+            wanted &= among
+        rows = np.flatnonzero(self.right(f) & wanted.any(axis=1))
         n_draws = len(self.task.draws)
         draws = range(number * n_draws, (number + 1) * n_draws)
         task = replace(self.task, draws=draws, screen=f.screen)
         size = self._chunk(len(rows))
         chunks = (rows[start : start + size] for start in range(0, len(rows), size))
         parts = Parallel(n_jobs=self.n_jobs, prefer="threads")(
-            delayed(search)(
-                task, f.on_candidates, self.table.rows(chunk), chunk, wanted[source[chunk]]
-            )
+            delayed(search)(task, f.on_candidates, self.table.rows(chunk), chunk, wanted[chunk])
             for chunk in chunks
         )
         return Inversions.join([found for found, _ in parts])

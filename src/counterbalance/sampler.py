@@ -100,8 +100,8 @@ class CounterfactualOverSampler(BaseOverSampler):
         What to do for a class with fewer inversions than asked for; policies are tried
         in order, and a warning says what was done.
 
-        - ``"redraw"``: draw again (up to ten times ``n_draws`` for each factual, as long as
-          that gives new rows);
+        - ``"redraw"``: draw again, up to ten times ``n_draws`` for the factuals that
+          inverted and then as often for all, as long as that gives new rows;
         - ``"threshold"``: move f's decision threshold to the class prior (needs
           ``predict_proba``);
         - ``"interior"``: interpolate between rows of the class, or copy them where they
@@ -158,6 +158,15 @@ class CounterfactualOverSampler(BaseOverSampler):
     sample_weight_ : ndarray
         Only if ``sample_weight`` was given: the weights of all rows of the result. A
         new row gets the mean weight of its class.
+
+    Notes
+    -----
+    The distance between two rows is the sum over the features of |change| / MAD. Where
+    a MAD is zero, the mean absolute deviation stands in, then the range. A changed
+    nominal cell adds 1, as much as a change of one MAD.
+
+    New rows of a pandas frame get labels that cannot collide: an integer index goes on
+    after its largest label, any other index gets the texts ``new-0``, ``new-1``, ...
 
     Examples
     --------

@@ -1,6 +1,6 @@
 """Shortfall: what to do for a class that got fewer inversions than asked for.
 
-    redraw      draw again: more perturbations of the same factuals, judged by the same f
+    redraw      draw again: more perturbations of the factuals, judged by the same f
     threshold   move f's decision threshold to the class prior and search once more
     interior    interpolate between the rows that the class has, or copy them if they are alike
     accept      return fewer
@@ -181,18 +181,29 @@ def _yields(
 
 
 def _redraw(short: list[Filled], factuals: Factuals, f: Classifier, pick: Pick) -> None:
-    """Search with further draws; a class for which a pass finds nothing new leaves."""
-    going = {filled.target: (filled, _fingerprints(filled, factuals)) for filled in short}
-    for number in range(1, MOST_REDRAWS + 1):
-        if not going:
-            return
-        found = factuals.find(f, number, list(going))
-        for target, (filled, seen) in list(going.items()):
-            more = _fresh(_of(found, target), seen, factuals)
-            filled.add("redraw", pick(more, filled.missing))
-            going[target] = filled, np.append(seen, factuals.fingerprints(more))
-            if not len(more) or not filled.missing:
-                del going[target]
+    """Search with further draws, first of the factuals that inverted, then of all.
+
+    A factual that inverted before is likely to do so again, and soon; one that did not costs
+    the most and gives the least.
+    """
+    likely = np.zeros((len(factuals.labels.codes), len(factuals.labels.classes)), dtype=bool)
+    for filled in short:
+        likely[filled.factuals, filled.target] = True
+    seen = {filled.target: _fingerprints(filled, factuals) for filled in short}
+    passes = range(1, MOST_REDRAWS + 1)
+    for among, numbers in ((likely, passes), (None, (n + MOST_REDRAWS for n in passes))):
+        going = [filled for filled in short if filled.missing]
+        for number in numbers:
+            if not going:
+                break
+            found = factuals.find(f, number, [filled.target for filled in going], among)
+            for filled in list(going):
+                more = _fresh(_of(found, filled.target), seen[filled.target], factuals)
+                filled.add("redraw", pick(more, filled.missing))
+                words = factuals.fingerprints(more)
+                seen[filled.target] = np.append(seen[filled.target], words)
+                if not len(more) or not filled.missing:
+                    going.remove(filled)
 
 
 def _move_threshold(short: list[Filled], factuals: Factuals, f: Classifier, pick: Pick) -> None:
