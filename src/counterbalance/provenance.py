@@ -25,6 +25,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from counterbalance import frames
+from counterbalance.labels import plain
 from counterbalance.profile import Mask
 
 COLUMNS = (
@@ -81,7 +82,7 @@ class Provenance:
             return self._columns[key]
         if isinstance(key, (int, np.integer)):
             place = range(len(self))[key]
-            row = {name: self._columns[name][place] for name in COLUMNS if name != "changed"}
+            row = {name: plain(column[place]) for name, column in self._columns.items()}
             row["changed"] = self._changed_names([place])[0]
             return {name: row[name] for name in COLUMNS}
         smaller = {name: column[key] for name, column in self._columns.items()}
@@ -128,11 +129,11 @@ class Provenance:
 
         >>> from counterbalance import CounterfactualOverSampler
         >>> import numpy as np
-        >>> X, y = np.arange(20.0).reshape(-1, 1), np.repeat(["low", "high"], [15, 5])
+        >>> X, y = np.arange(20).reshape(-1, 1), np.repeat(["low", "high"], [12, 8])
         >>> sampler = CounterfactualOverSampler(random_state=0)
         >>> X_resampled, _ = sampler.fit_resample(X, y)
-        >>> next(sampler.provenance_.sentences(X_resampled))  # doctest: +SKIP
-        'row 0, class low: x0 0 → 15.3 makes it high, distance 3.06'
+        >>> print(next(sampler.provenance_.sentences(X_resampled)))
+        row 7, class low: x0 7 → 12 makes it high, distance 1
         """
         X = np.array(X_resampled, dtype=object) if isinstance(X_resampled, list) else X_resampled
         return (self._sentence(row, X) for row in self)
