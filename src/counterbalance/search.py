@@ -50,8 +50,8 @@ Judge = Callable[[Floats, Integers], Integers]
 # repeated in the wider window, so the factor bounds what repeating them costs.
 FIRST_WINDOW = 16
 WIDER = 4
-# A batch adds half of what has been judged, so at most 1.5 times the candidates
-# that any exact search must look at are shown to f; the first one has this size.
+# A batch adds half of what has been judged, so f sees at most 1.5 times the candidates
+# that any exact search must look at, once there are more than a few; the first batch:
 FIRST_BATCH = 2
 # A cell's share of the memory holds the scores of so many classes.
 SCORES_PER_CELL = 4
