@@ -14,6 +14,7 @@ gives the same cells, so f judges the very rows that come out.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -46,13 +47,14 @@ class Column:
         """Turn codes back into cells; a missing one is copied from row ``origin``, if given."""
         missing = np.isnan(codes)
         if self.kind.has_levels:
-            example = self._examples()
-            place = example[np.where(missing, -1, codes).astype(np.intp)]
+            place = self._examples[np.where(missing, -1, codes).astype(np.intp)]
             if origin is not None:
                 place = np.where(missing, origin, place)
             return containers.take(self.native, place)
-        return frames.numbers_like(self.native, codes, missing, origin)
+        whole = self.kind is Kind.INTEGER
+        return frames.numbers_like(self.native, codes, missing, origin, whole=whole)
 
+    @cached_property
     def _examples(self) -> Integers:
         """Return a row that shows each level; the last entry is a row where it is missing."""
         n_levels = int(np.nanmax(self.codes, initial=-1.0)) + 1

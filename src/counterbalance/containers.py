@@ -81,11 +81,10 @@ def new_index(index: Any, n_new: int) -> Any:
         return pd.RangeIndex(index.start, index.stop + n_new, name=index.name)
     if pd.api.types.is_integer_dtype(index.dtype):
         first = int(index.max()) + 1 if len(index) else 0
-        wide = pd.api.types.pandas_dtype("int64") if index.dtype.kind in "iu" else index.dtype
-        fits = first + n_new <= np.iinfo(np.int64).max
-        if fits and first + n_new > np.iinfo(index.dtype.name.lower()).max:
-            index = index.astype(wide)
-        if fits:
+        own = getattr(index.dtype, "numpy_dtype", index.dtype)  # nullable and arrow ones have it
+        if first + n_new > np.iinfo(own).max:
+            index = index.astype("int64")
+        if first + n_new <= np.iinfo(np.int64).max:
             return index.append(pd.Index(range(first, first + n_new), dtype=index.dtype))
     label = "new-"
     while n_new and index.get_level_values(0).astype(str).str.startswith(label).any():

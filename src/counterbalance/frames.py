@@ -203,8 +203,10 @@ def width(native: Any) -> int:
     return {"Float32": 4, "float32": 4, "float16": 2, "Float16": 2}.get(dtype, 8)
 
 
-def numbers_like(native: Any, values: Floats, gone: Mask, origin: Integers | None) -> Any:
-    """Return numbers in the container and dtype of ``native``.
+def numbers_like(
+    native: Any, values: Floats, gone: Mask, origin: Integers | None, *, whole: bool
+) -> Any:
+    """Return numbers in the container and dtype of ``native``, ``whole`` ones as such.
 
     Where ``gone``, the cell is missing: it is copied from row ``origin`` of
     ``native``, if given, so that null stays null and nan stays nan.
@@ -214,7 +216,9 @@ def numbers_like(native: Any, values: Floats, gone: Mask, origin: Integers | Non
             import pandas as pd  # noqa: PLC0415  (an extra: only loaded when a frame came in)
 
             if native.dtype == object:
-                return pd.Series(_objects_like(np.asarray(native), values, gone, origin))
+                return pd.Series(
+                    _objects_like(np.asarray(native), values, gone, origin, whole=whole)
+                )
             numbers_ = pd.Series(values).astype(native.dtype)
             if origin is not None and gone.any():
                 numbers_[gone] = native.iloc[origin[gone]].array
@@ -229,13 +233,17 @@ def numbers_like(native: Any, values: Floats, gone: Mask, origin: Integers | Non
         case _:
             if native.dtype != object:
                 return values.astype(native.dtype)
-            return _objects_like(native, values, gone, origin)
+            return _objects_like(native, values, gone, origin, whole=whole)
 
 
 def _objects_like(
-    native: NDArray[np.object_], values: Floats, gone: Mask, origin: Integers | None
+    native: NDArray[np.object_],
+    values: Floats,
+    gone: Mask,
+    origin: Integers | None,
+    *,
+    whole: bool,
 ) -> NDArray[np.object_]:
-    whole = _kind_of_objects(native, "") is Kind.INTEGER
     cells = np.empty(len(values), dtype=object)
     cells[:] = values
     cells[~gone] = [int(value) if whole else value for value in values[~gone].tolist()]
