@@ -14,7 +14,8 @@ from counterbalance.experiments.fingerprint import Fingerprint, take_fingerprint
 EXPERIMENTS = "counterbalance.experiments"
 # What a figure of any method depends on.
 CELL_MODULES = (
-    "counterbalance.datasets",
+    "counterbalance.datasets.collection",
+    "counterbalance.datasets.keel",
     *(
         f"{EXPERIMENTS}.{name}"
         for name in ("metrics", "preparation", "resamplers", "seed", "subset")
