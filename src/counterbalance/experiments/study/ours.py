@@ -8,3 +8,7 @@ from typing import Any
 from counterbalance import CounterfactualOverSampler
 
 OURS: dict[str, Callable[..., Any]] = {"counterfactuals": CounterfactualOverSampler}
+DESCRIPTIONS = {
+    "counterfactuals": "`CounterfactualOverSampler()`, the paper's algorithm: every new row is a "
+    "minimum inversion of a majority row.",
+}
