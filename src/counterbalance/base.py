@@ -21,7 +21,6 @@ from sklearn.utils.validation import _check_sample_weight, validate_data
 from counterbalance import frames
 from counterbalance.classifier import (
     Classifier,
-    check_not_constant,
     check_prefit,
     check_takes,
     fit_classifier,
@@ -43,8 +42,6 @@ from counterbalance.table import Table, read_table
 # Memory that the search takes for one perturbed cell: its value, its share of the
 # distance, their sums, the ranking, and what numpy holds in between.
 BYTES_PER_CELL = 64
-# Rows whose scores tell whether f says the same of everything.
-LOOKED_AT = 1000
 
 
 class TableOverSampler(BaseOverSampler):
@@ -124,7 +121,6 @@ class TableOverSampler(BaseOverSampler):
         own = self.estimator is None and not self.prefit
         f = judge(self.estimator_, table, labels.classes, own=own)
         factuals = Factuals(table, labels, self._task(table, rules, seed), self.n_jobs)
-        check_not_constant(f, factuals.answers(f), table.rows(slice(LOOKED_AT)))
         filled = self._fill(self._asked(labels), factuals, f)
         builder = Builder(factuals, f, filled)
         X, y, self.provenance_ = builder.build()

@@ -17,6 +17,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.utils._param_validation import Interval
+from threadpoolctl import threadpool_limits
 
 from counterbalance.base import BYTES_PER_CELL, TableOverSampler
 from counterbalance.classifier import Classifier, interior_classifier
@@ -25,7 +26,7 @@ from counterbalance.encoder import TableEncoder
 from counterbalance.errors import ClassifierError, ShortfallError, ShortfallWarning
 from counterbalance.factuals import Factuals
 from counterbalance.interior import Integers, Interior
-from counterbalance.labels import plain
+from counterbalance.labels import Labels, plain
 from counterbalance.perturbation import Perturbation
 from counterbalance.rules import Rules
 from counterbalance.search import Task
@@ -56,8 +57,8 @@ class InteriorOverSampler(TableOverSampler):
 
     estimator : None, "ridge" or classifier, default=None
         f: any scikit-learn classifier with ``predict_proba``; it is cloned and fitted to X and
-        y, unless ``prefit``. ``None`` is a small forest of extremely randomised trees,
-        unweighted, so that its scores are shares of the class as it is.
+        y, unless ``prefit``. ``None`` is gradient boosting of twenty rounds, unweighted, so that
+        its scores are shares of the class as it is.
 
     prefit : bool, default=False
         Whether ``estimator`` is fitted already and is used as it is.
@@ -66,7 +67,7 @@ class InteriorOverSampler(TableOverSampler):
         How far new rows are spread, as a multiple of Silverman's bandwidth for the number of
         rows and features.
 
-    agreement : float, default=3.0
+    agreement : float, default=2.0
         How much f's score counts; 0 takes every candidate alike.
 
     categorical_features, integer_features, snap_to_grid, constraints
@@ -126,7 +127,7 @@ class InteriorOverSampler(TableOverSampler):
         estimator: Any = None,
         prefit: bool = False,
         spread: float = 1.0,
-        agreement: float = 3.0,
+        agreement: float = 2.0,
         categorical_features: Any = None,
         integer_features: Any = None,
         snap_to_grid: bool = False,
@@ -147,6 +148,11 @@ class InteriorOverSampler(TableOverSampler):
         self.working_memory = working_memory
         self.n_jobs = n_jobs
         self.random_state = random_state
+
+    def _fit_resample(self, table: Table, labels: Labels, sample_weight: Any) -> tuple[Any, Any]:
+        # Boosting on several threads only waits for them on small tables and on busy cores.
+        with threadpool_limits(1 if self.estimator is None else None, user_api="openmp"):
+            return super()._fit_resample(table, labels, sample_weight)
 
     def _default_f(self, table: Table, encoder: TableEncoder) -> Any:
         return interior_classifier(table, encoder)
@@ -183,7 +189,7 @@ class InteriorOverSampler(TableOverSampler):
         for block in interior.task.blocks(len(lots), 8 * interior.x.shape[1]):
             new, base = interior.at(lots[block])
             scores = f.scores(new, interior.rows[base])
-            if scores is None:
+            if scores is None or not hasattr(f.f, "predict_proba"):
                 raise ClassifierError(
                     f"estimator {type(f.f).__name__} gives no score of a class, which the "
                     "agreement is taken from; pass a classifier with predict_proba"

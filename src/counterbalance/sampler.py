@@ -13,7 +13,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 
 from counterbalance import shortfall
 from counterbalance.base import BYTES_PER_CELL, TableOverSampler
-from counterbalance.classifier import Classifier, default_classifier
+from counterbalance.classifier import Classifier, check_not_constant, default_classifier
 from counterbalance.columns import column_position
 from counterbalance.constraints import as_constraints
 from counterbalance.draws import Way
@@ -27,6 +27,9 @@ from counterbalance.search import Task
 from counterbalance.selection import Selection, select
 from counterbalance.shortfall import Filled
 from counterbalance.table import Table
+
+# Rows whose scores tell whether f says the same of everything.
+LOOKED_AT = 1000
 
 
 class CounterfactualOverSampler(TableOverSampler):
@@ -218,6 +221,7 @@ class CounterfactualOverSampler(TableOverSampler):
         self.random_state = random_state
 
     def _fill(self, asked: dict[int, int], factuals: Factuals, f: Classifier) -> list[Filled]:
+        check_not_constant(f, factuals.answers(f), factuals.table.rows(slice(LOOKED_AT)))
         policies = shortfall.check_policies(self.on_shortfall)
         filled, self.yield_ = shortfall.fill(asked, factuals, f, self._pick(factuals), policies)
         shortfall.report(filled, factuals, policies, as_constraints(self.constraints))

@@ -62,8 +62,8 @@ def rank_table(scores: Scores) -> Table:
         (
             (
                 f"{len(scores.datasets)} data sets with six classifiers each; the Brier score has "
-                "no SVM. `ms` is the median processor time of one resampling, the preparation of the "
-                "features included, `failed` the number of folds on which the method gave nothing and "
+                "no SVM. `ms` is the median processor time of one resampling, the preparation "
+                "included, `failed` the number of folds on which the method gave nothing and "
                 "counts as no resampling. Ours are bold, and so is the best of a column."
             ),
         ),
