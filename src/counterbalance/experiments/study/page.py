@@ -13,7 +13,7 @@ from counterbalance.experiments.study.metrics import METRICS
 from counterbalance.experiments.study.ours import DESCRIPTIONS, OURS
 from counterbalance.experiments.study.scores import Scores
 from counterbalance.experiments.study.settings import Settings
-from counterbalance.experiments.table import Table, as_markdown
+from counterbalance.result_table import Table, as_markdown
 
 INTRODUCTION = """\
 # Does it help? The study

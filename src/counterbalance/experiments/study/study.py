@@ -10,12 +10,11 @@ import shutil
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from pkgutil import iter_modules
 from typing import TYPE_CHECKING
 
-import counterbalance
 from counterbalance.experiments.canvas import save_figure
 from counterbalance.experiments.fingerprint import Fingerprint, take_fingerprint
+from counterbalance.experiments.method import SAMPLER_MODULES
 from counterbalance.experiments.runner import RunSummary, run
 from counterbalance.experiments.store import CellRecord, CellStore
 from counterbalance.experiments.study.cells import cells, compute
@@ -25,13 +24,14 @@ from counterbalance.experiments.study.page import Part, page
 from counterbalance.experiments.study.scores import collect
 from counterbalance.experiments.study.settings import Settings
 from counterbalance.experiments.study.tables import all_tables
-from counterbalance.experiments.table import as_csv
 from counterbalance.experiments.versions import versions
+from counterbalance.result_table import as_csv
 
 if TYPE_CHECKING:
     from counterbalance.experiments.progress import Progress
 
 EXPERIMENTS = "counterbalance.experiments"
+OURS_MODULE = f"{EXPERIMENTS}.study.ours"
 # What a figure of any method depends on.
 CELL_MODULES = (
     "counterbalance.datasets.collection",
@@ -48,12 +48,7 @@ SHOWN = (*PACKAGES, "baycomp")
 
 def fingerprint(*, ours: bool) -> Fingerprint:
     """Return what makes the figures: code and versions. The settings are in the cells."""
-    core = sorted(
-        f"counterbalance.{module.name}"
-        for module in iter_modules(counterbalance.__path__)
-        if not module.ispkg and module.name != "__main__"
-    )
-    own = [*core, f"{EXPERIMENTS}.study.ours"] if ours else ["counterbalance.peers"]
+    own = [*SAMPLER_MODULES, OURS_MODULE] if ours else ["counterbalance.peers"]
     return take_fingerprint({}, modules=[*own, *CELL_MODULES], packages=PACKAGES)
 
 

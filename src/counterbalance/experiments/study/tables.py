@@ -11,7 +11,7 @@ from counterbalance.experiments.study.methods import NONE, PAPER, PEERS
 from counterbalance.experiments.study.metrics import LOWER_IS_BETTER, METRICS
 from counterbalance.experiments.study.ours import OURS
 from counterbalance.experiments.study.scores import Scores
-from counterbalance.experiments.table import Table
+from counterbalance.result_table import Table
 
 MILLISECONDS = 1000
 # The bar for "better": this sure on a further data set.
