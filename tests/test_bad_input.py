@@ -117,7 +117,7 @@ def test_a_fitted_classifier_of_another_table_is_refused():
 
 
 def test_values_too_large_for_f_are_refused_in_its_name():
-    with pytest.raises(ClassifierError, match=r"Forest.* cannot be fitted.*too large"):
+    with pytest.raises(ClassifierError, match=r"Trees.* cannot be fitted.*too large"):
         sampler(estimator=None).fit_resample(X * 1e300, Y)
 
 

@@ -61,8 +61,8 @@ class TableOverSampler(BaseOverSampler):
         "working_memory": [Interval(Real, 0, None, closed="neither")],
         "n_jobs": [Integral, None],
     }
-    _balances_f: ClassVar[bool]
-    """Whether the default f is fitted with balanced class weights."""
+    _weight_of_classes: ClassVar[float]
+    """How the default f weighs the classes: 0 as they are, 1 as if all had as many rows."""
 
     @_fit_context(prefer_skip_nested_validation=False)
     def fit(self, X: Any, y: Any) -> Self:
@@ -224,9 +224,9 @@ class TableOverSampler(BaseOverSampler):
                     "pass the fitted classifier or set prefit=False"
                 )
             return check_prefit(self.estimator, len(table.names))
-        if self.estimator is None and self._balances_f:
+        if self.estimator is None and self._weight_of_classes:
             given = 1.0 if sample_weight is None else sample_weight
-            sample_weight = labels.balanced_weight * given
+            sample_weight = labels.balanced_weight**self._weight_of_classes * given
         return fit_classifier(self._f(table), table, labels.values, sample_weight, random_state)
 
     def _f(self, table: Table) -> Any:

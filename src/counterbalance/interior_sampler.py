@@ -118,7 +118,7 @@ class InteriorOverSampler(TableOverSampler):
         "spread": [Interval(Real, 0, None, closed="neither")],
         "agreement": [Interval(Real, 0, None, closed="left")],
     }
-    _balances_f: ClassVar[bool] = False
+    _weight_of_classes: ClassVar[float] = 0.0
 
     def __init__(
         self,

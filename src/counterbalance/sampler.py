@@ -49,9 +49,11 @@ class CounterfactualOverSampler(TableOverSampler):
 
     estimator : None, "ridge" or classifier, default=None
         f in the paper. Any scikit-learn classifier; it is cloned and fitted to X and y,
-        unless ``prefit``. ``None`` is a class-weighted random forest with at least three
-        rows in a leaf: it takes raw, unscaled features, categories and missing values,
-        and its weights give the minority its due. ``"ridge"`` is the loss that the paper
+        unless ``prefit``. ``None`` is thirty extremely randomised trees with at least three
+        rows in a leaf: they take raw, unscaled features, categories and missing values.
+        Classes are weighted half way, by the square root of balanced weights: without any,
+        f hardly ever says "minority", and with all of them its boundary lies deep among
+        the majority. ``"ridge"`` is the loss that the paper
         states, the squared error with an L2 penalty, on scaled features with class weights.
 
     prefit : bool, default=False
@@ -163,7 +165,7 @@ class CounterfactualOverSampler(TableOverSampler):
     >>> sorted(Counter(y_resampled.tolist()).items())
     [(0, 239), (1, 239)]
     >>> sampler.provenance_[0]["changed"]
-    ('x0', 'x1', 'x2')
+    ('x0', 'x2')
     """
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
@@ -177,7 +179,7 @@ class CounterfactualOverSampler(TableOverSampler):
         "on_shortfall": [StrOptions(set(shortfall.POLICIES)), list, tuple],
         "change_missing": ["boolean"],
     }
-    _balances_f: ClassVar[bool] = True
+    _weight_of_classes: ClassVar[float] = 0.5
 
     def __init__(
         self,

@@ -55,14 +55,16 @@ def suite(name: str) -> tuple[str, ...]:
 
 
 def _final() -> tuple[str, ...]:
-    """Return the KEEL tables outside the development suite that folds can be cut from."""
-    return tuple(
-        entry.name
+    """Return the other KEEL tables that folds can be cut from, the small ones first."""
+    kept = [
+        entry
         for entry in list_datasets()
         if entry.name not in DEVELOPMENT
         and entry.rows <= MOST_ROWS_OF_FINAL
         and min(entry.class_counts.values()) >= FEWEST_OF_CLASS
-    )
+    ]
+    kept.sort(key=lambda entry: (entry.rows * entry.features * len(entry.class_counts), entry.name))
+    return tuple(entry.name for entry in kept)
 
 
 @lru_cache(maxsize=2)
