@@ -33,8 +33,7 @@ def example_summary():
         "verdict": {
             "headline": "Do not oversample for gradient boosting; for logistic regression it helps",
             "sentences": [
-                "Oversampling with counterfactuals helps logistic regression: probability 0.97 "
-                "that G-mean rises by more than 0.01.",
+                "Counterfactuals help logistic regression: G-mean rises (probability 0.97).",
                 "It does not help gradient boosting; use a threshold of 0.18 instead.",
                 "With a random forest the data are too few to tell.",
             ],
@@ -130,9 +129,7 @@ def _curves(strategy, classifier):
     return {
         "strategy": strategy,
         "classifier": classifier,
-        "calibration": [
-            [float(p), float(o), 40] for p, o in zip(predicted, observed, strict=True)
-        ],
+        "calibration": [[float(p), float(o), 40] for p, o in zip(predicted, observed, strict=True)],
         "calibration_corrected": [
             [float(p), float((p + o) / 2), 40] for p, o in zip(predicted, observed, strict=True)
         ],
