@@ -4,7 +4,6 @@ import base64
 import doctest
 import hashlib
 import re
-import subprocess
 import sys
 from html.parser import HTMLParser
 
@@ -190,6 +189,24 @@ def test_the_best_figure_of_each_classifier_is_marked_by_what_is_better():
             assert key(row.scores[name].mean) == min(map(key, others))
 
 
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"metrics": []},
+        {"metrics": [{"name": "nowhere", "label": "Nowhere measured"}]},
+        {"baseline": "not run"},
+    ],
+)
+def test_a_comparison_with_little_in_it_is_shown_all_the_same(change):
+    assert "logistic regression" in render({"comparison": example_summary()["comparison"] | change})
+
+
+def test_points_without_a_value_are_left_out_of_a_curve():
+    (curves,) = example_summary()["curves"][:1]
+    text = render({"curves": [curves | {"calibration": [[np.nan, np.nan, 0], [0.2, 0.3, 9]]}]})
+    assert "as predicted, 0.100" in text
+
+
 def test_a_result_that_failed_says_why(example):
     assert "failed: no neighbours of another class were found" in example
 
@@ -220,14 +237,10 @@ def test_a_place_that_cannot_be_written_to_is_named(name, tmp_path):
         write_report(example_summary(), tmp_path / name)
 
 
-def test_without_jinja_the_message_names_the_extra():
-    code = (
-        "import sys; sys.modules['jinja2'] = None\n"
-        "from counterbalance.report import render\n"
-        "render({'verdict': {'headline': 'x'}})"
-    )
-    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)  # noqa: S603
-    assert "pip install 'counterbalance[report]'" in run.stderr
+def test_without_jinja_the_message_names_the_extra(monkeypatch):
+    monkeypatch.setitem(sys.modules, "jinja2", None)
+    with pytest.raises(ImportError, match=r"pip install 'counterbalance\[report\]'"):
+        render({"verdict": {"headline": "x"}})
 
 
 def test_the_examples_in_the_docstrings_are_true():

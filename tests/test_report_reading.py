@@ -8,6 +8,12 @@ import pytest
 from counterbalance.report import SummaryError, reading
 from counterbalance.report.contract import read_summary
 
+POINTS = {"label": "a", "new": False, "x": [1, 2], "y": [1], "total": 2}
+TWIN = {
+    "sample": 9, "factual": 1, "from_class": "a", "to_class": "b", "origin": "inversion",
+    "distance": 1.0, "old": ["1"], "new": ["2"], "changed": [3],
+}  # fmt: skip
+
 
 def test_a_section_that_is_not_given_is_not_there():
     summary = read_summary({})
@@ -35,6 +41,11 @@ def test_a_missing_key_is_named_with_its_place():
         ({"features": {"rows": [{"name": "a", "share": np.nan}], "total": 1}}, "finite number"),
         ({"map": {"axes": ["only one"], "points": []}}, "must be a list of 2"),
         ({"settings": ["seed"]}, "must be a mapping"),
+        ({"curves": [{"strategy": "a", "classifier": "b", "calibration": [[1]]}]}, "a list of 3"),
+        ({"map": {"axes": "xy", "points": []}}, "must be a list"),
+        ({"map": {"axes": ["x", "y"], "points": [POINTS]}}, "2 values of x and 1 of y"),
+        ({"explorer": {"columns": ["a", "b"], "rows": [TWIN], "total": 1}}, "1 cells for 2"),
+        ({"explorer": {"columns": ["a"], "rows": [TWIN], "total": 1}}, "the columns are 0 to 0"),
     ],
 )
 def test_what_cannot_be_shown_is_refused_with_place_rule_and_value(summary, message):

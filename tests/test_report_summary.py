@@ -271,6 +271,36 @@ def test_a_single_column_has_a_map_too():
     assert render(summary)
 
 
+def test_many_classes_do_not_make_a_large_page():
+    rng = np.random.default_rng(0)
+    y = np.repeat(np.arange(60), 30)
+    X = rng.normal(size=(len(y), 3)) + y[:, None] * [1.0, 0.5, -1.0]
+    keep = (y % 2 == 0) | (rng.random(len(y)) < 0.7)
+    arguments = resample(X[keep], y[keep], n_draws=3, on_shortfall="interior")
+    summary = summarise_sampler(*arguments, alone=True)
+    assert sum(len(points["x"]) for points in summary["map"]["points"]) <= 2800
+    assert len(render(summary)) < 700_000
+
+
+def test_rows_named_by_an_index_of_several_levels_keep_their_names():
+    X, y = make_classification(80, n_features=4, weights=[0.7], random_state=0)
+    index = pd.MultiIndex.from_product([["north", "south"], range(40)])
+    arguments = resample(pd.DataFrame(X, index=index), pd.Series(y, index=index))
+    names = [row["name"] for row in summarise_sampler(*arguments)["explorer"]["rows"]]
+    assert all(name.startswith(("('north', ", "('south', ")) for name in names)
+
+
+def test_a_class_that_only_f_knows_is_no_part_of_the_map():
+    X, y = make_classification(200, n_features=4, weights=[0.7], flip_y=0, random_state=0)
+    more = np.where(X[:, 0] > np.quantile(X[:, 0], 0.9), 7, y)
+    f = LogisticRegression(class_weight="balanced").fit(X, more)
+    arguments = resample(X, y, estimator=f, prefit=True)
+    assert 7 in f.predict(X)
+    regions = summarise_sampler(*arguments)["map"]["regions"]
+    assert regions["classes"] == ["0", "1"]
+    assert np.max(regions["cells"]) == 1
+
+
 def test_nothing_to_balance_has_no_explorer():
     X, y = make_classification(100, n_features=4, weights=[0.5], flip_y=0, random_state=0)
     summary = summarise_sampler(*resample(X, y, sampling_strategy={0: 50, 1: 50}), alone=True)

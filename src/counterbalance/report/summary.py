@@ -24,8 +24,8 @@ from counterbalance.table import Table, read_table
 
 Integers = NDArray[np.intp]
 
-# Bounds of the map: rows of each class, real and new, and lines from a new row to its factual.
-MOST_REAL, MOST_NEW, MOST_LINKS = 900, 500, 120
+# Bounds of the map: real rows, new rows, and lines from a new row to its factual.
+MOST_REAL, MOST_NEW, MOST_LINKS = 1800, 1000, 120
 DECIMALS = 4
 # Classes that the headline names.
 MOST_NAMED = 3
@@ -190,7 +190,7 @@ def _map(
 
 
 def _shown(codes: Integers, n_real: int, n_classes: int) -> tuple[Integers, Integers]:
-    """Return which real and which new rows to draw: of each class so many, evenly apart."""
+    """Return which real and which new rows to draw: of each class as many, evenly apart."""
     parts: tuple[list[Integers], list[Integers]] = ([], [])
     for part, start, stop, most in (
         (parts[0], 0, n_real, MOST_REAL),
@@ -199,7 +199,7 @@ def _shown(codes: Integers, n_real: int, n_classes: int) -> tuple[Integers, Inte
         for code in range(n_classes):
             places = start + np.flatnonzero(codes[start:stop] == code)
             if places.size:
-                part.append(places[spread_evenly(len(places), most)])
+                part.append(places[spread_evenly(len(places), max(1, most // n_classes))])
     nothing = np.zeros(0, dtype=np.intp)
     return np.concatenate([nothing, *parts[0]]), np.concatenate([nothing, *parts[1]])
 
@@ -223,8 +223,10 @@ def _regions(
         shares = boundary.shares_exact(table, f, plane.columns, classes, frame)
     else:
         answers = np.asarray(f.predict(containers.take(table.native, rows)))
-        place = np.searchsorted(classes, answers)
-        shares = boundary.shares_nearby(plane.points, place, len(classes), frame)
+        place = np.minimum(np.searchsorted(classes, answers), len(classes) - 1)
+        # A classifier that was fitted elsewhere may answer a class that y does not have.
+        known = classes[place] == answers
+        shares = boundary.shares_nearby(plane.points[known], place[known], len(classes), frame)
     texts = [str(plain(label)) for label in classes]
     return boundary.regions(shares, frame, texts, exact=exact)
 
