@@ -11,10 +11,9 @@ import json
 import math
 import sys
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-if TYPE_CHECKING:
-    from counterbalance.experiments.reproduction.tables import Table
+from counterbalance.result_table import Table, as_text
 
 
 def say(text: str) -> None:
@@ -35,8 +34,6 @@ def show_json(value: Any) -> None:
 
 def show_tables(tables: Iterable[Table]) -> None:
     """Show tables on stdout."""
-    from counterbalance.experiments.reproduction.tables import as_text
-
     if sys.stdout.isatty():
         _draw(tables)
         return

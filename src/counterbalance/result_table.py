@@ -16,7 +16,7 @@ NOTE_WIDTH = 100
 
 @dataclass(frozen=True)
 class Table:
-    """One table of the reproduction.
+    """One table of results.
 
     Parameters
     ----------
