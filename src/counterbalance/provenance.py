@@ -25,6 +25,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from counterbalance import frames
+from counterbalance.extras import require
 from counterbalance.labels import plain
 from counterbalance.profile import Mask
 
@@ -105,12 +106,12 @@ class Provenance:
 
     def to_pandas(self) -> Any:
         """Return a pandas data frame; ``changed`` holds tuples of names."""
-        pandas = _extra("pandas")
+        pandas = require("pandas", "to_pandas()")
         return pandas.DataFrame({name: self[name] for name in COLUMNS})
 
     def to_polars(self) -> Any:
         """Return a polars data frame; ``changed`` holds lists of names."""
-        polars = _extra("polars")
+        polars = require("polars", "to_polars()")
         plain = {name: self[name].tolist() for name in COLUMNS}
         plain["changed"] = [[str(name) for name in names] for names in plain["changed"]]
         return polars.DataFrame(plain)
@@ -182,12 +183,3 @@ def _short(cell: Any) -> str:
         text = ", ".join(map(str, cell[:TOLD_CHANGES]))
         return text + (", ..." if len(cell) > TOLD_CHANGES else "")
     return str(cell)
-
-
-def _extra(name: str) -> Any:
-    try:
-        return __import__(name)
-    except ImportError as error:
-        raise ImportError(
-            f"this needs {name}; install it with: pip install 'counterbalance[{name}]'"
-        ) from error
