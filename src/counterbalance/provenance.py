@@ -26,6 +26,7 @@ from numpy.typing import NDArray
 
 from counterbalance import frames
 from counterbalance.extras import require
+from counterbalance.formulas import inert
 from counterbalance.labels import plain
 from counterbalance.profile import Mask
 
@@ -117,13 +118,20 @@ class Provenance:
         return polars.DataFrame(plain)
 
     def to_csv(self, path: str | Path) -> None:
-        """Write the table as csv; the names in ``changed`` are joined by a semicolon."""
+        """Write the table as csv; the names in ``changed`` are joined by a semicolon.
+
+        A text that a spreadsheet would run as a formula gets an apostrophe (see ``formulas``).
+        """
         with Path(path).open("w", newline="", encoding="utf-8") as file:
             writer = csv.writer(file)
             writer.writerow(COLUMNS)
-            for row in self:
-                row["changed"] = ";".join(map(str, row["changed"]))
-                writer.writerow(row.values())
+            writer.writerows(self.cells())
+
+    def cells(self) -> Iterator[list[Any]]:
+        """Give the rows as a text file has them: names joined, no text a formula."""
+        for row in self:
+            row["changed"] = ";".join(map(str, row["changed"]))
+            yield [inert(cell) if isinstance(cell, str) else cell for cell in row.values()]
 
     def sentences(self, X_resampled: Any) -> Iterator[str]:
         """Say every new row in words, from the table that ``fit_resample`` returned.

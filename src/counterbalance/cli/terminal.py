@@ -10,7 +10,9 @@ from __future__ import annotations
 import json
 import math
 import sys
-from collections.abc import Iterable
+import warnings
+from collections.abc import Iterable, Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import Any
 
 from counterbalance.result_table import Table, as_text
@@ -30,6 +32,16 @@ def show_json(value: Any) -> None:
     """Write a value as JSON to stdout; what JSON has no word for (nan, a date) is null or text."""
     text = json.dumps(_as_json(value), ensure_ascii=False, indent=2, allow_nan=False, default=str)
     sys.stdout.write(f"{text}\n")
+
+
+@contextmanager
+def working(text: str) -> Iterator[None]:
+    """Show on a terminal that work is going on; warnings of the work are notes at its end."""
+    with warnings.catch_warnings(record=True) as warned, _spinner(text):
+        warnings.simplefilter("always", UserWarning)
+        yield
+    for message in dict.fromkeys(str(warning.message) for warning in warned):
+        note(message)
 
 
 def show_tables(tables: Iterable[Table]) -> None:
@@ -63,6 +75,14 @@ def one_line(text: str) -> str:
     return printable(" ".join(line.strip() for line in listed.split("\n") if line.strip()))
 
 
+def _spinner(text: str) -> AbstractContextManager[Any]:
+    if not sys.stderr.isatty():
+        return nullcontext()
+    from rich.console import Console
+
+    return Console(stderr=True).status(text)
+
+
 def _draw(tables: Iterable[Table]) -> None:
     from rich.console import Console
     from rich.table import Table as Drawn
@@ -72,7 +92,9 @@ def _draw(tables: Iterable[Table]) -> None:
     for table in tables:
         drawn = Drawn(title=Text(printable(table.title), style="bold"), title_justify="left")
         for place, column in enumerate(table.columns):
-            drawn.add_column(Text(printable(column)), justify="right" if place else "left")
+            drawn.add_column(
+                Text(printable(column)), justify="left" if place < table.left else "right"
+            )
         for row in table.rows:
             style = "dim" if row[0].startswith("  ") else None
             drawn.add_row(*(Text(printable(cell)) for cell in row), style=style)

@@ -103,9 +103,9 @@ def is_packed(path: Path) -> bool:
 
 def near_names(name: str, names: Sequence[str]) -> str:
     """Say which names look alike, for an error."""
-    matches = difflib.get_close_matches(name, names, n=3)
-    folded = [other for other in names if other.strip().lower() == name.strip().lower()]
-    near = list(dict.fromkeys([*folded, *matches]))
+    folded = {other.strip().casefold(): other for other in names}
+    matches = difflib.get_close_matches(name.strip().casefold(), folded, n=3)
+    near = [folded[match] for match in matches]
     return f" (near: {', '.join(map(repr, near))})" if near else ""
 
 
