@@ -12,6 +12,7 @@ import pandas as pd
 import pytest
 
 from counterbalance import CounterfactualOverSampler
+from counterbalance.files import OutputError
 from counterbalance.report import SummaryError, page, render, summarise_sampler, write_report
 from counterbalance.report.contract import read_summary
 from report_example import example_summary
@@ -231,9 +232,9 @@ def test_a_failure_while_writing_leaves_the_old_file_and_no_other(tmp_path, monk
     assert [file.name for file in tmp_path.iterdir()] == ["report.html"]
 
 
-@pytest.mark.parametrize("name", ["", "none/report.html"])
-def test_a_place_that_cannot_be_written_to_is_named(name, tmp_path):
-    with pytest.raises(SummaryError, match=r"cannot be written to .* name a file in a folder"):
+@pytest.mark.parametrize(("name", "rule"), [("", "must be a file"), ("none/r.html", "exists")])
+def test_a_place_that_cannot_be_written_to_is_named(name, rule, tmp_path):
+    with pytest.raises(OutputError, match=rule):
         write_report(example_summary(), tmp_path / name)
 
 
