@@ -148,6 +148,7 @@ def _templates() -> Any:
         figure=_figure,
         percent=lambda share: "—" if share is None else f"{share:.1%}",
         shortened=shortened,
+        capital=lambda text: text[:1].upper() + text[1:],
     )
     return environment
 
