@@ -84,13 +84,15 @@ def _spinner(text: str) -> AbstractContextManager[Any]:
 
 
 def _draw(tables: Iterable[Table]) -> None:
+    from rich.box import SIMPLE_HEAD
     from rich.console import Console
     from rich.table import Table as Drawn
     from rich.text import Text
 
     console = Console()
     for table in tables:
-        drawn = Drawn(title=Text(printable(table.title), style="bold"), title_justify="left")
+        console.print(Text(printable(table.title), style="bold"))
+        drawn = Drawn(box=SIMPLE_HEAD)
         for place, column in enumerate(table.columns):
             drawn.add_column(
                 Text(printable(column)), justify="left" if place < table.left else "right"
