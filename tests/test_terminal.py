@@ -44,7 +44,7 @@ def test_a_pipe_gets_plain_columns(capsys):
 def test_a_terminal_gets_colours_unless_they_are_not_wanted(monkeypatch):
     assert "\x1b[1m" in drawn(monkeypatch)
     plain = drawn(monkeypatch, NO_COLOR="1")
-    assert "\x1b[3" not in plain
+    assert "\x1b" not in plain
     assert "[red]x[/red]" in plain
 
 
@@ -64,14 +64,9 @@ def test_the_examples_in_the_docstrings_are_true(module):
 @pytest.mark.parametrize(
     ("text", "plain"),
     [
-        ("=1+1", "'=1+1"),
-        ("@x", "'@x"),
-        ("+a", "'+a"),
-        ("-5", "-5"),
-        ("+1e3", "+1e3"),
-        ("a=b", "a=b"),
-    ]
-    + [("\t=1", "'\t=1"), ("-x", "'-x"), ("", "")],
+        *(("=1+1", "'=1+1"), ("@x", "'@x"), ("+a", "'+a"), ("-x", "'-x"), ("\t=1", "'\t=1")),
+        *(("-5", "-5"), ("+1e3", "+1e3"), ("a=b", "a=b"), ("", "")),
+    ],
 )
 def test_no_text_is_a_formula_and_numbers_stay(text, plain):
     assert formulas.inert(text) == plain
