@@ -72,6 +72,7 @@ def test_what_only_looks_a_little_like_one_is_left_alone(cells, name):
         [f"{i % 24}:15" for i in range(N)],
         [dt.date(2020, 1, i % 28 + 1) for i in range(N)],
         pd.to_timedelta(range(N), unit="D"),
+        pd.date_range("2020-01-01", periods=N, tz="UTC"),
     ],
 )
 def test_dates_and_times_are_recognised(cells):

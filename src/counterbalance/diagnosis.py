@@ -43,6 +43,8 @@ MOSTLY = 0.8
 # Beyond this, whole numbers are no longer exact in a float.
 LARGEST_INTEGER = 2**53
 LISTED = 5
+# Cells that tell whether a column of texts holds dates.
+LOOKED_AT = 1000
 
 CALLED_IDENTIFIER = re.compile(
     r"(?:^|[\W_])(?:id|ids|uuid|guid|key|nr|no|index|idx|rownames?)$|[a-z]I[dD]$|^unnamed.*|^$",
@@ -214,7 +216,7 @@ def _look_at_whole(known: pd.Series[Any], name: str, different: int) -> Finding 
 
 
 def _look_at_texts(known: pd.Series[Any], name: str, different: int) -> Finding | None:
-    kinds = {type(cell) for cell in known}
+    kinds = {str} if str(known.dtype) in {"str", "string"} else set(map(type, known))
     if not all(issubclass(kind, str) for kind in kinds):
         if any("date" in kind.__name__ or "time" in kind.__name__.lower() for kind in kinds):
             return _date(name)
@@ -223,17 +225,18 @@ def _look_at_texts(known: pd.Series[Any], name: str, different: int) -> Finding 
         listed = ", ".join(sorted(kind.__name__ for kind in kinds))
         return _left_out(Topic.UNUSABLE, name, f"holds {listed}, which cannot be perturbed")
     n, called = len(known), bool(CALLED_IDENTIFIER.search(name))
-    if known.str.fullmatch(DATE).mean() > DIFFERENT:
+    if known.head(LOOKED_AT).str.fullmatch(DATE).mean() > DIFFERENT:
         return _date(name)
-    numbers = known.str.fullmatch(NUMBER)
-    if numbers.mean() >= MOSTLY and not numbers.all() and different > MOST_FRACTIONS:
-        return Finding(
-            Topic.MIXED,
-            name,
-            f"column {name!r} is read as text because of cells such as "
-            f"{_short(known[~numbers].iloc[0])}, though {numbers.mean():.0%} are numbers; leave "
-            "such cells empty if it is meant to be a number",
-        )
+    if different > MOST_FRACTIONS:
+        numbers = known.str.fullmatch(NUMBER)
+        if numbers.mean() >= MOSTLY and not numbers.all():
+            return Finding(
+                Topic.MIXED,
+                name,
+                f"column {name!r} is read as text because of cells such as "
+                f"{_short(known[~numbers].iloc[0])}, though {numbers.mean():.0%} are numbers; "
+                "leave such cells empty if it is meant to be a number",
+            )
     share = HALF if called else DIFFERENT
     if different > share * n and (n >= ENOUGH_ROWS or (called and different == n)):
         return _identifier(name, different, n)
@@ -261,15 +264,11 @@ def _left_out(topic: Topic, name: str, why: str) -> Finding:
 
 def _says_the_class(column: pd.Series[Any], y: pd.Series[Any]) -> bool:
     """Whether every value belongs to one class and every class to one value."""
-    if len(y) < ENOUGH_ROWS or bool(column.isna().any()):
+    few = len(y) < ENOUGH_ROWS or bool(column.isna().any())
+    if few or column.dtype == object or column.nunique() != y.nunique():
         return False
-    values, classes = (
-        np.unique(cells.astype(str), return_inverse=True)[1] for cells in (column, y)
-    )
-    if values.max() != classes.max():
-        return False
-    pairs = set(zip(values.tolist(), classes.tolist(), strict=True))
-    return len(pairs) == int(classes.max()) + 1
+    pairs = set(zip(column.tolist(), y.tolist(), strict=True))
+    return len(pairs) == y.nunique()
 
 
 def _leak(name: str) -> Finding:
