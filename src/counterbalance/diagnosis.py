@@ -43,6 +43,8 @@ MOSTLY = 0.8
 # Beyond this, whole numbers are no longer exact in a float.
 LARGEST_INTEGER = 2**53
 LISTED = 5
+# Cells that tell whether a column of texts holds dates.
+LOOKED_AT = 1000
 
 CALLED_IDENTIFIER = re.compile(
     r"(?:^|[\W_])(?:id|ids|uuid|guid|key|nr|no|index|idx|rownames?)$|[a-z]I[dD]$|^unnamed.*|^$",
@@ -214,7 +216,7 @@ def _look_at_whole(known: pd.Series[Any], name: str, different: int) -> Finding 
 
 
 def _look_at_texts(known: pd.Series[Any], name: str, different: int) -> Finding | None:
-    kinds = {type(cell) for cell in known}
+    kinds = {str} if str(known.dtype) in {"str", "string"} else set(map(type, known))
     if not all(issubclass(kind, str) for kind in kinds):
         if any("date" in kind.__name__ or "time" in kind.__name__.lower() for kind in kinds):
             return _date(name)
@@ -223,17 +225,18 @@ def _look_at_texts(known: pd.Series[Any], name: str, different: int) -> Finding 
         listed = ", ".join(sorted(kind.__name__ for kind in kinds))
         return _left_out(Topic.UNUSABLE, name, f"holds {listed}, which cannot be perturbed")
     n, called = len(known), bool(CALLED_IDENTIFIER.search(name))
-    if known.str.fullmatch(DATE).mean() > DIFFERENT:
+    if known.head(LOOKED_AT).str.fullmatch(DATE).mean() > DIFFERENT:
         return _date(name)
-    numbers = known.str.fullmatch(NUMBER)
-    if numbers.mean() >= MOSTLY and not numbers.all() and different > MOST_FRACTIONS:
-        return Finding(
-            Topic.MIXED,
-            name,
-            f"column {name!r} is read as text because of cells such as "
-            f"{_short(known[~numbers].iloc[0])}, though {numbers.mean():.0%} are numbers; leave "
-            "such cells empty if it is meant to be a number",
-        )
+    if different > MOST_FRACTIONS:
+        numbers = known.str.fullmatch(NUMBER)
+        if numbers.mean() >= MOSTLY and not numbers.all():
+            return Finding(
+                Topic.MIXED,
+                name,
+                f"column {name!r} is read as text because of cells such as "
+                f"{_short(known[~numbers].iloc[0])}, though {numbers.mean():.0%} are numbers; "
+                "leave such cells empty if it is meant to be a number",
+            )
     share = HALF if called else DIFFERENT
     if different > share * n and (n >= ENOUGH_ROWS or (called and different == n)):
         return _identifier(name, different, n)
@@ -250,27 +253,22 @@ def _identifier(name: str, different: int, n: int) -> Finding:
 
 def _date(name: str) -> Finding:
     finding = _left_out(Topic.DATE, name, "holds dates or times")
-    text = f"{finding.text}; turn it into a number, such as days since a fixed date, to use it"
+    text = f"{finding.text}; make it a number, such as days since a fixed date, to use it"
     return Finding(finding.topic, name, text)
 
 
 def _left_out(topic: Topic, name: str, why: str) -> Finding:
-    more = f"; --use {name} would use it" if topic is Topic.IDENTIFIER else ""
-    text = f"column {name!r} {why}: it stays in the file but is not used, and is empty in new rows"
-    return Finding(topic, name, text + more)
+    more = f"; --use {name} uses it" if topic is Topic.IDENTIFIER else ""
+    return Finding(topic, name, f"column {name!r} is kept but not used: it {why}{more}")
 
 
 def _says_the_class(column: pd.Series[Any], y: pd.Series[Any]) -> bool:
     """Whether every value belongs to one class and every class to one value."""
-    if len(y) < ENOUGH_ROWS or bool(column.isna().any()):
+    few = len(y) < ENOUGH_ROWS or bool(column.isna().any())
+    if few or column.dtype == object or column.nunique() != y.nunique():
         return False
-    values, classes = (
-        np.unique(cells.astype(str), return_inverse=True)[1] for cells in (column, y)
-    )
-    if values.max() != classes.max():
-        return False
-    pairs = set(zip(values.tolist(), classes.tolist(), strict=True))
-    return len(pairs) == int(classes.max()) + 1
+    pairs = set(zip(column.tolist(), y.tolist(), strict=True))
+    return len(pairs) == y.nunique()
 
 
 def _leak(name: str) -> Finding:
@@ -320,9 +318,9 @@ def _look_at_classes(y: pd.Series[Any]) -> Iterator[Finding]:
     _check_quantity(y, len(counts))
     if len(counts) > MOST_CLASSES or len(counts) > HALF * n >= ENOUGH_ROWS / 2:
         raise TableError(
-            f"the target {name!r} has {len(counts):,} classes in {n:,} rows, at most "
-            f"{MOST_CLASSES} and half as many as rows can be balanced; name another column, or put "
-            "rare classes together"
+            f"the target {name!r} has {len(counts):,} classes in {n:,} rows; at most "
+            f"{MOST_CLASSES} classes, and half as many as rows, can be balanced: name another "
+            "column, or put rare classes together"
         )
     if len(counts) > MANY_CLASSES:
         text = (
@@ -376,7 +374,9 @@ def _missing_cells(X: pd.DataFrame) -> Iterator[Finding]:
     if len(columns):
         worst = ", ".join(str(name) for name in columns.sort_values(ascending=False).index[:LISTED])
         more = f" and {len(columns) - LISTED} more columns" if len(columns) > LISTED else ""
-        text = f"{int(columns.sum()):,} cells are missing, in {worst}{more}; they stay missing"
+        n = int(columns.sum())
+        cells = "1 cell is" if n == 1 else f"{n:,} cells are"
+        text = f"{cells} missing, in {worst}{more}; what is missing stays missing"
         yield Finding(Topic.MISSING, None, text)
 
 

@@ -46,4 +46,8 @@ DropMissingTarget = Annotated[
 Seed = Annotated[
     int, typer.Option("--seed", metavar="N", min=0, help="Same seed, same result, to the byte.")
 ]
+Jobs = Annotated[
+    int,
+    typer.Option("--jobs", metavar="N", help="Jobs that work at once, -1 for one per core."),
+]
 Json = Annotated[bool, typer.Option("--json", help="Write the result as JSON, for machines.")]
