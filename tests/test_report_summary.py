@@ -19,7 +19,7 @@ from counterbalance.datasets import load_wisconsin
 from counterbalance.errors import ShortfallWarning, TableError
 from counterbalance.report import SummaryError, boundary, cells, render, summarise_sampler
 from counterbalance.report.contract import read_summary
-from counterbalance.report.plane import lay_out
+from counterbalance.report.layout import lay_out
 from counterbalance.report.twins import MOST_COLUMNS, spread_evenly
 from counterbalance.table import read_table
 
@@ -257,12 +257,12 @@ def test_a_saddle_and_a_flat_field_are_no_trouble():
     assert boundary.contour(np.zeros((5, 5))) == []
 
 
-def test_the_plane_takes_constant_empty_and_huge_columns():
+def test_the_layout_takes_constant_empty_and_huge_columns():
     frame = pd.DataFrame(
         {"empty": [np.nan] * 6, "one": [1.0] * 6, "huge": [1e300, -1e300, 1, 2, 3, 4.0]}
     )
-    plane = lay_out(read_table(frame), np.arange(6), 6)
-    assert np.isfinite(plane.points).all()
+    layout = lay_out(read_table(frame), np.arange(6), 6)
+    assert np.isfinite(layout.points).all()
 
 
 def test_a_single_column_has_a_map_too():
