@@ -61,7 +61,7 @@ def lay_out(table: Table, rows: Integers, n_real: int, features: object = None) 
     points[:, : pca.n_components_] = pca.transform(spread(table.rows(rows)))
     shares = [*pca.explained_variance_ratio_.tolist(), 0.0][:2]
     axes = tuple(
-        f"{which} principal component ({share:.0%} of the variance)"
+        f"{which} component, {share:.0%} of the variance"
         for which, share in zip(("first", "second"), np.nan_to_num(shares), strict=True)
     )
     return Layout(points, (axes[0], axes[1]), None)

@@ -17,6 +17,7 @@ from counterbalance.report.twins import spread_evenly
 # Bounds of the map: real rows, new rows, and lines from a new row to its factual.
 MOST_REAL, MOST_NEW, MOST_LINKS = 1800, 1000, 120
 DECIMALS = 4
+COMPONENTS = "The axes are the first two principal components of the real rows."
 
 
 def place_rows(resampled: Resampled, features: Any = None) -> dict[str, Any]:
@@ -45,7 +46,10 @@ def place_rows(resampled: Resampled, features: Any = None) -> dict[str, Any]:
         "points": groups,
         "links": links.round(DECIMALS).tolist(),
         "regions": _regions(resampled, layout, rows, frame),
-        "notes": _notes(real, new, n_real, len(codes), int(np.sum(~inside)), len(links)),
+        "notes": [
+            *([COMPONENTS] if layout.columns is None else []),
+            *_notes(real, new, n_real, len(codes), int(np.sum(~inside)), len(links)),
+        ],
     }
 
 
