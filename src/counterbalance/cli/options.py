@@ -10,6 +10,13 @@ from typing import Annotated
 
 import typer
 
+
+def _check_jobs(jobs: int) -> int:
+    if jobs == 0:
+        raise typer.BadParameter("must be a positive number, or -1 for one per core")
+    return jobs
+
+
 TableFile = Annotated[
     Path,
     typer.Argument(
@@ -48,6 +55,11 @@ Seed = Annotated[
 ]
 Jobs = Annotated[
     int,
-    typer.Option("--jobs", metavar="N", help="Jobs that work at once, -1 for one per core."),
+    typer.Option(
+        "--jobs",
+        metavar="N",
+        help="Jobs that work at once, -1 for one per core.",
+        callback=_check_jobs,
+    ),
 ]
 Json = Annotated[bool, typer.Option("--json", help="Write the result as JSON, for machines.")]
