@@ -112,6 +112,18 @@ class TableOverSampler(BaseOverSampler):
     def _fit_resample(self, table: Table, labels: Labels, sample_weight: Any) -> tuple[Any, Any]:
         self._forget()
         weights = _check_weights(sample_weight, len(labels.codes))
+        factuals, f = self._fit_factuals(table, labels, weights)
+        filled = self._fill(self._asked(labels), factuals, f)
+        builder = Builder(factuals, f, filled)
+        X, y, self.provenance_ = builder.build()
+        if weights is not None:
+            self.sample_weight_ = np.concatenate([weights, labels.mean(weights)[builder.target]])
+        return X, y
+
+    def _fit_factuals(
+        self, table: Table, labels: Labels, weights: Floats | None
+    ) -> tuple[Factuals, Classifier]:
+        """Profile the table and fit f: all that new rows are made with."""
         random_state = self._random_state()
         seed = int(random_state.randint(np.iinfo(np.int64).max, dtype=np.int64))
         self.profile_ = profile_table(table, labels.codes)
@@ -120,13 +132,7 @@ class TableOverSampler(BaseOverSampler):
         self.estimator_ = self._fit_f(table, labels, weights, random_state)
         own = self.estimator is None and not self.prefit
         f = judge(self.estimator_, table, labels.classes, own=own)
-        factuals = Factuals(table, labels, self._task(table, rules, seed), self.n_jobs)
-        filled = self._fill(self._asked(labels), factuals, f)
-        builder = Builder(factuals, f, filled)
-        X, y, self.provenance_ = builder.build()
-        if weights is not None:
-            self.sample_weight_ = np.concatenate([weights, labels.mean(weights)[builder.target]])
-        return X, y
+        return Factuals(table, labels, self._task(table, rules, seed), self.n_jobs), f
 
     @abstractmethod
     def _fill(self, asked: dict[int, int], factuals: Factuals, f: Classifier) -> list[Filled]:

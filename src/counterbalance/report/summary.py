@@ -1,0 +1,63 @@
+"""Summary: what a fitted sampler did, as a plain dict that the page can show."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from counterbalance.report.account import CITE, describe_data, settings_of, tell_result, versions
+from counterbalance.report.placement import place_rows
+from counterbalance.report.resampled import read_resampled
+from counterbalance.report.twins import explore, rank_features
+
+
+def summarise_sampler(
+    sampler: Any,
+    X: Any,
+    y: Any,
+    X_resampled: Any,
+    y_resampled: Any,
+    *,
+    features: Any = None,
+    alone: bool = False,
+    file: str = "",
+    target: str = "",
+    reproduce: str = "",
+) -> dict[str, Any]:
+    """Return what a fitted sampler did as the sections "map", "explorer" and "features".
+
+    Parameters
+    ----------
+    sampler : CounterfactualOverSampler
+        Fitted: it made ``X_resampled`` and ``y_resampled`` of ``X`` and ``y``.
+    X, y, X_resampled, y_resampled
+        What went into ``fit_resample`` and what came out.
+    features : two columns, default=None
+        Names or positions of the axes of the map. ``None`` takes principal components.
+    alone : bool, default=False
+        Whether these are the only sections of the report: adds "title", "verdict", "data",
+        "settings", "versions", "cite" and "reproduce".
+    file, target, reproduce : str
+        Name of the table and of its target, and the command that made this, if ``alone``.
+
+    Returns
+    -------
+    summary : dict
+        Sections as :mod:`counterbalance.report.contract` describes them.
+    """
+    resampled = read_resampled(sampler, X, y, X_resampled, y_resampled)
+    summary: dict[str, Any] = {"map": place_rows(resampled, features)}
+    if len(resampled.provenance):
+        summary["explorer"] = explore(resampled.provenance, resampled.table)
+        summary["features"] = rank_features(resampled.provenance, resampled.table)
+    if not alone:
+        return summary
+    return {
+        "title": f"Balanced: {file}" if file else "A balanced table",
+        "verdict": tell_result(resampled, summary.get("features")),
+        "data": describe_data(resampled, file, target),
+        **summary,
+        "settings": settings_of(sampler),
+        "versions": versions(),
+        "cite": CITE,
+        "reproduce": reproduce,
+    }
