@@ -56,10 +56,10 @@ def _many_tried(findings: Sequence[Finding]) -> list[str]:
         for finding in tried
     )
     text = (
-        f"The best of {len(tried[0].gains)} strategies looks better than it is. Gain of the best "
-        f"with hindsight, and on each fold of the one that was best on the other folds: {each}. "
-        f"For the same reason a strategy has to reach a probability of {tried[0].bar:.3f} before "
-        "it is said to help."
+        f"The best of {len(tried[0].gains)} candidates (strategies, each at two thresholds) looks "
+        "better than it is. Gain of the best with hindsight, and on each fold of the one that was "
+        f"best on the other folds: {each}. For the same reason a candidate has to reach a "
+        f"probability of {tried[0].bar:.3f} before it is said to help."
     )
     return [text]
 

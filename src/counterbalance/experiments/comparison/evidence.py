@@ -1,14 +1,14 @@
 """Evidence: what the folds say of each strategy against doing nothing but moving the threshold.
 
-The question is what a strategy adds to what can be had for free. So the reference is ``none``
-at its tuned threshold, and each strategy is held against it at a threshold that was tuned in
-the same way. Metrics without a threshold are compared as they are, the Brier score after prior
-correction.
+The question is what a strategy adds to what can be had for free. So the reference is ``none`` at
+the better of its two thresholds, 0.5 and the tuned one, and each strategy is held against it at
+both of its own. Metrics without a threshold are compared as they are, the Brier score after
+prior correction.
 
-Many strategies are tried, and the best of many looks better than it is. So a claim has to clear
+Many candidates are tried, and the best of many looks better than it is. So a claim has to clear
 a bar that rises with their number m: probability 1 - 0.05 / m, which keeps the probability that
 any claim of a classifier is wrong at 0.05. And ``chosen_gain`` says what choosing is worth: the
-gain on each fold of the strategy that was best on the other folds.
+gain on each fold of the candidate that was best on the other folds.
 """
 
 from __future__ import annotations
@@ -33,9 +33,10 @@ State = Literal["helps", "probably", "unclear", "no"]
 
 @dataclass(frozen=True)
 class Gain:
-    """What a strategy adds to the reference."""
+    """What a strategy at a threshold adds to the reference."""
 
     strategy: str
+    threshold: str
     belief: Posterior
     score: float
     rope: float
@@ -60,15 +61,15 @@ class Finding:
     classifier : str
         Which.
     reference : float
-        Score of ``none`` at its tuned threshold.
+        Score of ``none`` at the better of its thresholds.
     gains : tuple of Gain
-        What each strategy adds, the largest mean gain first; none that failed on a fold.
+        What each candidate adds, the largest mean gain first; none that failed on a fold.
     moving : Gain or None
         What the tuned threshold adds to 0.5, without resampling.
     threshold : tuple of float or None
         Median, least and greatest tuned threshold of ``none``.
     chosen_gain : float or None
-        Mean gain on a fold of the strategy that was best on the other folds.
+        Mean gain on a fold of the candidate that was best on the other folds.
     """
 
     classifier: str
@@ -85,7 +86,7 @@ class Finding:
 
     @property
     def best(self) -> Gain | None:
-        """The strategy to speak of: the largest gain among those that are surest."""
+        """The candidate to speak of: the largest gain among those that are surest."""
         for least in (self.bar, LIKELY):
             for gain in self.gains:
                 if gain.better >= least:
@@ -94,12 +95,14 @@ class Finding:
 
     @property
     def state(self) -> State:
-        """Whether some strategy helps."""
-        if self.best is None or self.best.better < EVEN:
+        """Whether some strategy helps; a mere chance counts only if choosing gains anything."""
+        if self.best is None or self.chosen_gain is None or self.best.better < EVEN:
             return "no"
         if self.best.better >= self.bar:
             return "helps"
-        return "probably" if self.best.better >= LIKELY else "unclear"
+        if self.best.better >= LIKELY:
+            return "probably"
+        return "unclear" if self.chosen_gain > 0 else "no"
 
     @property
     def threshold_helps(self) -> bool:
@@ -115,60 +118,45 @@ def find(results: Results) -> list[Finding]:
 
 
 def _finding(results: Results, base: Pair) -> Finding:
-    settings = results.plan.settings
-    metric, rope, ratio = settings.metric, settings.rope, results.plan.ratio
-    others = [
-        pair
-        for (strategy, classifier), pair in results.pairs.items()
-        if classifier == base.classifier and strategy != BASELINE and pair.failed is None
-    ]
-    is_tuned = METRICS[metric].needs_threshold and results.plan.table.is_binary
-    reference = best_values(base, metric, tuned=is_tuned)
+    settings, ratio = results.plan.settings, results.plan.ratio
+    metric, rope = settings.metric, settings.rope
     sign = 1 if METRICS[metric].higher_is_better else -1
-    rows = {
-        pair.strategy: sign * (best_values(pair, metric, tuned=is_tuned) - reference)
-        for pair in others
-    }
-    gains = [
-        Gain(
-            pair.strategy,
-            posterior(rows[pair.strategy], ratio),
-            float(best_values(pair, metric, tuned=is_tuned).mean()),
-            rope,
-        )
-        for pair in others
-    ]
+    is_tuned = METRICS[metric].needs_threshold and results.plan.table.is_binary
+    thresholds = (HALF, TUNED) if is_tuned else (HALF,)
+    free = [best_values(base, metric, threshold) for threshold in thresholds]
+    reference = max(free, key=lambda values: sign * float(values.mean()))
+    rows, gains = [], []
+    for (strategy, classifier), pair in results.pairs.items():
+        if classifier != base.classifier or strategy == BASELINE or pair.failed is not None:
+            continue
+        for threshold in thresholds:
+            values = best_values(pair, metric, threshold)
+            rows.append(sign * (values - reference))
+            belief = posterior(rows[-1], ratio)
+            gains.append(Gain(strategy, threshold, belief, float(values.mean()), rope))
     gains.sort(key=lambda gain: -gain.belief.mean)
-    moving = threshold = None
+    moving = cuts = None
     if is_tuned:
-        moved = posterior(reference - base.values(metric, HALF), ratio)
-        moving = Gain(BASELINE, moved, float(base.values(metric, HALF).mean()), rope)
-        cuts = base.thresholds(metric)
-        threshold = (float(np.median(cuts)), float(cuts.min()), float(cuts.max()))
-    return Finding(
-        base.classifier,
-        float(reference.mean()),
-        tuple(gains),
-        moving,
-        threshold,
-        chosen_gain(np.array(list(rows.values()))) if rows else None,
-    )
+        moved = posterior(sign * (free[1] - free[0]), ratio)
+        moving = Gain(BASELINE, TUNED, moved, float(free[1].mean()), rope)
+        found = base.thresholds(metric)
+        cuts = (float(np.median(found)), float(found.min()), float(found.max()))
+    chosen = chosen_gain(np.array(rows)) if rows else None
+    return Finding(base.classifier, float(reference.mean()), tuple(gains), moving, cuts, chosen)
 
 
-def best_values(pair: Pair, metric: str, *, tuned: bool) -> Floats:
-    """Return a metric on each fold, as good as the strategy can make it without looking."""
-    if metric == "brier":
-        return pair.values(f"brier{CORRECTED}")
-    return pair.values(metric, TUNED if tuned else HALF)
+def best_values(pair: Pair, metric: str, threshold: str) -> Floats:
+    """Return a metric on each fold; of the Brier score, the one after prior correction."""
+    return pair.values(f"brier{CORRECTED}" if metric == "brier" else metric, threshold)
 
 
 def chosen_gain(gains: Floats) -> float:
-    """Return the mean gain on a fold of the strategy that was best on all other folds.
+    """Return the mean gain on a fold of the candidate that was best on all other folds.
 
     Parameters
     ----------
-    gains : array of shape (strategies, folds)
-        Gain of each strategy on each fold.
+    gains : array of shape (candidates, folds)
+        Gain of each candidate on each fold.
 
     Examples
     --------

@@ -60,7 +60,7 @@ def posterior(d: Floats, ratio: float) -> Posterior:
     --------
     >>> belief = posterior(np.array([0.02, 0.04, 0.03, 0.05]), ratio=1 / 3)
     >>> round(belief.mean, 3), round(belief.above(0.01), 3)
-    (0.035, 0.958)
+    (0.035, 0.957)
     """
     n = len(d)
     if n < FEWEST:

@@ -53,7 +53,7 @@ class Pair:
         missing = len(self.plan.folds) - len(self.done)
         if not missing:
             return None
-        reason = errors.most_common(1)[0][0] if errors else "not computed yet"
+        reason = plain_error(errors.most_common(1)[0][0]) if errors else "not computed yet"
         return f"{missing} of {len(self.plan.folds)} folds: {reason}"
 
     @property
@@ -168,6 +168,20 @@ class Results:
         return {strategy: counts for strategy, counts in heard.items() if counts}
 
 
+def plain_error(error: str) -> str:
+    """Leave the type out of an error of our own, which says everything in its message.
+
+    Examples
+    --------
+    >>> plain_error("counterbalance.errors.TableError: X has no rows")
+    'X has no rows'
+    >>> plain_error("ValueError: no neighbours")
+    'ValueError: no neighbours'
+    """
+    kind, _, message = error.partition(": ")
+    return message if kind.startswith("counterbalance.") else error
+
+
 def _average(parts: Sequence[Estimate | None]) -> Estimate | None:
     found = [part for part in parts if part is not None]
     if not found or len(found) < len(parts):
@@ -186,4 +200,4 @@ def _trust(strategy: str, records: Sequence[CellRecord]) -> Trust:
         found = [record.figures[name] for record in done if name in record.figures]
         means[name] = float(np.mean(found)) if found else None
     new = round(float(np.mean([record.figures["new"] for record in done]))) if done else 0
-    return Trust(strategy, **means, new=new, failed=errors[0] if errors else None)
+    return Trust(strategy, **means, new=new, failed=plain_error(errors[0]) if errors else None)

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
+import numpy as np
+
 from counterbalance.experiments.comparison.caveats import FEWEST_MINORITY, caveats
 from counterbalance.experiments.comparison.evidence import (
     EVEN,
@@ -15,10 +17,11 @@ from counterbalance.experiments.comparison.evidence import (
     find,
 )
 from counterbalance.experiments.comparison.metrics import CORRECTED, METRICS
-from counterbalance.experiments.comparison.results import Results
+from counterbalance.experiments.comparison.results import HALF, Results
 from counterbalance.experiments.comparison.strategies import BASELINE, known_strategies
 
 WIDE = 0.1  # an interval wider than this leaves everything open
+SPOILED = 1.1  # a Brier score so many times as large is worth a sentence
 SURE = 0.995  # beyond this a probability is written as "above 0.99"
 FAMILIES = {
     "ours": "oversampling with",
@@ -68,35 +71,37 @@ def _headline(results: Results, findings: Sequence[Finding]) -> str:
         text = "; ".join(f"{_family(gain)} helps {name}" for name, gain in helped.items())
         rest = [f.classifier for f in findings if f.classifier not in helped]
         tail = f"; nothing is shown to help {_listed(rest, 'or')}" if rest else ""
+        best, how = _best_offer(results, findings)
+        if best not in helped:
+            tail += f". Better than all that is {best} with {how}"
         return f"{text[0].upper()}{text[1:]}{tail}."
+    moved = _moved(findings, LIKELY)
+    first = f"Move the decision threshold ({moved}). " if moved else ""
     if hopeful:
         named = "; ".join(f"{_family(gain)} for {name}" for name, gain in hopeful.items())
         if max(map(_width, hopeful.values())) > WIDE:
-            return f"Too few data to tell: the intervals are wide. Worth another look: {named}."
-        return f"Nothing is sure to help. It might: {named}."
-    return _without_resampling(results, findings)
-
-
-def _without_resampling(results: Results, findings: Sequence[Finding]) -> str:
-    """Say what to do where no strategy helps."""
+            more = "to tell whether anything adds to that" if moved else "to tell"
+            return f"{first}Too few data {more}. Worth another look: {named}."
+        return f"{first}Nothing {'else ' if moved else ''}is sure to help. It might: {named}."
+    if moved:
+        return f"Do not resample: move the decision threshold instead ({moved})."
+    if maybe := _moved(findings, EVEN):
+        return f"Do not resample. At most another threshold might help ({maybe})."
     metric = METRICS[results.plan.settings.metric].label
-    thresholds = {
-        least: ", ".join(
-            f"{finding.threshold[0]:.2g} for {finding.classifier}"
-            for finding in findings
-            if finding.moving and finding.threshold and finding.moving.better >= least
-        )
-        for least in (LIKELY, EVEN)
-    }
-    if thresholds[LIKELY]:
-        return f"Do not resample: move the decision threshold instead ({thresholds[LIKELY]})."
-    if thresholds[EVEN]:
-        return f"Do not resample. At most another threshold might help ({thresholds[EVEN]})."
     if any(finding.moving for finding in findings):
         return (
             f"Nothing helps {metric}: no resampling, no weights, no threshold. Leave it as it is."
         )
     return f"Nothing helps {metric}: no resampling and no weights. Leave the table as it is."
+
+
+def _moved(findings: Iterable[Finding], least: float) -> str:
+    """Name the thresholds that help with at least this probability."""
+    return ", ".join(
+        f"{finding.threshold[0]:.2g} for {finding.classifier}"
+        for finding in findings
+        if finding.moving and finding.threshold and finding.moving.better >= least
+    )
 
 
 def _in_state(findings: Iterable[Finding], *states: State) -> dict[str, Gain]:
@@ -108,73 +113,95 @@ def _sentence(results: Results, finding: Finding) -> str:
     """Say what was found for one classifier."""
     settings = results.plan.settings
     metric = METRICS[settings.metric].label
-    name = finding.classifier[0].upper() + finding.classifier[1:]
-    parts = []
-    if finding.moving is not None and finding.threshold is not None:
-        cut, low, high = finding.threshold
-        how = _chance(finding.moving.better, f"{metric} rises by more than {settings.rope:g}")
-        does = "takes" if finding.threshold_helps else "would take"
-        parts.append(
-            f"a threshold of {cut:.2g} (from {low:.2g} to {high:.2g} over the folds) {does} "
-            f"{metric} from {finding.moving.score:.3f} to {finding.reference:.3f} without any "
-            f"resampling: {how}"
-        )
-    else:
-        parts.append(f"without resampling {metric} is {finding.reference:.3f}")
-    parts.append(_added(finding, settings.rope))
-    worse = [gain.strategy for gain in finding.gains if gain.worse >= LIKELY]
+    parts = [_free(finding, metric, settings.rope), _added(results, finding)]
+    worse = sorted({gain.strategy for gain in finding.gains} - _not_worse(finding))
     if worse:
-        parts.append(f"worse than that: {_listed(worse, 'and')}")
-    return f"{name}: " + "; ".join(parts) + "."
+        parts.append(f"worse than that at either threshold: {_listed(worse, 'and')}")
+    return f"{_capital(finding.classifier)}: " + "; ".join(parts) + "."
 
 
-def _added(finding: Finding, rope: float) -> str:
+def _free(finding: Finding, metric: str, rope: float) -> str:
+    """Say what can be had without resampling."""
+    if finding.moving is None or finding.threshold is None:
+        return f"without resampling {metric} is {finding.reference:.3f}"
+    cut, low, high = finding.threshold
+    over = f" (from {low:.2g} to {high:.2g} over the folds)" if low < high else ""
+    plain = finding.moving.score - finding.moving.belief.mean
+    if finding.moving.belief.mean <= 0:
+        return (
+            f"without resampling and at 0.5 {metric} is {plain:.3f}; a tuned threshold gives "
+            f"{finding.moving.score:.3f}"
+        )
+    does = "takes" if finding.threshold_helps else "would take"
+    chance = _chance(finding.moving.better, f"{metric} rises by more than {rope:g}")
+    return (
+        f"a threshold of {cut:.2g}{over} {does} {metric} from {plain:.3f} to "
+        f"{finding.moving.score:.3f} without any resampling: {chance}"
+    )
+
+
+def _not_worse(finding: Finding) -> set[str]:
+    return {gain.strategy for gain in finding.gains if gain.worse < LIKELY}
+
+
+def _added(results: Results, finding: Finding) -> str:
+    """Say what the best candidate adds to that."""
     gain = finding.best
     if gain is None:
         return "nothing else could be compared"
-    low, high = gain.belief.interval()
+    low, high = np.clip(gain.belief.interval(), -1, 1)
     evidence = (
         f"{_signed(gain.belief.mean)} (95 % interval {_signed(low)} to {_signed(high)}, "
-        f"{_chance(gain.better, f'the gain is above {rope:g}')})"
+        f"{_chance(gain.better, f'the gain is above {gain.rope:g}')})"
     )
+    what = gain.strategy + _at(results, finding.classifier, gain)
     match finding.state:
         case "helps":
-            return f"{gain.strategy} adds {evidence}"
+            return f"{what} adds {evidence}"
         case "probably":
             return (
-                f"{gain.strategy} probably adds to it, {evidence}, but of {len(finding.gains)} "
-                f"strategies tried one may look so by chance (the bar is {finding.bar:.3f})"
+                f"{what} probably adds to it, {evidence}, but of {len(finding.gains)} candidates "
+                f"one may look so by chance (the bar is {finding.bar:.3f})"
             )
         case "unclear":
-            return f"{gain.strategy} may or may not add to it, {evidence}"
+            return f"{what} may or may not add to it, {evidence}"
         case _:
-            return f"nothing adds to it; the nearest is {gain.strategy}, {evidence}"
+            return f"nothing adds to it; the nearest is {what}, {evidence}"
+
+
+def _at(results: Results, classifier: str, gain: Gain) -> str:
+    """Say at which threshold a candidate is meant; nothing where there is none."""
+    metric = METRICS[results.plan.settings.metric]
+    if not (metric.needs_threshold and results.plan.table.is_binary):
+        return ""
+    if gain.threshold == HALF:
+        return " at 0.5"
+    cut = float(np.median(results.pairs[gain.strategy, classifier].thresholds(metric.name)))
+    return f" at a threshold of {cut:.2g}"
+
+
+def _best_offer(results: Results, findings: Sequence[Finding]) -> tuple[str, str]:
+    """Return the best classifier and with what; a strategy counts only where it helps."""
+    sign = 1 if METRICS[results.plan.settings.metric].higher_is_better else -1
+    offers = []
+    for finding in findings:
+        is_moved = finding.moving is not None and finding.moving.belief.mean > 0
+        at = f" at a threshold of {finding.threshold[0]:.2g}" if finding.threshold else ""
+        how = "no resampling" + (at if is_moved else " at 0.5" if at else "")
+        offers.append((sign * finding.reference, finding.classifier, how))
+        if finding.best is not None and finding.state == "helps":
+            how = finding.best.strategy + _at(results, finding.classifier, finding.best)
+            offers.append((sign * finding.best.score, finding.classifier, how))
+    score, classifier, how = max(offers)
+    return classifier, f"{how}, {sign * score:.3f}"
 
 
 def _best_of_all(results: Results, findings: Sequence[Finding]) -> list[str]:
     """Name the best pair of classifier and strategy, which may be one that needs nothing."""
     if len(findings) == 1:
         return []
-    settings = results.plan.settings
-    sign = 1 if METRICS[settings.metric].higher_is_better else -1
-    offers = []
-    for finding in findings:
-        offers.append((sign * finding.reference, finding.classifier, BASELINE, finding))
-        if finding.best is not None and finding.state == "helps":
-            helped = (sign * finding.best.score, finding.classifier, finding.best.strategy, finding)
-            offers.append(helped)
-    score, classifier, strategy, finding = max(offers, key=lambda offer: offer[0])
-    how = "no resampling" if strategy == BASELINE else strategy
-    if finding.threshold is not None:
-        pair = results.pairs[strategy, classifier]
-        cut = float(sorted(pair.thresholds(settings.metric))[len(pair.done) // 2])
-        how += f" and a threshold of {cut:.2g}"
-    return [
-        (
-            f"Best of all by {METRICS[settings.metric].label}: {classifier} with {how}, "
-            f"{sign * score:.3f}."
-        )
-    ]
+    metric, (classifier, how) = results.plan.settings.metric, _best_offer(results, findings)
+    return [f"Best of all by {METRICS[metric].label}: {classifier} with {how}."]
 
 
 def _probabilities(results: Results, findings: Sequence[Finding]) -> list[str]:
@@ -185,16 +212,17 @@ def _probabilities(results: Results, findings: Sequence[Finding]) -> list[str]:
     for strategy in results.plan.settings.strategies:
         pair = results.pairs[strategy, classifier]
         raw, mended = pair.score("brier"), pair.score(f"brier{CORRECTED}")
-        if strategy != BASELINE and base and raw and mended and raw.mean > base.mean * 1.1:
+        if base and raw and mended and raw.mean > base.mean * SPOILED:
             spoiled.append((raw.mean, mended.mean, strategy))
     if not spoiled or base is None:
         return []
     raw_mean, mended_mean, strategy = max(spoiled)
+    names = _listed([name for *_, name in spoiled], "and")
     text = (
-        f"Probabilities: {_listed([name for *_, name in spoiled], 'and')} spoil those of "
-        f"{classifier}; the worst is {strategy}, with a Brier score of {raw_mean:.3f} against "
-        f"{base.mean:.3f} (lower is better), {mended_mean:.3f} after prior correction. If you use "
-        "the probabilities and not only the answers, correct them or do not resample."
+        f"Probabilities of {classifier} suffer from {names}: the Brier score, which is good when "
+        f"low, goes from {base.mean:.3f} to {raw_mean:.3f} with {strategy}, and back to "
+        f"{mended_mean:.3f} after prior correction. If you use the probabilities and not only the "
+        "answers, correct them or do not resample."
     )
     return [text]
 
@@ -219,6 +247,11 @@ def _chance(probability: float, what: str) -> str:
     if probability < 1 - SURE:
         return f"probability below 0.01 that {what}"
     return f"probability {probability:.2f} that {what}"
+
+
+def _capital(text: str) -> str:
+    """Begin a sentence with a name; the user's own module:object stays as it is."""
+    return text if ":" in text else text[0].upper() + text[1:]
 
 
 def _signed(value: float) -> str:
