@@ -23,8 +23,15 @@ $(READY): pyproject.toml constraints.txt
 demo: $(READY) ## balance the bundled table; write tables and a picture to demo/
 	@$(BIN)/python examples/demo.py
 
+# The report is tested in a real browser. Without one those tests are left out, and say so.
+.PHONY: browser
+browser: ## install chromium, which tests the report, where apt-get can
+	@command -v chromium >/dev/null || command -v google-chrome >/dev/null || \
+	  { echo "installing chromium, once"; apt-get update && apt-get install --yes --no-install-recommends chromium; } >/dev/null 2>&1 || \
+	  echo "chromium is not there and apt-get cannot install it: the browser tests of the report are left out; install it, or set CHROMIUM=/path/to/chromium"
+
 .PHONY: test
-test: $(READY) ## run the whole test suite
+test: $(READY) browser ## run the whole test suite
 	@OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n $(JOBS) -q
 
 .PHONY: fuzz

@@ -43,7 +43,7 @@ def with_other_test_part(plan, fold):
     return other
 
 
-@pytest.mark.parametrize("strategy", ["none", "SMOTE", "Random undersampling", "Counterfactuals"])
+@pytest.mark.parametrize("strategy", ["none", "SMOTE", "Random undersampling", "Counterfactual"])
 def test_models_and_thresholds_do_not_depend_on_the_test_part(strategy):
     plan = plan_of(*two_clouds(80, 30, apart=1.5), strategies=(strategy,), classifiers=("LR",))
     fold = plan.folds[0]
@@ -107,7 +107,7 @@ def test_a_level_that_training_has_not_seen_is_no_error():
 def test_new_rows_are_counted_for_every_sampler_of_the_registry():
     plan = plan_of(*two_clouds(60, 20, apart=1.0, features=3))
     kinds = known_strategies()
-    for name in ("Random oversampling", "SMOTE", "Counterfactuals", "ProWSyn", "CCR"):
+    for name in ("Random oversampling", "SMOTE", "Counterfactual", "ProWSyn", "CCR"):
         made = resample(name, plan.table, plan.table.kinds, seed=0)
         assert kinds[name] in {"over", "ours"}
         assert len(made.new) == 40, name

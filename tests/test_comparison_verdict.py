@@ -128,7 +128,7 @@ def test_more_than_two_classes_are_judged_by_the_most_probable():
     assert {row["strategy"] for row in summary["trust"]} == {
         "real rows",
         "SMOTE",
-        "Counterfactuals",
+        "Counterfactual",
     }
     json.dumps(summary, allow_nan=False)
 

@@ -18,9 +18,10 @@ from counterbalance.experiments.comparison.summary import PACKAGES, summarise
 from counterbalance.experiments.comparison.tables import csv_tables, score_tables
 from counterbalance.experiments.comparison.verdict import Verdict, judge
 from counterbalance.experiments.fingerprint import Fingerprint, method_modules, take_fingerprint
-from counterbalance.experiments.reproduction.tables.table import Table, as_csv
 from counterbalance.experiments.runner import RunSummary, run
 from counterbalance.experiments.store import CellStore
+from counterbalance.files import written_whole
+from counterbalance.result_table import Table, as_csv
 
 if TYPE_CHECKING:
     from counterbalance.experiments.progress import Progress
@@ -149,9 +150,9 @@ def write_files(comparison: Comparison, folder: Path) -> list[Path]:
     texts["summary.json"] = json.dumps(comparison.summary, indent=2) + "\n"
     written = []
     for name, text in texts.items():
-        part = folder / f".{name}.part"
-        part.write_text(text, encoding="utf-8")
-        written.append(part.replace(folder / name))
+        written.append(folder / name)
+        with written_whole(written[-1]) as part:
+            part.write_text(text, encoding="utf-8")
     return written
 
 

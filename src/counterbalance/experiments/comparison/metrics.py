@@ -34,7 +34,7 @@ class Metric:
     label: str
     help: str
     higher_is_better: bool = True
-    target: float | None = None
+    ideal: float | None = None
 
     @property
     def needs_threshold(self) -> bool:
@@ -71,25 +71,25 @@ METRICS = {
             "calibration_slope",
             "slope",
             "1 is right; below 1 the probabilities are too extreme",
-            target=1.0,
+            ideal=1.0,
         ),
         Metric(
             f"calibration_slope{CORRECTED}",
             "slope, corrected",
             "the same after prior correction",
-            target=1.0,
+            ideal=1.0,
         ),
         Metric(
             "calibration_intercept",
             "intercept",
             "0 is right; below 0 the minority's probabilities are too high",
-            target=0.0,
+            ideal=0.0,
         ),
         Metric(
             f"calibration_intercept{CORRECTED}",
             "intercept, corrected",
             "the same after prior correction",
-            target=0.0,
+            ideal=0.0,
         ),
     )
 }

@@ -41,7 +41,7 @@ class Ours:
     sampler: str
 
 
-OURS = (Ours("Counterfactuals", "counterbalance.sampler", "CounterfactualOverSampler"),)
+OURS = (Ours("Counterfactual", "counterbalance.sampler", "CounterfactualOverSampler"),)
 DEFAULT_STRATEGIES = (
     BASELINE,
     WEIGHTS,
@@ -54,6 +54,7 @@ DEFAULT_STRATEGIES = (
 # what people write, beside the names themselves in any case
 ALIASES = {
     "ours": OURS[0].name,
+    "counterfactuals": OURS[0].name,
     "threshold": BASELINE,
     "tuned threshold": BASELINE,
     "weights": WEIGHTS,
@@ -112,7 +113,7 @@ def strategy_name(given: str) -> str:
     Examples
     --------
     >>> strategy_name("smote"), strategy_name("ours")
-    ('SMOTE', 'Counterfactuals')
+    ('SMOTE', 'Counterfactual')
     """
     known = {name.lower(): name for name in known_strategies()}
     wanted = " ".join(given.split()).lower()

@@ -52,7 +52,7 @@ def summarise(
                     "label": metric.label,
                     "higher_is_better": metric.higher_is_better,
                     "help": metric.help,
-                    **({} if metric.target is None else {"target": metric.target}),
+                    **({} if metric.ideal is None else {"ideal": metric.ideal}),
                 }
                 for metric in METRICS.values()
             ],

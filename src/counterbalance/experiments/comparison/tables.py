@@ -11,7 +11,7 @@ from counterbalance.experiments.comparison.metrics import (
     THRESHOLDED,
 )
 from counterbalance.experiments.comparison.results import Pair, Results, Score
-from counterbalance.experiments.reproduction.tables.table import ABSENT, FAILED, Table, Value
+from counterbalance.result_table import ABSENT, FAILED, Table, Value
 
 NAMES = {
     "g_mean": "G-mean",

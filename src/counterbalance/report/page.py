@@ -1,0 +1,192 @@
+"""Page: a summary as one html file that needs nothing else.
+
+Style and script stand inside the page, and its content security policy admits those two by
+their hashes and nothing more: no request leaves it, and no text of the user's table can become
+code. Jinja escapes every text, ElementTree every text of a picture.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import os
+import tempfile
+from collections.abc import Callable, Mapping
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+from counterbalance import __version__
+from counterbalance.report.contract import Comparison, Metric, Score, Summary, read_summary
+from counterbalance.report.plots.curves import draw_calibration, draw_precision_recall
+from counterbalance.report.plots.drawing import shortened
+from counterbalance.report.plots.intervals import draw_intervals
+from counterbalance.report.plots.scatter import classes, colour_of, draw_map
+from counterbalance.report.reading import SummaryError
+
+
+def _has_results(summary: Summary) -> bool:
+    return summary.comparison is not None and bool(summary.comparison.rows)
+
+
+def _has_settings(summary: Summary) -> bool:
+    return bool(summary.settings or summary.versions or summary.cite or summary.reproduce)
+
+
+# Of the sections in their order: the id, the name, and whether a summary has it.
+SECTIONS: tuple[tuple[str, str, Callable[[Summary], bool]], ...] = (
+    ("verdict", "Verdict", lambda summary: summary.verdict is not None),
+    ("data", "Data", lambda summary: summary.data is not None),
+    ("comparison", "Comparison", _has_results),
+    ("curves", "Curves", lambda summary: bool(summary.curves)),
+    ("map", "Map", lambda summary: summary.map is not None),
+    ("explorer", "New rows", lambda summary: summary.explorer is not None),
+    ("features", "Features", lambda summary: summary.features is not None),
+    ("trust", "Trust", lambda summary: bool(summary.trust)),
+    ("settings", "Settings", _has_settings),
+)
+
+
+def render(summary: Mapping[str, Any]) -> str:
+    """Return the page of a summary.
+
+    Parameters
+    ----------
+    summary : mapping
+        Sections as :mod:`counterbalance.report.contract` describes them; each is optional.
+
+    Returns
+    -------
+    page : str
+        A whole html document, to be written as UTF-8.
+
+    Examples
+    --------
+    >>> page = render({"title": "Births", "verdict": {"headline": "Do <not> oversample"}})
+    >>> "Do &lt;not&gt; oversample" in page
+    True
+    """
+    read = read_summary(summary)
+    sections = {name: title for name, title, there in SECTIONS if there(read)}
+    if not sections:
+        raise SummaryError(
+            "summary holds no section that can be shown, got the keys "
+            f"{', '.join(map(repr, summary)) or 'none'}; give it for example a 'verdict'"
+        )
+    if "verdict" in sections and read.comparison is None:
+        sections["verdict"] = "Result"  # nothing was judged
+    style, script = _asset("style.css"), _asset("script.js")
+    policy = (
+        f"default-src 'none'; style-src {_hash(style)}; script-src {_hash(script)}; "
+        "img-src data:; base-uri 'none'; form-action 'none'"
+    )
+    page = _templates().get_template("page.html")
+    text: str = page.render(
+        summary=read,
+        sections=list(sections.items()),
+        style=style,
+        script=script,
+        policy=policy,
+        version=__version__,
+    )
+    return text
+
+
+def write_report(summary: Mapping[str, Any], path: str | os.PathLike[str]) -> Path:
+    """Write the page of a summary to ``path``, whole or not at all, and return the path."""
+    target = Path(path)
+    page = render(summary)
+    if target.is_dir() or not target.parent.is_dir():
+        raise SummaryError(
+            f"the report cannot be written to {target}: "
+            + ("that is a folder; " if target.is_dir() else "its folder is not there; ")
+            + "name a file in a folder that exists"
+        )
+    number, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}-", suffix=".tmp")
+    try:
+        with os.fdopen(number, "w", encoding="utf-8", newline="\n") as file:
+            file.write(page)
+        Path(name).chmod(0o666 & ~_umask())
+        Path(name).replace(target)
+    except BaseException:
+        Path(name).unlink(missing_ok=True)
+        raise
+    return target
+
+
+def best_rows(comparison: Comparison, metric: Metric) -> set[int]:
+    """Return the places of the rows that are best of their classifier."""
+    best: dict[str, tuple[float, int]] = {}
+    for place, row in enumerate(comparison.rows):
+        mean = row.scores.get(metric.name, Score()).mean
+        if mean is None or row.failed is not None:
+            continue
+        value = metric.better(mean)
+        if row.classifier not in best or value > best[row.classifier][0]:
+            best[row.classifier] = (value, place)
+    return {place for _, place in best.values()}
+
+
+def _templates() -> Any:
+    """Return the environment of the templates."""
+    try:
+        import jinja2  # noqa: PLC0415  (an extra)
+        from markupsafe import Markup  # noqa: PLC0415  (an extra)
+    except ImportError as error:
+        raise ImportError(
+            "a report needs jinja2; install it with: pip install 'counterbalance[report]'"
+        ) from error
+
+    def picture(draw: Callable[..., str]) -> Callable[..., Any]:
+        """Mark what a plot returns as escaped: it is."""
+        return lambda *arguments: Markup(draw(*arguments))  # noqa: S704
+
+    environment = jinja2.Environment(
+        loader=jinja2.PackageLoader("counterbalance.report", "templates"),
+        autoescape=True,
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
+    )
+    environment.globals.update(
+        best_rows=best_rows,
+        classes_of=classes,
+        colour_of=colour_of,
+        draw_calibration=picture(draw_calibration),
+        draw_intervals=picture(draw_intervals),
+        draw_map=picture(draw_map),
+        draw_precision_recall=picture(draw_precision_recall),
+        no_score=Score(),
+        asset=Markup,  # our own style and script
+    )
+    environment.filters.update(
+        thousands=lambda number: f"{number:,}",
+        figure=_figure,
+        percent=lambda share: "—" if share is None else f"{share:.1%}",
+        shortened=shortened,
+    )
+    return environment
+
+
+def _figure(number: float | None) -> str:
+    """Return a number with three decimals, or with three digits if it is large."""
+    if number is None:
+        return "—"
+    return f"{number:.3f}" if abs(number) < 100 else f"{number:.3g}"  # noqa: PLR2004
+
+
+def _asset(name: str) -> str:
+    return files("counterbalance.report").joinpath("templates", name).read_text(encoding="utf-8")
+
+
+def _hash(text: str) -> str:
+    digest = hashlib.sha256(text.encode()).digest()
+    return f"'sha256-{base64.b64encode(digest).decode()}'"
+
+
+def _umask() -> int:
+    """Return the mask for new files: a temporary file is made for its owner alone."""
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask
