@@ -90,5 +90,5 @@ if __name__ == "__main__":
     X, y = two_clouds(120, 40, apart=1.5)
     sys.stdout.write("started\n")
     sys.stdout.flush()
-    chosen = Settings(("SMOTE", "ours"), ("LR",), **{**SMALL, "draws": 1})
+    chosen = Settings(("SMOTE", "weights"), ("LR", "RF"), **{**SMALL, "draws": 1})
     compare(X, y, store=Path(sys.argv[1]), settings=chosen, jobs=2, progress=False)

@@ -130,9 +130,7 @@ def _curves(strategy, classifier):
     return {
         "strategy": strategy,
         "classifier": classifier,
-        "calibration": [
-            [float(p), float(o), 40] for p, o in zip(predicted, observed, strict=True)
-        ],
+        "calibration": [[float(p), float(o), 40] for p, o in zip(predicted, observed, strict=True)],
         "calibration_corrected": [
             [float(p), float((p + o) / 2), 40] for p, o in zip(predicted, observed, strict=True)
         ],

@@ -16,7 +16,7 @@ from counterbalance.experiments.comparison.data import read_compared
 from counterbalance.experiments.comparison.plan import Plan
 
 SCRIPT = Path(__file__).with_name("comparison_tables.py")
-CHOSEN = Settings(("SMOTE", "ours"), ("LR",), **{**SMALL, "draws": 1})
+CHOSEN = Settings(("SMOTE", "weights"), ("LR", "RF"), **{**SMALL, "draws": 1})
 X, Y = two_clouds(120, 40, apart=1.5)
 
 

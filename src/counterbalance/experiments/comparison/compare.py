@@ -14,6 +14,7 @@ from counterbalance.experiments.comparison.data import read_compared
 from counterbalance.experiments.comparison.plan import Plan
 from counterbalance.experiments.comparison.results import Results
 from counterbalance.experiments.comparison.settings import Settings
+from counterbalance.experiments.comparison.strategies import BASELINE
 from counterbalance.experiments.comparison.summary import PACKAGES, summarise
 from counterbalance.experiments.comparison.tables import csv_tables, score_tables
 from counterbalance.experiments.comparison.verdict import Verdict, judge
@@ -74,6 +75,14 @@ class Comparison:
     tables: tuple[Table, ...]
     summary: dict[str, Any]
     run: RunSummary
+
+    @property
+    def has_verdict(self) -> bool:
+        """Whether at least one classifier could be judged."""
+        return any(
+            pair.strategy == BASELINE and pair.failed is None
+            for pair in self.results.pairs.values()
+        )
 
 
 def compare(

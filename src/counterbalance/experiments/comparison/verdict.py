@@ -9,6 +9,7 @@ import numpy as np
 
 from counterbalance.experiments.comparison.caveats import FEWEST_MINORITY, caveats
 from counterbalance.experiments.comparison.evidence import (
+    ERROR,
     EVEN,
     LIKELY,
     Finding,
@@ -166,7 +167,8 @@ def _added(results: Results, finding: Finding) -> str:
         case "unclear":
             return f"{what} may or may not add to it, {evidence}"
         case _:
-            return f"nothing adds to it; the nearest is {what}, {evidence}"
+            no = "nothing adds" if gain.better < ERROR else "nothing is shown to add"
+            return f"{no} to it; the nearest is {what}, {evidence}"
 
 
 def _at(results: Results, classifier: str, gain: Gain) -> str:
