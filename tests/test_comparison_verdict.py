@@ -114,15 +114,19 @@ def test_choosing_among_equals_gains_nothing_without_hindsight():
     assert abs(honest) < 0.003
 
 
-def test_more_than_two_classes_are_judged_by_the_most_probable():
+def test_more_than_two_classes_have_class_shares_for_a_threshold():
     rng = np.random.default_rng(0)
     y = np.repeat(["a", "b", "c"], [80, 40, 20])
     X = rng.standard_normal((140, 2)) + np.repeat([[0, 0], [2, 0], [0, 2]], [80, 40, 20], axis=0)
     plan = plan_of(X, y, strategies=("SMOTE", "ours"), classifiers=("LR",), draws=1)
     results = results_of(plan)
     verdict = judge(results)
-    assert results.thresholds == ("0.5",)
-    assert any("most probable class" in text for text in verdict.caveats)
+    assert any("probable class" in text for text in verdict.caveats)
+    assert "dividing the probabilities by the class shares" in verdict.sentences[0]
+    none, smote = (results.pairs[name, "logistic regression"] for name in ("none", "SMOTE"))
+    # where classes are balanced already, dividing by their shares changes nothing
+    assert none.values("g_mean", "tuned").mean() > none.values("g_mean", "0.5").mean()
+    assert (smote.values("g_mean", "tuned") == smote.values("g_mean", "0.5")).all()
     summary = summarise(results, verdict, file="t", target="y", reproduce="")
     assert summary["curves"] == []
     assert {row["strategy"] for row in summary["trust"]} == {

@@ -222,9 +222,9 @@ def _all_strategies(listed: list[str]) -> tuple[str, ...]:
 def _show(result: Comparison, user: UserTable) -> None:
     show_tables(result.tables)
     data = result.summary["data"]
-    counts = ", ".join(f"{c['label']} {c['count']:,}" for c in data["classes"])
-    say(f"{user.path.name}: {data['rows']:,} rows, {user.target}: {counts}\n")
-    say(f"VERDICT: {result.verdict.headline}\n")
+    counts = ", ".join(f"{c['count']:,} of class {c['label']}" for c in data["classes"])
+    say(f"{user.path.name}, {user.target}: {data['rows']:,} rows, {counts}\n")
+    say(wrapped(f"VERDICT: {result.verdict.headline}", "") + "\n")
     for sentence in result.verdict.sentences:
         say(wrapped(sentence))
     if result.verdict.caveats:
@@ -233,7 +233,7 @@ def _show(result: Comparison, user: UserTable) -> None:
         say(wrapped(caveat))
 
 
-def wrapped(text: str) -> str:
+def wrapped(text: str, mark: str = "- ") -> str:
     """Write a sentence as an item of a list, in lines that a terminal can show.
 
     Examples
@@ -244,7 +244,7 @@ def wrapped(text: str) -> str:
     import textwrap
 
     return textwrap.fill(
-        text, 100, initial_indent="- ", subsequent_indent="  ", break_long_words=False
+        text, 100, initial_indent=mark, subsequent_indent=" " * len(mark), break_long_words=False
     )
 
 

@@ -56,9 +56,9 @@ def _many_tried(findings: Sequence[Finding]) -> list[str]:
         for finding in tried
     )
     text = (
-        f"The best of {len(tried[0].gains)} candidates (strategies, each at two thresholds) looks "
-        "better than it is. Gain of the best with hindsight, and on each fold of the one that was "
-        f"best on the other folds: {each}. For the same reason a candidate has to reach a "
+        f"The best of {len(tried[0].gains)} candidates looks better than it is. Gain of the best "
+        "with hindsight, and on each fold of the one that was best on the other folds: "
+        f"{each}. For the same reason a candidate has to reach a "
         f"probability of {tried[0].bar:.3f} before it is said to help."
     )
     return [text]
@@ -84,9 +84,10 @@ def _how_judged(results: Results) -> list[str]:
         )
     if not table.is_binary:
         lines.append(
-            "With more than two classes the answer is the most probable class: thresholds are not "
-            "tuned, F1, ROC AUC, average precision and calibration are means over the classes, "
-            "each against the rest."
+            "With more than two classes there is no threshold to tune: the answer is the most "
+            "probable class, or (in place of a tuned threshold) the one with the largest "
+            "probability over its share in training. F1, ROC AUC, average precision and "
+            "calibration are means over the classes, each against the rest."
         )
     if "SMOTE" in settings.strategies and smote_of(table) != "SMOTE":
         lines.append(

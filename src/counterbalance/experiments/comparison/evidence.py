@@ -65,9 +65,10 @@ class Finding:
     gains : tuple of Gain
         What each candidate adds, the largest mean gain first; none that failed on a fold.
     moving : Gain or None
-        What the tuned threshold adds to 0.5, without resampling.
+        What the tuned threshold adds to 0.5, without resampling; with more than two classes,
+        what dividing by the class shares adds.
     threshold : tuple of float or None
-        Median, least and greatest tuned threshold of ``none``.
+        Median, least and greatest tuned threshold of ``none``; None with more than two.
     chosen_gain : float or None
         Mean gain on a fold of the candidate that was best on the other folds.
     """
@@ -121,7 +122,7 @@ def _finding(results: Results, base: Pair) -> Finding:
     settings, ratio = results.plan.settings, results.plan.ratio
     metric, rope = settings.metric, settings.rope
     sign = 1 if METRICS[metric].higher_is_better else -1
-    is_tuned = METRICS[metric].needs_threshold and results.plan.table.is_binary
+    is_tuned = METRICS[metric].needs_threshold
     thresholds = (HALF, TUNED) if is_tuned else (HALF,)
     free = [best_values(base, metric, threshold) for threshold in thresholds]
     reference = max(free, key=lambda values: sign * float(values.mean()))
@@ -139,6 +140,7 @@ def _finding(results: Results, base: Pair) -> Finding:
     if is_tuned:
         moved = posterior(sign * (free[1] - free[0]), ratio)
         moving = Gain(BASELINE, TUNED, moved, float(free[1].mean()), rope)
+    if is_tuned and results.plan.table.is_binary:
         found = base.thresholds(metric)
         cuts = (float(np.median(found)), float(found.min()), float(found.max()))
     chosen = chosen_gain(np.array(rows)) if rows else None

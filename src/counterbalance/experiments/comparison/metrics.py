@@ -8,7 +8,8 @@ Two classes: the F-measure, the average precision and the Brier score are those 
 minority, and an answer comes from a threshold. More classes: the G-mean is the geometric mean
 of all recalls, F1, ROC AUC and average precision are means over the classes (each against the
 rest), the Brier score is the sum over the classes, halved so that two classes agree with the
-usual one, and the answer is the most probable class.
+usual one, and the answer is the most probable class, or in place of a tuned threshold the one
+with the largest probability over its share in training.
 """
 
 from __future__ import annotations

@@ -157,7 +157,7 @@ class Results:
     @property
     def thresholds(self) -> tuple[str, ...]:
         """At which thresholds strategies are judged."""
-        return (HALF, TUNED) if self.plan.table.is_binary else (HALF,)
+        return (HALF, TUNED)
 
     def warned(self) -> dict[str, Counter[str]]:
         """Return how often each strategy warned, by kind of warning."""

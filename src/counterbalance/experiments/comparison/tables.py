@@ -21,6 +21,7 @@ NAMES = {
     "average_precision": "av. prec.",
     "brier": "Brier",
 }
+ANSWERS = ("most probable", "by class share")  # with more than two classes
 TRUST = ("hidden majority", "agreement", "distance")
 
 
@@ -30,7 +31,11 @@ def score_tables(results: Results) -> list[Table]:
     tables = []
     for classifier in results.plan.settings.classifiers:
         pairs = [pair for pair in results.pairs.values() if pair.classifier == classifier]
-        columns = ["strategy", "threshold", *(_head(name, chosen) for name in NAMES)]
+        columns = [
+            "strategy",
+            "threshold" if results.plan.table.is_binary else "answer",
+            *(_head(name, chosen) for name in NAMES),
+        ]
         rows = [row for pair in pairs for row in _score_rows(results, pair)]
         title = f"{classifier}: mean over {len(results.plan.folds)} folds"
         tables.append(Table("scores", title, columns, rows))
@@ -75,7 +80,9 @@ def _score_rows(results: Results, pair: Pair) -> Iterator[list[str]]:
         if pair.failed and not pair.done:
             cells = [FAILED, *[""] * (len(NAMES) - 1)]
         label = pair.strategy if not place else ""
-        yield [label + ("!" if pair.failed and not place else ""), threshold, *cells]
+        mark = "!" if pair.failed and not place else ""
+        how = threshold if results.plan.table.is_binary else ANSWERS[place]
+        yield [label + mark, how, *cells]
 
 
 def _calibration_table(results: Results) -> Table:

@@ -18,7 +18,7 @@ from counterbalance.experiments.comparison.evidence import (
     find,
 )
 from counterbalance.experiments.comparison.metrics import CORRECTED, METRICS
-from counterbalance.experiments.comparison.results import HALF, Results
+from counterbalance.experiments.comparison.results import HALF, TUNED, Results
 from counterbalance.experiments.comparison.strategies import BASELINE, known_strategies
 
 WIDE = 0.1  # an interval wider than this leaves everything open
@@ -76,8 +76,8 @@ def _headline(results: Results, findings: Sequence[Finding]) -> str:
         if best not in helped:
             tail += f". Better than all that is {best} with {how}"
         return f"{text[0].upper()}{text[1:]}{tail}."
-    moved = _moved(findings, LIKELY)
-    first = f"Move the decision threshold ({moved}). " if moved else ""
+    moved, move = _moved(findings, LIKELY), _move(results)
+    first = f"{move[0].upper()}{move[1:]} ({moved}). " if moved else ""
     if hopeful:
         named = "; ".join(f"{_family(gain)} for {name}" for name, gain in hopeful.items())
         if max(map(_width, hopeful.values())) > WIDE:
@@ -85,23 +85,27 @@ def _headline(results: Results, findings: Sequence[Finding]) -> str:
             return f"{first}Too few data {more}. Worth another look: {named}."
         return f"{first}Nothing {'else ' if moved else ''}is sure to help. It might: {named}."
     if moved:
-        return f"Do not resample: move the decision threshold instead ({moved})."
+        return f"Do not resample: {move} instead ({moved})."
     if maybe := _moved(findings, EVEN):
-        return f"Do not resample. At most another threshold might help ({maybe})."
-    metric = METRICS[results.plan.settings.metric].label
-    if any(finding.moving for finding in findings):
-        return (
-            f"Nothing helps {metric}: no resampling, no weights, no threshold. Leave it as it is."
-        )
-    return f"Nothing helps {metric}: no resampling and no weights. Leave the table as it is."
+        return f"Do not resample. At most it might help to {move} ({maybe})."
+    metric = METRICS[results.plan.settings.metric]
+    more = ", no weights, no threshold" if metric.needs_threshold else " and no weights"
+    return f"Nothing helps {metric.label}: no resampling{more}. Leave it as it is."
+
+
+def _move(results: Results) -> str:
+    """Say what is to be done to the decisions."""
+    if results.plan.table.is_binary:
+        return "move the decision threshold"
+    return "divide the probabilities by the class shares"
 
 
 def _moved(findings: Iterable[Finding], least: float) -> str:
     """Name the thresholds that help with at least this probability."""
     return ", ".join(
-        f"{finding.threshold[0]:.2g} for {finding.classifier}"
-        for finding in findings
-        if finding.moving and finding.threshold and finding.moving.better >= least
+        f"{f.threshold[0]:.2g} for {f.classifier}" if f.threshold else f.classifier
+        for f in findings
+        if f.moving is not None and f.moving.better >= least
     )
 
 
@@ -123,21 +127,21 @@ def _sentence(results: Results, finding: Finding) -> str:
 
 def _free(finding: Finding, metric: str, rope: float) -> str:
     """Say what can be had without resampling."""
-    if finding.moving is None or finding.threshold is None:
+    if finding.moving is None:
         return f"without resampling {metric} is {finding.reference:.3f}"
-    cut, low, high = finding.threshold
-    over = f" (from {low:.2g} to {high:.2g} over the folds)" if low < high else ""
+    how = "dividing the probabilities by the class shares"
+    if finding.threshold is not None:
+        cut, low, high = finding.threshold
+        over = f" (from {low:.2g} to {high:.2g} over the folds)" if low < high else ""
+        how = f"a threshold of {cut:.2g}{over}"
     plain = finding.moving.score - finding.moving.belief.mean
     if finding.moving.belief.mean <= 0:
-        return (
-            f"without resampling and at 0.5 {metric} is {plain:.3f}; a tuned threshold gives "
-            f"{finding.moving.score:.3f}"
-        )
+        return f"as it is {metric} is {plain:.3f}; {how} gives {finding.moving.score:.3f}"
     does = "takes" if finding.threshold_helps else "would take"
     chance = _chance(finding.moving.better, f"{metric} rises by more than {rope:g}")
     return (
-        f"a threshold of {cut:.2g}{over} {does} {metric} from {plain:.3f} to "
-        f"{finding.moving.score:.3f} without any resampling: {chance}"
+        f"{how} {does} {metric} from {plain:.3f} to {finding.moving.score:.3f} without any "
+        f"resampling: {chance}"
     )
 
 
@@ -155,7 +159,7 @@ def _added(results: Results, finding: Finding) -> str:
         f"{_signed(gain.belief.mean)} (95 % interval {_signed(low)} to {_signed(high)}, "
         f"{_chance(gain.better, f'the gain is above {gain.rope:g}')})"
     )
-    what = gain.strategy + _at(results, finding.classifier, gain)
+    what = gain.strategy + _at(results, finding.classifier, gain.strategy, gain.threshold)
     match finding.state:
         case "helps":
             return f"{what} adds {evidence}"
@@ -171,14 +175,16 @@ def _added(results: Results, finding: Finding) -> str:
             return f"{no} to it; the nearest is {what}, {evidence}"
 
 
-def _at(results: Results, classifier: str, gain: Gain) -> str:
+def _at(results: Results, classifier: str, strategy: str, threshold: str) -> str:
     """Say at which threshold a candidate is meant; nothing where there is none."""
     metric = METRICS[results.plan.settings.metric]
-    if not (metric.needs_threshold and results.plan.table.is_binary):
+    if not metric.needs_threshold:
         return ""
-    if gain.threshold == HALF:
+    if not results.plan.table.is_binary:
+        return "" if threshold == HALF else ", divided by the class shares"
+    if threshold == HALF:
         return " at 0.5"
-    cut = float(np.median(results.pairs[gain.strategy, classifier].thresholds(metric.name)))
+    cut = float(np.median(results.pairs[strategy, classifier].thresholds(metric.name)))
     return f" at a threshold of {cut:.2g}"
 
 
@@ -187,13 +193,13 @@ def _best_offer(results: Results, findings: Sequence[Finding]) -> tuple[str, str
     sign = 1 if METRICS[results.plan.settings.metric].higher_is_better else -1
     offers = []
     for finding in findings:
+        name, best = finding.classifier, finding.best
         is_moved = finding.moving is not None and finding.moving.belief.mean > 0
-        at = f" at a threshold of {finding.threshold[0]:.2g}" if finding.threshold else ""
-        how = "no resampling" + (at if is_moved else " at 0.5" if at else "")
-        offers.append((sign * finding.reference, finding.classifier, how))
-        if finding.best is not None and finding.state == "helps":
-            how = finding.best.strategy + _at(results, finding.classifier, finding.best)
-            offers.append((sign * finding.best.score, finding.classifier, how))
+        how = "no resampling" + _at(results, name, BASELINE, TUNED if is_moved else HALF)
+        offers.append((sign * finding.reference, name, how))
+        if best is not None and finding.state == "helps":
+            how = best.strategy + _at(results, name, best.strategy, best.threshold)
+            offers.append((sign * best.score, name, how))
     score, classifier, how = max(offers)
     return classifier, f"{how}, {sign * score:.3f}"
 

@@ -4,7 +4,9 @@
         inner folds -> resample -> fit -> probabilities of the rows left out -> thresholds
 
 Everything that is learned (imputation, scaling, encoding, new rows, the model, its thresholds)
-is learned from the training part. A worker keeps the last resampled parts, because the
+is learned from the training part. With more than two classes there is no threshold to tune: in
+its place each probability is divided by the share that its class had in training, and the
+largest wins. A worker keeps the last resampled parts, because the
 classifiers of a fold share them.
 """
 
@@ -79,8 +81,10 @@ def compute(plan: Plan, cell: Cell) -> CellResult:
     figures[f"brier{CORRECTED}"] = brier(test.codes, corrected)
     kept = {"p": _kept(p), "corrected": _kept(corrected), "new": len(learned.whole.new)}
     if not plan.table.is_binary:
-        answers = answer_scores(test.codes, p.argmax(axis=1), p.shape[1])
-        return CellResult(figures | _at("0.5", answers), kept)
+        for name, shares in (("0.5", p), ("tuned", p / learned.whole.prior)):
+            answers = answer_scores(test.codes, shares.argmax(axis=1), p.shape[1])
+            figures |= _at(name, answers)
+        return CellResult(figures, kept)
     thresholds = inner_thresholds(part, learned, classifier, seed)
     figures |= _at("0.5", _binary_scores(test.codes, p, HALF))
     for name, threshold in thresholds.items():
