@@ -19,7 +19,7 @@ from counterbalance.cli.options import (
 )
 from counterbalance.cli.terminal import note, say, show_json, show_tables, working
 from counterbalance.cli.user_table import UserTable, read_user_table
-from counterbalance.files import check_output
+from counterbalance.files import OutputError, check_output
 
 if TYPE_CHECKING:
     from counterbalance.experiments.comparison import Comparison, Settings
@@ -145,14 +145,16 @@ def execute(
         rope=rope,
         seed=seed,
     )
-    if report is not None:
-        check_output(report, *([table] if table.exists() else []), option="--report")
-    set_apart = [name for name in (groups, time) if name is not None]
-    user = read_user_table(
-        table, target, keep=[*(keep or []), *set_apart], use=use,
-        drop_missing_target=drop_missing_target,
-    )  # fmt: skip
     folder = out or Path(f"{table.name.split('.', 1)[0] or 'table'}-comparison")
+    _check_usage(table, folder, report, jobs=jobs, both=groups is not None and time is not None)
+    user = read_user_table(
+        table,
+        target,
+        keep=keep,
+        use=use,
+        apart={"--groups": groups, "--time": time},
+        drop_missing_target=drop_missing_target,
+    )
     given: dict[str, Any] = {
         "--methods": methods,
         "--classifiers": classifiers,
@@ -196,7 +198,9 @@ def make_settings(
     **others: Any,
 ) -> Settings:
     """Return the settings that the options ask for, an option over --quick over the defaults."""
+    from counterbalance.errors import CounterbalanceError
     from counterbalance.experiments.comparison import QUICK, Settings
+    from counterbalance.experiments.comparison.classifiers import new_classifier
 
     chosen: dict[str, Any] = dict(QUICK) if quick else {}
     chosen |= {name: size for name, size in sizes.items() if size is not None}
@@ -205,7 +209,25 @@ def make_settings(
             listed = [part.strip() for part in text.split(",") if part.strip()]
             chosen[name] = _all_strategies(listed) if name == "strategies" else tuple(listed)
     plain = metric.strip().lower().replace("-", "_").replace(" ", "_")
-    return Settings(**chosen, metric=plain, **others)
+    try:
+        settings = Settings(**chosen, metric=plain, **others)
+        for name in settings.classifiers:
+            new_classifier(name, settings.seed)
+    except CounterbalanceError as error:
+        raise typer.BadParameter(str(error)) from error
+    return settings
+
+
+def _check_usage(table: Path, folder: Path, report: Path | None, *, jobs: int, both: bool) -> None:
+    """Refuse what cannot be done before any work is done."""
+    if both:
+        raise typer.BadParameter("--groups and --time cannot be used together; give one of them")
+    if jobs < 1 and jobs != -1:
+        raise typer.BadParameter(f"--jobs must be at least 1, or -1 for all cores, got {jobs}")
+    if folder.exists() and not folder.is_dir():
+        raise OutputError(f"--out must be a folder, and {folder} is a file; give another name")
+    if report is not None:
+        check_output(report, *([table] if table.exists() else []), option="--report")
 
 
 def _all_strategies(listed: list[str]) -> tuple[str, ...]:

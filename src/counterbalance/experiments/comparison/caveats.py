@@ -14,10 +14,11 @@ from counterbalance.experiments.comparison.strategies import BASELINE, smote_of
 
 FEWEST_MINORITY = 20
 FEWEST_IN_TEST = 10
+MUCH, MUCH_OF = 5, 0.01  # a gain of so many times the rope is worth knowing of
 MEANINGS = {
-    "ShortfallWarning": "found fewer counterfactuals than asked for and filled up otherwise",
-    "PeerFallbackWarning": "could not follow its paper and did something near it",
-    "ConvergenceWarning": "led to a classifier that stopped before it had converged",
+    "ShortfallWarning": "Fewer counterfactuals than asked for were found, the rest made otherwise",
+    "PeerFallbackWarning": "A method could not follow its paper and did something near it",
+    "ConvergenceWarning": "A classifier stopped before it had converged, with",
 }
 
 
@@ -25,6 +26,7 @@ def caveats(results: Results, findings: Sequence[Finding]) -> list[str]:
     """Return what to be careful about."""
     return [
         *_too_few(results),
+        *_wide(findings),
         *_many_tried(findings),
         *_how_judged(results),
         *_failures(results),
@@ -42,6 +44,24 @@ def _too_few(results: Results) -> list[str]:
         f"A test fold has about {fewest} rows of class {table.classes[-1]!r}: one row more or less "
         f"that is recognised moves its recall by {1 / max(fewest, 1):.2f}. Read the intervals, "
         "not the means."
+    )
+    return [text]
+
+
+def _wide(findings: Sequence[Finding]) -> list[str]:
+    """Say which gains the data cannot rule out, where nothing is shown to help."""
+    open_ones = [
+        f"{min(high, 1):+.2f} with {finding.best.strategy} for {finding.classifier}"
+        for finding in findings
+        if finding.best is not None
+        and finding.state != "helps"
+        and (high := finding.best.belief.interval()[1]) > MUCH * max(finding.best.rope, MUCH_OF)
+    ]
+    if not open_ones:
+        return []
+    text = (
+        f"The data cannot rule out a gain of up to {', '.join(open_ones)}: that is how wide the "
+        "intervals are. More rows would tell; more repeats narrow them a little."
     )
     return [text]
 
@@ -100,31 +120,28 @@ def _how_judged(results: Results) -> list[str]:
 
 
 def _failures(results: Results) -> list[str]:
-    lines: dict[str, list[str]] = {}
+    by_reason: dict[tuple[str, str], list[str]] = {}
     for pair in results.pairs.values():
         if pair.failed:
-            lines.setdefault(f"{pair.strategy} failed on {pair.failed}", []).append(pair.classifier)
-    told = [
-        f"{text} ({', '.join(names)}); it is left out of the verdict."
-        for text, names in lines.items()
+            by_reason.setdefault((pair.classifier, pair.failed), []).append(pair.strategy)
+    lines = [
+        f"{', '.join(strategies)} failed with {classifier} on {reason}. Left out of the verdict."
+        for (classifier, reason), strategies in by_reason.items()
     ]
-    return [*told, *_baseline_failures(results)]
-
-
-def _baseline_failures(results: Results) -> list[str]:
-    names = [
-        classifier
-        for classifier in results.plan.settings.classifiers
-        if results.pairs[BASELINE, classifier].failed
+    lost = [
+        name for name in results.plan.settings.classifiers if results.pairs[BASELINE, name].failed
     ]
-    if not names:
-        return []
-    return [f"There is no verdict on {', '.join(names)}: it failed without resampling already."]
+    if lost:
+        lines.append(f"There is no verdict on {', '.join(lost)}: none failed already.")
+    return lines
 
 
 def _warnings(results: Results) -> list[str]:
+    by_kind: dict[str, dict[str, int]] = {}
+    for strategy, counts in results.warned().items():
+        for kind, count in counts.items():
+            by_kind.setdefault(kind, {})[strategy] = count
     return [
-        f"{strategy} {MEANINGS[kind]}, in {count} cells."
-        for strategy, counts in results.warned().items()
-        for kind, count in counts.items()
+        f"{MEANINGS[kind]}: {', '.join(f'{name} ({n} cells)' for name, n in found.items())}."
+        for kind, found in by_kind.items()
     ]

@@ -76,17 +76,19 @@ def fit(classifier: Any, rows: Floats, labels: NDArray[np.intp], *, weighted: bo
     """Fit a classifier, with every class weighing the same if asked to."""
     if not weighted:
         return classifier.fit(rows, labels)
-    if has_fit_parameter(classifier, "sample_weight") and not isinstance(
-        classifier, CalibratedClassifierCV
-    ):
-        return classifier.fit(rows, labels, sample_weight=compute_sample_weight("balanced", labels))
-    weights = [name for name in classifier.get_params() if name.endswith("class_weight")]
-    if not weights:
+    weights = compute_sample_weight("balanced", labels)
+    is_calibrated = isinstance(classifier, CalibratedClassifierCV)
+    if has_fit_parameter(classifier.estimator if is_calibrated else classifier, "sample_weight"):
+        return classifier.fit(rows, labels, sample_weight=weights)
+    parameters = [name for name in classifier.get_params() if name.endswith("class_weight")]
+    if not parameters:
         raise ClassifierError(
             f"{type(classifier).__name__} takes neither sample_weight nor class_weight, so it "
             "cannot weigh the classes; leave out class weights or use another classifier"
         )
-    return classifier.set_params(**dict.fromkeys(weights, "balanced")).fit(rows, labels)
+    classifier.set_params(**dict.fromkeys(parameters, "balanced"))
+    # the sigmoid has to be weighted as its classifier is, or it would undo the weights
+    return classifier.fit(rows, labels, **({"sample_weight": weights} if is_calibrated else {}))
 
 
 def probabilities(classifier: Any, rows: Floats, n_classes: int) -> Floats:

@@ -8,6 +8,7 @@ times     the rank of each row's moment, or None
 from __future__ import annotations
 
 import hashlib
+import warnings
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -146,7 +147,9 @@ def _numbered(values: Any, name: str, n_rows: int) -> Integers:
         )
     if name == "time" and not pd.api.types.is_numeric_dtype(series):
         try:
-            series = pd.to_datetime(series)
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")  # a mixture of formats is read one by one
+                series = pd.to_datetime(series)
         except (ValueError, TypeError) as error:
             raise TableError(
                 f"the column of time must hold numbers or dates, got {series.iloc[0]!r}: {error}; "

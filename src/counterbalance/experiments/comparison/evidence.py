@@ -27,7 +27,7 @@ from counterbalance.experiments.comparison.strategies import BASELINE
 Floats = NDArray[np.float64]
 ERROR = 0.05
 LIKELY = 1 - ERROR
-EVEN = 0.5
+HOPE = 0.75  # below this a gain is not worth speaking of
 State = Literal["helps", "probably", "unclear", "no"]
 
 
@@ -97,7 +97,7 @@ class Finding:
     @property
     def state(self) -> State:
         """Whether some strategy helps; a mere chance counts only if choosing gains anything."""
-        if self.best is None or self.chosen_gain is None or self.best.better < EVEN:
+        if self.best is None or self.chosen_gain is None or self.best.better < HOPE:
             return "no"
         if self.best.better >= self.bar:
             return "helps"

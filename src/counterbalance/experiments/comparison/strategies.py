@@ -14,6 +14,7 @@ is judged with one, and ``none`` with a tuned threshold is what the others have 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from difflib import get_close_matches
 from importlib import import_module
 from typing import Any, Literal
 
@@ -119,9 +120,11 @@ def strategy_name(given: str) -> str:
     wanted = " ".join(given.split()).lower()
     name = ALIASES.get(wanted) or known.get(wanted) or known.get(wanted.replace("_", " "))
     if name is None:
+        near = get_close_matches(wanted, known, n=3)
+        hint = f" (near: {', '.join(known[match] for match in near)})" if near else ""
         raise StrategyError(
-            f"methods must be some of {', '.join(known.values())}, got {given!r}; separate them "
-            "with commas"
+            f"methods must be none, class weights or names that the command counterbalance "
+            f"methods lists, got {given!r}{hint}; separate several with commas"
         )
     return name
 

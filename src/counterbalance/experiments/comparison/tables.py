@@ -144,4 +144,7 @@ def _records(results: Results, pair: Pair) -> Iterator[dict[str, Value]]:
 
 
 def _mean(score: Score | None) -> str:
-    return ABSENT if score is None else f"{score.mean:.3f}"
+    if score is None:
+        return ABSENT
+    text = f"{score.mean:.3f}"
+    return "0.000" if text == "-0.000" else text

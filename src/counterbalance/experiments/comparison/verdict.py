@@ -10,7 +10,7 @@ import numpy as np
 from counterbalance.experiments.comparison.caveats import FEWEST_MINORITY, caveats
 from counterbalance.experiments.comparison.evidence import (
     ERROR,
-    EVEN,
+    HOPE,
     LIKELY,
     Finding,
     Gain,
@@ -84,9 +84,11 @@ def _headline(results: Results, findings: Sequence[Finding]) -> str:
             more = "to tell whether anything adds to that" if moved else "to tell"
             return f"{first}Too few data {more}. Worth another look: {named}."
         return f"{first}Nothing {'else ' if moved else ''}is sure to help. It might: {named}."
+    if not any(finding.gains for finding in findings):
+        return f"{first or 'No other threshold is shown to help. '}No resampling was compared."
     if moved:
         return f"Do not resample: {move} instead ({moved})."
-    if maybe := _moved(findings, EVEN):
+    if maybe := _moved(findings, HOPE):
         return f"Do not resample. At most it might help to {move} ({maybe})."
     metric = METRICS[results.plan.settings.metric]
     more = ", no weights, no threshold" if metric.needs_threshold else " and no weights"
@@ -153,7 +155,7 @@ def _added(results: Results, finding: Finding) -> str:
     """Say what the best candidate adds to that."""
     gain = finding.best
     if gain is None:
-        return "nothing else could be compared"
+        return "there is nothing to compare it with"
     low, high = np.clip(gain.belief.interval(), -1, 1)
     evidence = (
         f"{_signed(gain.belief.mean)} (95 % interval {_signed(low)} to {_signed(high)}, "
