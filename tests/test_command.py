@@ -83,6 +83,85 @@ def test_an_option_wins_over_quick_and_quick_over_the_defaults():
     assert (chosen.rows_of("FMN"), chosen.rows_of("WBC")) == (500, 900)
 
 
+def run_command(*options, code="from counterbalance.cli import main; sys.exit(main())", **more):
+    return subprocess.run(  # noqa: S603 - our own command
+        [sys.executable, "-c", f"import sys; {code}", *options],
+        env={**os.environ, "PYTHONPATH": str(SOURCE), **more},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+def test_without_the_extra_one_line_says_how_to_install_it():
+    hidden = (
+        "import importlib.util as u; find = u.find_spec; "
+        "u.find_spec = lambda name, *more: None if name == 'typer' else find(name, *more); "
+        "from counterbalance.cli import main; sys.exit(main())"
+    )
+    ended = run_command("datasets", code=hidden)
+    assert ended.returncode == 1
+    assert "pip install 'counterbalance[cli]'" in ended.stderr
+    assert ended.stderr.count("\n") == 1
+
+
+def test_help_loads_nothing_heavy():
+    code = (
+        "from counterbalance.cli import main; main(['--help']); "
+        "heavy = {'numpy', 'pandas', 'sklearn', 'rich', 'matplotlib'} & set(sys.modules); "
+        "sys.exit(', '.join(heavy) or 0)"
+    )
+    ended = run_command(code=code)
+    assert (ended.returncode, ended.stderr) == (0, "")
+
+
+def test_a_shell_can_complete_commands_and_options():
+    def complete(words):
+        more = {"COMP_WORDS": words, "COMP_CWORD": str(len(words.split()) - 1)}
+        asked = run_command(_COUNTERBALANCE_COMPLETE="complete_bash", **more)
+        return asked.stdout.split()
+
+    assert complete("counterbalance ba") == ["balance"]
+    assert complete("counterbalance balance --prov") == ["--provenance"]
+    ended = run_command("--show-completion", "bash")
+    assert ended.returncode == 0
+    assert "_COUNTERBALANCE_COMPLETE" in ended.stdout
+
+
+def test_debug_shows_where_an_error_came_from(tmp_path, capsys):
+    options = ["balance", str(tmp_path / "none.csv"), "--target", "y"]
+    assert main(options) == 1
+    assert "Traceback" not in capsys.readouterr().err
+    assert main([*options, "--debug"]) == 1
+    said = capsys.readouterr().err
+    assert "Traceback" in said
+    assert said.splitlines()[-1].startswith("counterbalance: error: TABLE must be a file")
+
+
+def test_a_fault_of_ours_is_one_line_too(monkeypatch, capsys):
+    def break_down():
+        raise KeyError("lost")
+
+    monkeypatch.setattr("counterbalance.cli.methods._methods", break_down)
+    assert main(["methods"]) == 1
+    said = capsys.readouterr().err
+    assert "KeyError: 'lost'; this is a fault of counterbalance" in said
+    assert said.count("\n") == 1
+
+
+def test_a_reader_that_goes_away_is_no_error():
+    command = f"{sys.executable} -m counterbalance methods | head -n 1"
+    ended = subprocess.run(  # noqa: S602 - a pipe is the test
+        command,
+        shell=True,
+        env={**os.environ, "PYTHONPATH": str(SOURCE)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (ended.returncode, ended.stderr) == (0, "")
+
+
 @pytest.mark.skipif(os.name != "posix", reason="needs POSIX signals")
 def test_ctrl_c_ends_with_130_and_says_how_to_go_on(tmp_path):
     environment = {**os.environ, "PYTHONPATH": str(SOURCE)}

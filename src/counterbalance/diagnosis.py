@@ -250,14 +250,13 @@ def _identifier(name: str, different: int, n: int) -> Finding:
 
 def _date(name: str) -> Finding:
     finding = _left_out(Topic.DATE, name, "holds dates or times")
-    text = f"{finding.text}; turn it into a number, such as days since a fixed date, to use it"
+    text = f"{finding.text}; make it a number, such as days since a fixed date, to use it"
     return Finding(finding.topic, name, text)
 
 
 def _left_out(topic: Topic, name: str, why: str) -> Finding:
-    more = f"; --use {name} would use it" if topic is Topic.IDENTIFIER else ""
-    text = f"column {name!r} {why}: it stays in the file but is not used, and is empty in new rows"
-    return Finding(topic, name, text + more)
+    more = f"; --use {name} uses it" if topic is Topic.IDENTIFIER else ""
+    return Finding(topic, name, f"column {name!r} is kept but not used: it {why}{more}")
 
 
 def _says_the_class(column: pd.Series[Any], y: pd.Series[Any]) -> bool:
@@ -320,9 +319,9 @@ def _look_at_classes(y: pd.Series[Any]) -> Iterator[Finding]:
     _check_quantity(y, len(counts))
     if len(counts) > MOST_CLASSES or len(counts) > HALF * n >= ENOUGH_ROWS / 2:
         raise TableError(
-            f"the target {name!r} has {len(counts):,} classes in {n:,} rows, at most "
-            f"{MOST_CLASSES} and half as many as rows can be balanced; name another column, or put "
-            "rare classes together"
+            f"the target {name!r} has {len(counts):,} classes in {n:,} rows; at most "
+            f"{MOST_CLASSES} classes, and half as many as rows, can be balanced: name another "
+            "column, or put rare classes together"
         )
     if len(counts) > MANY_CLASSES:
         text = (
@@ -376,7 +375,9 @@ def _missing_cells(X: pd.DataFrame) -> Iterator[Finding]:
     if len(columns):
         worst = ", ".join(str(name) for name in columns.sort_values(ascending=False).index[:LISTED])
         more = f" and {len(columns) - LISTED} more columns" if len(columns) > LISTED else ""
-        text = f"{int(columns.sum()):,} cells are missing, in {worst}{more}; they stay missing"
+        n = int(columns.sum())
+        cells = "1 cell is" if n == 1 else f"{n:,} cells are"
+        text = f"{cells} missing, in {worst}{more}; what is missing stays missing"
         yield Finding(Topic.MISSING, None, text)
 
 

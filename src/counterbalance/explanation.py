@@ -53,7 +53,7 @@ class Explanation:
     to: Any
     score: float
     """f's score of the class ``to`` for the row as it is, nan where f has none."""
-    values: dict[str, Any]
+    cells: dict[str, Any]
     ways: tuple[Way, ...]
 
 
@@ -118,7 +118,7 @@ def explain(
         called=classes[called],
         to=to,
         score=float(score),
-        values=dict(zip(names, before, strict=True)),
+        cells=dict(zip(names, before, strict=True)),
         ways=tuple(ways),
     )
 

@@ -99,12 +99,12 @@ def show_summary(summary: dict[str, Any]) -> None:
             for got in summary["yield"]
         ]
         columns = ("pair", "searched", "found", "yield", "used")
-        shown.append(Table("yield", "Counterfactuals of each pair of classes", columns, pairs))
+        shown.append(Table("yield", "Counterfactuals from class to class", columns, pairs))
     if summary["most_changed"]:
         most = summary["most_changed"][:MOST_CHANGED]
         features = [(item["column"], _percent(item["share"])) for item in most]
-        title = "Most changed features, in so many of the counterfactuals"
-        shown.append(Table("changed", title, ("feature", "changed in"), features))
+        title = "Most changed features"
+        shown.append(Table("changed", title, ("feature", "counterfactuals"), features))
     show_tables(shown)
     for sentence in summary["examples"]:
         say(sentence)

@@ -130,11 +130,11 @@ def _show(found: Explanation) -> None:
     say(f"{about}{called}\n")
     if not found.ways:
         return
-    changed = [name for name in found.values if any(name in way.changes for way in found.ways)]
+    changed = [name for name in found.cells if any(name in way.changes for way in found.ways)]
     rows = [
         (
             name,
-            _cell(found.values[name]),
+            _cell(found.cells[name]),
             *(_cell(way.changes[name][1]) if name in way.changes else SAME for way in found.ways),
         )
         for name in changed
@@ -156,7 +156,7 @@ def _plain(found: Explanation) -> dict[str, Any]:
         "called": found.called,
         "to": found.to,
         "score": found.score,
-        "values": found.values,
+        "values": found.cells,
         "ways": [
             {
                 "distance": way.distance,

@@ -9,13 +9,17 @@ from __future__ import annotations
 
 import json
 import math
+import os
 import sys
 import warnings
 from collections.abc import Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from counterbalance.result_table import Table, as_text
+
+if TYPE_CHECKING:
+    from rich.console import Console
 
 
 def say(text: str) -> None:
@@ -78,19 +82,25 @@ def one_line(text: str) -> str:
 def _spinner(text: str) -> AbstractContextManager[Any]:
     if not sys.stderr.isatty():
         return nullcontext()
+    return _console(stderr=True).status(text)
+
+
+def _console(*, stderr: bool = False) -> Console:
+    """Return a console without any style where NO_COLOR is set."""
     from rich.console import Console
 
-    return Console(stderr=True).status(text)
+    return Console(stderr=stderr, color_system=None if os.environ.get("NO_COLOR") else "auto")
 
 
 def _draw(tables: Iterable[Table]) -> None:
-    from rich.console import Console
+    from rich.box import SIMPLE_HEAD
     from rich.table import Table as Drawn
     from rich.text import Text
 
-    console = Console()
+    console = _console()
     for table in tables:
-        drawn = Drawn(title=Text(printable(table.title), style="bold"), title_justify="left")
+        console.print(Text(printable(table.title), style="bold"))
+        drawn = Drawn(box=SIMPLE_HEAD)
         for place, column in enumerate(table.columns):
             drawn.add_column(
                 Text(printable(column)), justify="left" if place < table.left else "right"

@@ -6,8 +6,9 @@ import codecs
 import csv
 import gzip
 import io
+import itertools
 import zlib
-from collections import Counter
+from contextlib import suppress
 from dataclasses import dataclass
 
 from counterbalance.errors import TableError
@@ -57,7 +58,7 @@ def unpack(content: bytes, name: str) -> bytes:
 def read_text(content: bytes, name: str, separator: str | None) -> tuple[str, Dialect]:
     """Decode a text file and recognise its dialect; ``separator`` is given or looked for."""
     text, encoding = _decode(content, name)
-    line_end = "\r\n" if "\r\n" in text[:100_000] else "\n"
+    line_end = next((end for end in ("\r\n", "\n", "\r") if end in text), "\n")
     return text, Dialect(encoding, separator or _separator(text), line_end)
 
 
@@ -84,12 +85,13 @@ def _decode(content: bytes, name: str) -> tuple[str, str]:
 
 
 def _separator(text: str) -> str:
-    """Return the separator that cuts the first rows into the most cells, the same in each."""
+    """Return the separator that cuts the header into the most cells, and most rows into as many."""
     best, most = ",", 1
     for separator in SEPARATORS:
-        rows = csv.reader(io.StringIO(text), delimiter=separator)
-        widths = Counter(len(row) for row, _ in zip(rows, range(LOOKED_AT), strict=False) if row)
-        width, count = max(widths.items(), key=lambda item: item[1], default=(1, 0))
-        if width > most and count > sum(widths.values()) / 2:
-            best, most = separator, width
+        rows = csv.reader(io.StringIO(text, newline=None), delimiter=separator)
+        widths: list[int] = []
+        with suppress(csv.Error):  # a huge cell, say: what is known by then must do
+            widths += (len(row) for row in itertools.islice(rows, LOOKED_AT) if row)
+        if widths and widths[0] > most and widths.count(widths[0]) > len(widths) / 2:
+            best, most = separator, widths[0]
     return best

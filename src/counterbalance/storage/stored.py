@@ -105,7 +105,8 @@ def near_names(name: str, names: Sequence[str]) -> str:
     """Say which names look alike, for an error."""
     folded = {other.strip().casefold(): other for other in names}
     matches = difflib.get_close_matches(name.strip().casefold(), folded, n=3)
-    near = [folded[match] for match in matches]
+    within = [other for other in folded if name.strip().casefold() in other and name.strip()]
+    near = [folded[match] for match in dict.fromkeys([*matches, *within][:3])]
     return f" (near: {', '.join(map(repr, near))})" if near else ""
 
 
