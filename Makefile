@@ -64,7 +64,7 @@ check-peers: ## compare the other resamplers with smote-variants, in an environm
 
 .PHONY: clean
 clean: ## remove the environments and what the commands wrote
-	rm -rf $(VENV) .venv-* demo dist build .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) .venv-* demo screenshots dist build .pytest_cache .mypy_cache .ruff_cache .hypothesis
 
 .PHONY: reproduce
 reproduce: $(READY) ## run the paper's experiments in full; takes hours, can be stopped and resumed

@@ -33,8 +33,7 @@ def example_summary():
         "verdict": {
             "headline": "Do not oversample for gradient boosting; for logistic regression it helps",
             "sentences": [
-                "Oversampling with counterfactuals helps logistic regression: probability 0.97 "
-                "that G-mean rises by more than 0.01.",
+                "Counterfactuals help logistic regression: G-mean rises (probability 0.97).",
                 "It does not help gradient boosting; use a threshold of 0.18 instead.",
                 "With a random forest the data are too few to tell.",
             ],

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from counterbalance.cli.balance_page import command_again, write_page
 from counterbalance.cli.balance_summary import show_summary, summarise
 from counterbalance.cli.balancing import Balanced, balance, make_sampler, rows_wanted
 from counterbalance.cli.options import (
@@ -20,6 +21,7 @@ from counterbalance.cli.options import (
 )
 from counterbalance.cli.terminal import note, show_json
 from counterbalance.cli.user_table import read_user_table
+from counterbalance.extras import require
 from counterbalance.files import OutputError, check_output
 
 if TYPE_CHECKING:
@@ -46,7 +48,13 @@ EXAMPLES = (
         "where every new row comes from",
         "counterbalance balance patients.csv --target risk --provenance new.csv",
     ),
+    (
+        "a page with the map, every new row beside its twin, and the features that change",
+        "counterbalance balance patients.csv --target risk --report report.html",
+    ),
 )
+
+PAGE = "--report"
 
 
 def execute(
@@ -95,11 +103,14 @@ def execute(
         Path | None,
         typer.Option(metavar="FILE", help="Where to write what every new row comes from."),
     ] = None,
+    report: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Write a page to look at (html) here.")
+    ] = None,
     drop_missing_target: DropMissingTarget = False,
     json: Json = False,
 ) -> int:
     """Balance the table and say what was done."""
-    check_outputs(table, {"--out": out, "--provenance": provenance})
+    check_outputs(table, {"--out": out, "--provenance": provenance, PAGE: report})
     user = read_user_table(
         table, target, keep=keep, use=use, drop_missing_target=drop_missing_target
     )
@@ -111,8 +122,12 @@ def execute(
         balanced.stored.save(out)
     if provenance is not None:
         _provenance_table(balanced).save(provenance)
+    if report is not None:
+        given = {"--ratio": ratio, "--keep": keep, "--use": use, **rules, "--integer": integer}
+        again = command_again(user, given, seed, drop_missing_target=drop_missing_target)
+        write_page(balanced, report, again)
     summary = summarise(balanced)
-    written = {"out": out, "provenance": provenance}
+    written = {"out": out, "provenance": provenance, "report": report}
     summary["written"] = {name: str(path) for name, path in written.items() if path is not None}
     if json:
         show_json(summary)
@@ -131,7 +146,10 @@ def check_outputs(table: Path, outputs: dict[str, Path | None]) -> None:
     for option, path in outputs.items():
         if path is None:
             continue
-        check_suffix(path, option)
+        if option == PAGE:
+            require("jinja2", PAGE)
+        else:
+            check_suffix(path, option)
         check_output(path, *([table] if table.exists() else []), option=option)
         other = taken.setdefault(path.resolve(), option)
         if other != option:

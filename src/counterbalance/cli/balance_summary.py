@@ -115,6 +115,8 @@ def show_summary(summary: dict[str, Any]) -> None:
         say(f"wrote {summary['rows_after']:,} rows to {written['out']}")
     if "provenance" in written:
         say(f"wrote where the new ones come from to {written['provenance']}")
+    if "report" in written:
+        say(f"wrote a page to look at to {written['report']}")
 
 
 def _percent(share: float) -> str:

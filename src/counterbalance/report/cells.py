@@ -34,7 +34,9 @@ def as_text(value: Any, digits: int = DIGITS[0]) -> str:
     value = plain(value)
     if isinstance(value, float):
         return MISSING if np.isnan(value) else f"{value:.{digits}g}"
-    if value is None or frames.missing(np.array([value], dtype=object))[0]:
+    alone = np.empty(1, dtype=object)
+    alone[0] = value
+    if frames.missing(alone)[0]:
         return MISSING
     text = str(value)
     return text if len(text) <= LONGEST else text[: LONGEST - 1] + "…"

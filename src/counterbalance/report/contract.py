@@ -12,7 +12,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from counterbalance.report.reading import read
+from counterbalance.report.reading import SummaryError, read
+
+# Mean predicted probability, observed share, number of rows; an empty bin has no mean.
+Bin = tuple[float | None, float | None, float | None]
 
 
 @dataclass(frozen=True)
@@ -141,9 +144,9 @@ class Curves:
 
     strategy: str
     classifier: str
-    calibration: tuple[tuple[float, ...], ...] = ()
-    calibration_corrected: tuple[tuple[float, ...], ...] = ()
-    precision_recall: tuple[tuple[float, ...], ...] = ()
+    calibration: tuple[Bin, ...] = ()
+    calibration_corrected: tuple[Bin, ...] = ()
+    precision_recall: tuple[tuple[float | None, float | None], ...] = ()
 
 
 @dataclass(frozen=True)
@@ -256,4 +259,29 @@ class Summary:
 
 def read_summary(summary: Mapping[str, Any]) -> Summary:
     """Check a summary and return it as records; a problem names the place and the remedy."""
-    return read(Summary, summary, "summary")
+    found = read(Summary, summary, "summary")
+    if found.explorer is not None:
+        for place, row in enumerate(found.explorer.rows):
+            _check_cells(row, found.explorer.columns, f"summary['explorer']['rows'][{place}]")
+    if found.map is not None:
+        for place, points in enumerate(found.map.points):
+            if len(points.x) != len(points.y):
+                raise SummaryError(
+                    f"summary['map']['points'][{place}] has {len(points.x)} values of x and "
+                    f"{len(points.y)} of y; give as many of both"
+                )
+    return found
+
+
+def _check_cells(row: Twin, columns: tuple[str, ...], where: str) -> None:
+    for name, cells in (("old", row.old), ("new", row.new)):
+        if len(cells) != len(columns):
+            raise SummaryError(
+                f"{where}[{name!r}] has {len(cells)} cells for {len(columns)} columns; "
+                "give one for each"
+            )
+    if not set(row.changed) <= set(range(len(columns))):
+        raise SummaryError(
+            f"{where}['changed'] holds {list(row.changed)}, but the columns are 0 to "
+            f"{len(columns) - 1}; give places of columns"
+        )

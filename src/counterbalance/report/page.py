@@ -10,13 +10,14 @@ from __future__ import annotations
 import base64
 import hashlib
 import os
-import tempfile
 from collections.abc import Callable, Mapping
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
 from counterbalance import __version__
+from counterbalance.extras import require
+from counterbalance.files import written_whole
 from counterbalance.report.contract import Comparison, Metric, Score, Summary, read_summary
 from counterbalance.report.plots.curves import draw_calibration, draw_precision_recall
 from counterbalance.report.plots.drawing import shortened
@@ -96,21 +97,8 @@ def write_report(summary: Mapping[str, Any], path: str | os.PathLike[str]) -> Pa
     """Write the page of a summary to ``path``, whole or not at all, and return the path."""
     target = Path(path)
     page = render(summary)
-    if target.is_dir() or not target.parent.is_dir():
-        raise SummaryError(
-            f"the report cannot be written to {target}: "
-            + ("that is a folder; " if target.is_dir() else "its folder is not there; ")
-            + "name a file in a folder that exists"
-        )
-    number, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}-", suffix=".tmp")
-    try:
-        with os.fdopen(number, "w", encoding="utf-8", newline="\n") as file:
-            file.write(page)
-        Path(name).chmod(0o666 & ~_umask())
-        Path(name).replace(target)
-    except BaseException:
-        Path(name).unlink(missing_ok=True)
-        raise
+    with written_whole(target) as part:
+        part.write_text(page, encoding="utf-8", newline="\n")
     return target
 
 
@@ -129,17 +117,12 @@ def best_rows(comparison: Comparison, metric: Metric) -> set[int]:
 
 def _templates() -> Any:
     """Return the environment of the templates."""
-    try:
-        import jinja2  # noqa: PLC0415  (an extra)
-        from markupsafe import Markup  # noqa: PLC0415  (an extra)
-    except ImportError as error:
-        raise ImportError(
-            "a report needs jinja2; install it with: pip install 'counterbalance[report]'"
-        ) from error
+    jinja2 = require("jinja2", "a report")
+    Markup = require("markupsafe", "a report").Markup
 
     def picture(draw: Callable[..., str]) -> Callable[..., Any]:
         """Mark what a plot returns as escaped: it is."""
-        return lambda *arguments: Markup(draw(*arguments))  # noqa: S704
+        return lambda *arguments: Markup(draw(*arguments))
 
     environment = jinja2.Environment(
         loader=jinja2.PackageLoader("counterbalance.report", "templates"),
@@ -165,6 +148,7 @@ def _templates() -> Any:
         figure=_figure,
         percent=lambda share: "—" if share is None else f"{share:.1%}",
         shortened=shortened,
+        capital=lambda text: text[:1].upper() + text[1:],
     )
     return environment
 
@@ -183,10 +167,3 @@ def _asset(name: str) -> str:
 def _hash(text: str) -> str:
     digest = hashlib.sha256(text.encode()).digest()
     return f"'sha256-{base64.b64encode(digest).decode()}'"
-
-
-def _umask() -> int:
-    """Return the mask for new files: a temporary file is made for its owner alone."""
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask

@@ -22,8 +22,10 @@ Integers = NDArray[np.intp]
 
 # Categories beyond this many of a column do not bear on the map.
 MOST_LEVELS = 10
-# Rows that the components are computed from.
-MOST_ROWS = 5000
+# The components are computed from so many rows at most, and from fewer of a wide table.
+MOST_ROWS, MOST_CELLS = 5000, 2_000_000
+# Beyond this many cells they are computed by random projections, with a fixed seed.
+EXACT_CELLS = 500_000
 
 
 @dataclass(frozen=True)
@@ -46,11 +48,12 @@ def lay_out(table: Table, rows: Integers, n_real: int, features: object = None) 
         a, b = chosen
         names = (str(table.names[a]), str(table.names[b]))
         return Plane(_filled(table.rows(rows)[:, [a, b]]), names, chosen)
-    step = max(1, n_real // MOST_ROWS)
-    real = np.arange(0, n_real, step)
+    most = min(MOST_ROWS, max(MOST_CELLS // len(table.names), 2))
+    real = np.arange(0, n_real, -(-n_real // most))
     spread = _Spread.of(table, table.rows(real))
     fitted = spread(table.rows(real))
-    pca = PCA(min(2, *fitted.shape), svd_solver="full").fit(fitted)
+    solver = "full" if fitted.size <= EXACT_CELLS else "randomized"
+    pca = PCA(min(2, *fitted.shape), svd_solver=solver, random_state=0).fit(fitted)
     points = np.zeros((len(rows), 2))
     points[:, : pca.n_components_] = pca.transform(spread(table.rows(rows)))
     shares = [*pca.explained_variance_ratio_.tolist(), 0.0][:2]

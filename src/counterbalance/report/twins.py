@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -20,20 +21,22 @@ MOST_CELLS = 7500
 FEWEST_ROWS, MOST_ROWS = 60, 250
 # Features that the ranking shows.
 MOST_FEATURES = 30
+# New rows that are looked at together.
+BLOCK = 2**15
 
 
 def explore(provenance: Provenance, table: Table) -> dict[str, Any]:
     """Return new rows, spread evenly over all and sorted by distance, with their twins."""
-    changed = provenance.changed_mask()
-    columns = _by_share(changed)[:MOST_COLUMNS]
+    columns = _by_count(_changes(provenance))[:MOST_COLUMNS]
     n_rows = int(np.clip(MOST_CELLS // max(len(columns), 1), FEWEST_ROWS, MOST_ROWS))
     shown = spread_evenly(len(provenance), n_rows)
     shown = shown[np.argsort(provenance["distance"][shown], kind="stable")]
+    changed = provenance[shown].changed_mask()[:, columns]
     old = _cells(table, columns, provenance["factual"][shown])
     new = _cells(table, columns, provenance["sample"][shown])
     rows = []
     for place, at in enumerate(shown.tolist()):
-        mask = changed[at, columns]
+        mask = changed[place]
         texts = [
             pair_as_text(old[k][place], new[k][place]) if differs else (as_text(old[k][place]),) * 2
             for k, differs in enumerate(mask)
@@ -67,15 +70,17 @@ def rank_features(provenance: Provenance, table: Table) -> dict[str, Any]:
     if not inverted.size:
         inverted = np.arange(len(provenance))
     some = provenance[inverted]
-    changed = some.changed_mask()
-    order = [m for m in _by_share(changed) if changed[:, m].any()]
+    counts = _changes(some)
+    order = [m for m in _by_count(counts) if counts[m]]
+    top = order[:MOST_FEATURES]
+    changed = np.vstack([block.changed_mask()[:, top] for block in _blocks(some)])
     rows = [
         {
             "name": str(table.names[m]),
-            "share": float(changed[:, m].mean()),
-            "typical": _typical(table, m, some["factual"], some["sample"], changed[:, m]),
+            "share": float(counts[m] / len(some)),
+            "typical": _typical(table, m, some["factual"], some["sample"], changed[:, place]),
         }
-        for m in order[:MOST_FEATURES]
+        for place, m in enumerate(top)
     ]
     return {"rows": rows, "total": len(some), "left_out": max(0, len(order) - MOST_FEATURES)}
 
@@ -85,9 +90,20 @@ def spread_evenly(n: int, most: int) -> Integers:
     return np.unique(np.linspace(0, n - 1, min(n, most)).round().astype(np.intp))
 
 
-def _by_share(changed: NDArray[np.bool_]) -> list[int]:
+def _blocks(provenance: Provenance) -> Iterator[Provenance]:
+    """Cut the provenance up: a mask of all cells of a large wide table would not fit."""
+    return (provenance[start : start + BLOCK] for start in range(0, len(provenance), BLOCK))
+
+
+def _changes(provenance: Provenance) -> Integers:
+    """Return how often each feature changed."""
+    counts = [block.changed_mask().sum(axis=0) for block in _blocks(provenance)]
+    return np.asarray(np.sum(counts, axis=0))
+
+
+def _by_count(counts: Integers) -> list[int]:
     """Return the features, the most often changed first; ties keep the table's order."""
-    order: list[int] = np.argsort(-changed.sum(axis=0), kind="stable").tolist()
+    order: list[int] = np.argsort(-counts, kind="stable").tolist()
     return order
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from counterbalance.report.contract import Curves
 from counterbalance.report.plots.drawing import Drawing, Scale, dots, polyline
@@ -12,7 +12,7 @@ TICKS = (0.0, 0.5, 1.0)
 # More points than this cannot be told apart in a picture of this size.
 MOST_POINTS = 80
 
-Series = Sequence[Sequence[float]]
+Series = Sequence[tuple[float, ...]]
 
 
 def draw_calibration(name: str, curves: Curves) -> str:
@@ -24,7 +24,7 @@ def draw_calibration(name: str, curves: Curves) -> str:
         (curves.calibration, "raw"),
         (curves.calibration_corrected, "corrected"),
     ):
-        places = [(x(point[0]), y(point[1])) for point in points]
+        places = [(x(point[0]), y(point[1])) for point in known(points)]
         drawing.path(polyline(places), f"curve {kind}")
         drawing.path(dots(places), f"marks {kind}")
     return drawing.markup()
@@ -35,11 +35,17 @@ def draw_precision_recall(name: str, curves: Curves, baseline: Curves | None) ->
     title = f"Precision and recall of {curves.classifier}, {curves.strategy}"
     drawing, x, y = _square(name, title, _reach(curves), "recall", "precision")
     if baseline is not None and baseline is not curves:
-        places = [(x(point[0]), y(point[1])) for point in thinned(baseline.precision_recall)]
+        places = [(x(point[0]), y(point[1])) for point in thinned(known(baseline.precision_recall))]
         drawing.path(polyline(places), "curve below")
-    places = [(x(point[0]), y(point[1])) for point in thinned(curves.precision_recall)]
+    places = [(x(point[0]), y(point[1])) for point in thinned(known(curves.precision_recall))]
     drawing.path(polyline(places), "curve raw")
     return drawing.markup()
+
+
+def known(points: Iterable[tuple[float | None, ...]]) -> list[tuple[float, ...]]:
+    """Return the points without those that lack a value, as an empty bin does."""
+    listed = ((point, tuple(value for value in point if value is not None)) for point in points)
+    return [full for point, full in listed if len(full) == len(point)]
 
 
 def thinned(points: Series, most: int = MOST_POINTS) -> Series:
@@ -82,10 +88,10 @@ def _gap(curves: Curves) -> str:
         (curves.calibration, "as predicted"),
         (curves.calibration_corrected, "corrected for the base rate"),
     ):
-        weights = [point[2] if len(point) > 2 else 1.0 for point in points]  # noqa: PLR2004
-        total = sum(weights)
+        bins = known(points)
+        total = sum(rows for _, _, rows in bins)
         if total > 0:
-            gap = sum(w * abs(p[0] - p[1]) for w, p in zip(weights, points, strict=True)) / total
+            gap = sum(rows * abs(mean - seen) for mean, seen, rows in bins) / total
             said.append(f"{kind}, {gap:.3f}")
     if not said:
         return "There are no probabilities to show."
@@ -93,7 +99,7 @@ def _gap(curves: Curves) -> str:
 
 
 def _reach(curves: Curves) -> str:
-    points = curves.precision_recall
+    points = known(curves.precision_recall)
     if not points:
         return "There is no curve to show."
     half = [point[1] for point in points if point[0] >= 0.5]  # noqa: PLR2004

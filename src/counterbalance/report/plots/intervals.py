@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from counterbalance.report.contract import Comparison, Metric, Result, Score
 from counterbalance.report.plots.drawing import Drawing, Scale, shortened, widened
 
-WIDTH, LABELS, ROW, TOP, BOTTOM = 350, 136, 27, 12, 40
+WIDTH, LABELS, ROW, TOP, BOTTOM = 364, 150, 27, 12, 40
 RIGHT = 14
-LETTERS = 19
+LETTERS = 20
 TICKS = 5
 # Dots of several thresholds of one strategy lie above each other, so far apart.
 APART = 9

@@ -31,8 +31,9 @@
 
   // Sorting: the heads of a table become buttons. Rows without a value stay at the end.
   const value = (row, place) => {
-    const cell = row.cells[place];
-    if (!cell) return null;
+    let column = 0;
+    const cell = [...row.cells].find((each) => (column += each.colSpan) > place);
+    if (!cell || cell.colSpan > 1) return null;
     const text = cell.dataset.value ?? cell.textContent.trim();
     if (text === "" || text === "—") return null;
     const number = Number(text);

@@ -1,0 +1,46 @@
+"""The page of a balanced table: what ``balance --report`` writes."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from counterbalance.cli.balancing import Balanced
+from counterbalance.cli.user_table import UserTable
+
+
+def write_page(balanced: Balanced, path: Path, again: str) -> None:
+    """Write the report of a balanced table; ``again`` is the command that makes it."""
+    from counterbalance.report import summarise_sampler, write_report
+
+    user = balanced.user
+    summary = summarise_sampler(
+        balanced.sampler,
+        user.X,
+        user.y,
+        balanced.X,
+        balanced.y,
+        alone=True,
+        file=user.path.name,
+        target=user.target,
+        reproduce=again,
+    )
+    summary["data"]["notes"] = [finding.text for finding in user.findings]
+    write_report(summary, path)
+
+
+def command_again(
+    user: UserTable,
+    given: Mapping[str, Sequence[str] | None],
+    seed: int,
+    *,
+    drop_missing_target: bool,
+) -> str:
+    """Return the command that gives the same rows, without anything of this machine."""
+    words = ["counterbalance", "balance", user.path.name, "--target", user.target]
+    for option, values in given.items():
+        for value in values or ():
+            words += [option, value]
+    words += ["--drop-missing-target"] if drop_missing_target else []
+    return shlex.join([*words, "--seed", str(seed), "--report", "report.html"])
