@@ -52,6 +52,7 @@ def summarise(
                     "label": metric.label,
                     "higher_is_better": metric.higher_is_better,
                     "help": metric.help,
+                    "needs_threshold": metric.needs_threshold,
                     **({} if metric.ideal is None else {"ideal": metric.ideal}),
                 }
                 for metric in METRICS.values()
