@@ -113,3 +113,12 @@ def test_new_rows_are_counted_for_every_sampler_of_the_registry():
         assert len(made.new) == 40, name
         assert (made.labels[made.new] == 1).all()
     assert not len(resample("Random undersampling", plan.table, plan.table.kinds, seed=0).new)
+
+
+def test_a_threshold_is_tuned_inside_even_where_the_minority_is_in_one_group():
+    X, y = two_clouds(60, 24, apart=2)
+    groups = np.concatenate([np.arange(60), np.repeat([60, 61], 12)])
+    plan = plan_of(X, y, groups=groups, strategies=("none",), classifiers=("LR",), folds=2)
+    pair = results_of(plan).pairs["none", "logistic regression"]
+    assert pair.failed is None
+    assert len(pair.thresholds("g_mean")) == 2

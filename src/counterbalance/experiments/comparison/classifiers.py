@@ -117,12 +117,14 @@ def _import(name: str) -> Any:
         sys.path.insert(0, here)
     try:
         found = getattr(import_module(module), attribute)
-    except (ImportError, AttributeError, ValueError) as error:
+        is_made = hasattr(found, "get_params") and not isinstance(found, type)
+        made = clone(found) if is_made else found()
+    except Exception as error:
         raise ClassifierError(
-            f"classifiers must name an object that can be imported, got {name!r}: {error}; give "
-            "it as module:object, with the module's file in this folder or installed"
-        ) from None
-    made = clone(found) if hasattr(found, "get_params") and not isinstance(found, type) else found()
+            f"classifiers must name an object that can be imported, and called if it is a class or "
+            f"a function, got {name!r}: {error}; give it as module:object, with the module's file "
+            "in this folder or installed"
+        ) from error
     if not (hasattr(made, "fit") and hasattr(made, "get_params")) or not (
         hasattr(made, "predict_proba") or hasattr(made, "decision_function")
     ):

@@ -65,6 +65,11 @@ class ComparedTable:
             digest.update(b"-" if values is None else values.astype("<i8").tobytes())
         return digest.hexdigest()
 
+    @property
+    def loose(self) -> ComparedTable:
+        """The same without groups and times."""
+        return replace(self, groups=None, times=None)
+
     def part(self, rows: Integers) -> ComparedTable:
         """Return some of the rows."""
         return replace(

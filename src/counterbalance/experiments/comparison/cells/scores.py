@@ -111,7 +111,9 @@ def learn(plan: Plan, strategy: str, train: Integers, seed: int) -> Learned:
     whole = resample(strategy, part, kinds, seed)
     if not part.is_binary:
         return Learned(whole, ())
-    folds = usable_folds(part, plan.settings.inner_folds, 1, plan.settings.seed)
+    asked = (plan.settings.inner_folds, 1, plan.settings.seed)
+    # a small part may have the minority in one group or block only: still nothing from outside
+    folds = usable_folds(part, *asked) or usable_folds(part.loose, *asked)
     if not folds:
         raise TableError(
             f"a training part has too few rows of class {part.classes[-1]!r} to tune a threshold "

@@ -21,7 +21,7 @@ expect of good labels. All of it is a function of the table, the seed and the dr
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
@@ -130,10 +130,8 @@ def _ground(plan: Plan, draw: int) -> Ground:
 
 def halves(table: ComparedTable, seed: int, draw: int) -> tuple[Integers, Integers, Integers]:
     """Return the rows that a sampler sees, those that are hidden from it, and the other half."""
-    untimed = ComparedTable(table.X, table.codes, table.classes, table.groups)
-    found = usable_folds(untimed, HALVES, 1, seed) or usable_folds(
-        ComparedTable(table.X, table.codes, table.classes), HALVES, 1, seed
-    )
+    untimed = replace(table, times=None)
+    found = usable_folds(untimed, HALVES, 1, seed) or usable_folds(table.loose, HALVES, 1, seed)
     fold = found[draw % len(found)]
     half = fold.train
     largest = half[table.codes[half] == 0]
