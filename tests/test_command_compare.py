@@ -74,7 +74,7 @@ def test_json_is_all_that_stdout_holds_and_a_second_run_computes_nothing(table, 
     [
         (["--methods", "SMOTT"], 2, "got 'SMOTT' (near: SMOTE"),
         (["--classifiers", "XGB"], 2, "module:object, got 'XGB'"),
-        (["--classifiers", "nowhere:Net"], 2, "can be imported, got 'nowhere:Net'"),
+        (["--classifiers", "nowhere:Net"], 2, "got 'nowhere:Net': No module"),
         (["--metric", "accuracy"], 2, "metric must be one of g_mean"),
         (["--folds", "1"], 2, "folds must be at least 2"),
         (["--jobs", "0"], 2, "--jobs must be at least 1"),

@@ -85,7 +85,7 @@ def test_the_fingerprint_knows_the_table_and_the_users_code():
 @pytest.mark.parametrize(
     ("name", "message"),
     [
-        ("nowhere:Classifier", "can be imported, got 'nowhere:Classifier'"),
+        ("nowhere:Classifier", "got 'nowhere:Classifier': No module"),
         ("comparison_tables:Nothing", "can be imported"),
         ("pathlib:Path", "must be scikit-learn classifiers.*a PosixPath"),
         (":", "can be imported"),
