@@ -22,6 +22,10 @@ NAMES = {
     "brier": "Brier",
 }
 ANSWERS = ("most probable", "by class share")  # with more than two classes
+NOTE = (
+    "* is the metric of the verdict. The tuned threshold is tuned for each metric inside the "
+    "training folds; ROC AUC, average precision and Brier need none. ! marks what failed."
+)
 TRUST = ("hidden majority", "agreement", "distance")
 
 
@@ -38,7 +42,8 @@ def score_tables(results: Results) -> list[Table]:
         ]
         rows = [row for pair in pairs for row in _score_rows(results, pair)]
         title = f"{classifier}: mean over {len(results.plan.folds)} folds"
-        tables.append(Table("scores", title, columns, rows))
+        is_last = classifier == results.plan.settings.classifiers[-1]
+        tables.append(Table("scores", title, columns, rows, (NOTE,) if is_last else ()))
     tables.append(_calibration_table(results))
     if results.trust:
         tables.append(_trust_table(results))
@@ -123,7 +128,8 @@ def _trust_table(results: Results) -> Table:
         "Hidden majority: share of new rows nearer to a hidden row of the largest class than to a "
         "real one of their own (low is good). Agreement: share that a committee fitted to other "
         "rows puts into their class (high is good). Distance to the nearest real row: 0 is a copy, "
-        "1 as far as real rows are from each other. Real rows say what to expect of true labels."
+        "1 as far as real rows are from each other. Real rows say what to expect of true labels. "
+        "New: rows made from half of the table, on average."
     )
     return Table("trust", "Trust in the new labels", ("strategy", "new", *TRUST), rows, (note,))
 
