@@ -21,7 +21,7 @@ from counterbalance.experiments.comparison.metrics import CORRECTED, METRICS
 from counterbalance.experiments.comparison.results import HALF, TUNED, Results
 from counterbalance.experiments.comparison.strategies import BASELINE, known_strategies
 
-WIDE = 0.1  # an interval wider than this leaves everything open
+WIDE, VERY_WIDE = 0.1, 0.2  # widths of intervals that leave a good sign, or anything, open
 SPOILED = 1.1  # a Brier score so many times as large is worth a sentence
 SURE = 0.995  # beyond this a probability is written as "above 0.99"
 FAMILIES = {
@@ -86,13 +86,21 @@ def _headline(results: Results, findings: Sequence[Finding]) -> str:
         return f"{first}Nothing {'else ' if moved else ''}is sure to help. It might: {named}."
     if not any(finding.gains for finding in findings):
         return f"{first or 'No other threshold is shown to help. '}No resampling was compared."
+    metric, maybe = METRICS[results.plan.settings.metric], _moved(findings, HOPE)
     if moved:
-        return f"Do not resample: {move} instead ({moved})."
-    if maybe := _moved(findings, HOPE):
-        return f"Do not resample. At most it might help to {move} ({maybe})."
-    metric = METRICS[results.plan.settings.metric]
-    more = ", no weights, no threshold" if metric.needs_threshold else " and no weights"
-    return f"Nothing helps {metric.label}: no resampling{more}. Leave it as it is."
+        text = f"Do not resample: {move} instead ({moved})."
+    elif maybe:
+        text = f"Do not resample. At most it might help to {move} ({maybe})."
+    else:
+        more = ", and no threshold either" if metric.needs_threshold else ""
+        text = f"Nothing helps {metric.label}: no strategy that was tried{more}. Leave it as it is."
+    return f"{text} The data are too few to rule a gain out." if _is_open(findings) else text
+
+
+def _is_open(findings: Iterable[Finding]) -> bool:
+    """Say whether some gain is neither shown nor ruled out, because intervals are very wide."""
+    best = [finding.best for finding in findings if finding.best is not None]
+    return any(gain.better > ERROR and _width(gain) > VERY_WIDE for gain in best)
 
 
 def _move(results: Results) -> str:
