@@ -24,7 +24,7 @@ def test_copies_of_test_rows_are_not_trained_on():
         scoring="balanced_accuracy",
     )
     assert leaking.mean() > 0.8  # what a comparison would show that resampled first
-    plan = plan_of(X, y, strategies=("Random oversampling",), classifiers=("KNN", "RF"))
+    plan = plan_of(X, y, strategies=("Random oversampling",), classifiers=("KNN",))
     for pair in results_of(plan).pairs.values():
         assert pair.failed is None
         assert abs(pair.score("balanced_accuracy", "tuned").mean - 0.5) < 0.1
@@ -80,7 +80,7 @@ def test_the_tuned_threshold_is_no_better_than_luck_where_there_is_nothing_to_fi
 @pytest.mark.parametrize("name", ["none", "SMOTE", "ADASYN", "Random undersampling", "ours"])
 def test_mixed_tables_with_missing_cells_are_taken(name):
     X, y = mixed_table()
-    plan = plan_of(X, y, strategies=(name,), classifiers=("LR", "GBDT"))
+    plan = plan_of(X, y, strategies=(name,), classifiers=("LR",))
     for pair in results_of(plan).pairs.values():
         assert pair.failed is None
         assert 0 < pair.score("roc_auc").mean <= 1
