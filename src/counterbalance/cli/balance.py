@@ -12,6 +12,7 @@ from counterbalance.cli.balance_summary import show_summary, summarise
 from counterbalance.cli.balancing import Balanced, balance, make_sampler, rows_wanted
 from counterbalance.cli.options import (
     DropMissingTarget,
+    Jobs,
     Json,
     Keep,
     Seed,
@@ -107,6 +108,7 @@ def execute(
         Path | None, typer.Option(metavar="FILE", help="Write a page to look at (html) here.")
     ] = None,
     drop_missing_target: DropMissingTarget = False,
+    jobs: Jobs = 1,
     json: Json = False,
 ) -> int:
     """Balance the table and say what was done."""
@@ -117,6 +119,7 @@ def execute(
     strategy = rows_wanted(user, ratio or ())
     rules = {"--immutable": immutable, "--increasing": increasing, "--decreasing": decreasing}
     sampler = make_sampler(user, strategy, rules, user.columns(integer, "--integer"), seed)
+    sampler.set_params(n_jobs=jobs)
     balanced = balance(user, sampler)
     if out is not None:
         balanced.stored.save(out)

@@ -27,6 +27,30 @@ ABSENT = "absent"
 NOT_THE_METHOD = {"__main__"}
 
 
+# Modules beside those of the method, which make no figure.
+BESIDE_THE_METHOD = frozenset(
+    {
+        "__main__",
+        "diagnosis",
+        "explanation",
+        "extras",
+        "files",
+        "formulas",
+        "plane",
+        "result_table",
+    }
+)
+
+
+def method_modules() -> list[str]:
+    """Return the names of the modules of the method."""
+    return sorted(
+        f"counterbalance.{module.name}"
+        for module in iter_modules(counterbalance.__path__)
+        if not module.ispkg and module.name not in BESIDE_THE_METHOD
+    )
+
+
 class FingerprintError(CounterbalanceError):
     """The settings or the code cannot be fingerprinted."""
 

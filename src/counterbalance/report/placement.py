@@ -10,13 +10,14 @@ from numpy.typing import NDArray
 from counterbalance import containers
 from counterbalance.profile import Floats
 from counterbalance.report import boundary
-from counterbalance.report.plane import Plane, lay_out
+from counterbalance.report.layout import Layout, lay_out
 from counterbalance.report.resampled import Integers, Resampled
 from counterbalance.report.twins import spread_evenly
 
 # Bounds of the map: real rows, new rows, and lines from a new row to its factual.
 MOST_REAL, MOST_NEW, MOST_LINKS = 1800, 1000, 120
 DECIMALS = 4
+COMPONENTS = "The axes are the first two principal components of the real rows."
 
 
 def place_rows(resampled: Resampled, features: Any = None) -> dict[str, Any]:
@@ -26,8 +27,8 @@ def place_rows(resampled: Resampled, features: Any = None) -> dict[str, Any]:
     linked = new[spread_evenly(len(new), MOST_LINKS)]
     starts = resampled.provenance["factual"][linked - n_real]
     rows = np.unique(np.concatenate([real, new, starts]))
-    plane = lay_out(resampled.table, rows, n_real, features)
-    points, frame = plane.points, boundary.frame_of(plane.points)
+    layout = lay_out(resampled.table, rows, n_real, features)
+    points, frame = layout.points, boundary.frame_of(layout.points)
     inside = _inside(points, frame)
     groups = []
     for is_new, listed in ((False, real), (True, new)):
@@ -41,11 +42,14 @@ def place_rows(resampled: Resampled, features: Any = None) -> dict[str, Any]:
     both = inside[ends[0]] & inside[ends[1]]
     links = np.hstack([points[ends[0][both]], points[ends[1][both]]])
     return {
-        "axes": list(plane.axes),
+        "axes": list(layout.axes),
         "points": groups,
         "links": links.round(DECIMALS).tolist(),
-        "regions": _regions(resampled, plane, rows, frame),
-        "notes": _notes(real, new, n_real, len(codes), int(np.sum(~inside)), len(links)),
+        "regions": _regions(resampled, layout, rows, frame),
+        "notes": [
+            *([COMPONENTS] if layout.columns is None else []),
+            *_notes(real, new, n_real, len(codes), int(np.sum(~inside)), len(links)),
+        ],
     }
 
 
@@ -68,11 +72,11 @@ def _inside(points: Floats, frame: boundary.Frame) -> NDArray[np.bool_]:
 
 
 def _regions(
-    resampled: Resampled, plane: Plane, rows: Integers, frame: boundary.Frame
+    resampled: Resampled, layout: Layout, rows: Integers, frame: boundary.Frame
 ) -> dict[str, Any]:
     """Return which part of the map f gives to which class."""
     f, table, classes = resampled.sampler.estimator_, resampled.table, resampled.classes
-    columns = plane.columns if len(table.names) == 2 else None  # noqa: PLR2004
+    columns = layout.columns if len(table.names) == 2 else None  # noqa: PLR2004
     if columns is not None:
         shares = boundary.shares_exact(table, f, columns, classes, frame)
     else:
@@ -80,7 +84,7 @@ def _regions(
         place = np.minimum(np.searchsorted(classes, answers), len(classes) - 1)
         # A classifier that was fitted elsewhere may answer a class that y does not have.
         known = classes[place] == answers
-        shares = boundary.shares_nearby(plane.points[known], place[known], len(classes), frame)
+        shares = boundary.shares_nearby(layout.points[known], place[known], len(classes), frame)
     return boundary.regions(shares, frame, resampled.labels, exact=columns is not None)
 
 

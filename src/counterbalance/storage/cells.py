@@ -33,6 +33,12 @@ TRUTHS = {"true": True, "false": False}
 
 def typed(texts: pd.Series[str], decimal: str = ".") -> pd.Series[Any]:
     """Return a column of texts as what it holds."""
+    place, different = require("pandas", "reading a table").factorize(texts)
+    column = _typed(different.to_series(index=range(len(different))), decimal)
+    return column.take(place).set_axis(texts.index)
+
+
+def _typed(texts: pd.Series[str], decimal: str) -> pd.Series[Any]:
     gone = texts.isin(MISSING)
     known = texts[~gone]
     missing = bool(gone.any())
@@ -62,17 +68,16 @@ def decimal_mark(texts: pd.DataFrame) -> str:
     return "."
 
 
-def written(values: pd.Series[Any], texts: pd.Series[str], decimal: str = ".") -> list[str]:
-    """Write new values of a column, given its ``texts`` so far."""
-    seen: dict[Any, str] = {}
-    own = typed(texts, decimal)
-    blank = next(iter(texts[own.isna()]), "")
-    for value, text in zip(own.tolist(), texts.tolist(), strict=True):
-        seen.setdefault(value, text)
-    gone = values.isna()
+def written(
+    new: pd.Series[Any], texts: pd.Series[str], values: pd.Series[Any], decimal: str = "."
+) -> list[str]:
+    """Write new values of a column, given its ``texts`` so far and what ``values`` they are."""
+    blank = next(iter(texts[values.isna()]), "")
+    first = ~values.duplicated()
+    seen = dict(zip(values[first].tolist(), texts[first].tolist(), strict=True))
     return [
         blank if is_gone else seen.get(value) or plain_text(value, decimal)
-        for value, is_gone in zip(values.tolist(), gone, strict=True)
+        for value, is_gone in zip(new.tolist(), new.isna(), strict=True)
     ]
 
 

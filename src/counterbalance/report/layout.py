@@ -1,8 +1,11 @@
-"""Plane: rows of any table as points in two dimensions.
+"""Layout: rows of any table as points in two dimensions.
 
-codes      the table as floats (see ``columns``)
-spread     the codes made comparable: ordered columns to deviation 1, categories to indicators
-plane      two principal components of that, or two columns as they are
+    codes      the table as floats (see ``columns``)
+    spread     the codes made comparable: ordered columns to deviation 1, categories to indicators
+    points     two principal components of that, or two columns as they are
+
+The displays draw another plane, ``counterbalance.plane``: it can be gone back from, to ask f about
+any point. This one gives a category no order and is bounded for wide and long tables.
 """
 
 from __future__ import annotations
@@ -29,7 +32,7 @@ EXACT_CELLS = 500_000
 
 
 @dataclass(frozen=True)
-class Plane:
+class Layout:
     """Two coordinates for each row that was asked for, and what they mean."""
 
     points: Floats  # (n, 2)
@@ -37,7 +40,7 @@ class Plane:
     columns: tuple[int, int] | None  # the two columns, if the axes are columns
 
 
-def lay_out(table: Table, rows: Integers, n_real: int, features: object = None) -> Plane:
+def lay_out(table: Table, rows: Integers, n_real: int, features: object = None) -> Layout:
     """Place rows of a table; the components are those of the first ``n_real`` rows.
 
     ``features`` names two columns; without it a table of two ordered columns is shown as it
@@ -47,7 +50,7 @@ def lay_out(table: Table, rows: Integers, n_real: int, features: object = None) 
     if chosen is not None:
         a, b = chosen
         names = (str(table.names[a]), str(table.names[b]))
-        return Plane(_filled(table.rows(rows)[:, [a, b]]), names, chosen)
+        return Layout(_filled(table.rows(rows)[:, [a, b]]), names, chosen)
     most = min(MOST_ROWS, max(MOST_CELLS // len(table.names), 2))
     real = np.arange(0, n_real, -(-n_real // most))
     spread = _Spread.of(table, table.rows(real))
@@ -58,10 +61,10 @@ def lay_out(table: Table, rows: Integers, n_real: int, features: object = None) 
     points[:, : pca.n_components_] = pca.transform(spread(table.rows(rows)))
     shares = [*pca.explained_variance_ratio_.tolist(), 0.0][:2]
     axes = tuple(
-        f"{which} principal component ({share:.0%} of the variance)"
+        f"{which} component, {share:.0%} of the variance"
         for which, share in zip(("first", "second"), np.nan_to_num(shares), strict=True)
     )
-    return Plane(points, (axes[0], axes[1]), None)
+    return Layout(points, (axes[0], axes[1]), None)
 
 
 def _chosen(table: Table, features: object) -> tuple[int, int] | None:
