@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -83,17 +83,26 @@ def read_user_table(
     *,
     keep: Sequence[str] | None = None,
     use: Sequence[str] | None = None,
+    apart: Mapping[str, str | None] | None = None,
     drop_missing_target: bool = False,
 ) -> UserTable:
-    """Read a file, look at what it holds, and say what is remarkable on stderr."""
-    from counterbalance.diagnosis import Finding, Topic, diagnose
+    """Read a file, look at what it holds, and say what is remarkable on stderr.
+
+    ``apart`` names, for an option, a column that has a role of its own and is no feature.
+    """
+    from counterbalance.diagnosis import Finding, Topic, check_columns, diagnose
     from counterbalance.storage import read_stored
 
     stored = read_stored(path)
+    named = {option: column for option, column in (apart or {}).items() if column is not None}
+    for option, column in named.items():
+        check_columns([column], [str(name) for name in stored.frame.columns], option)
+        if column == target:
+            raise TableError(f"{option} must be another column than the target, got {column!r}")
     diagnosis = diagnose(
         stored.frame,
         target,
-        keep=keep or (),
+        keep=[*(keep or ()), *named.values()],
         use=use or (),
         drop_missing_target=drop_missing_target,
     )

@@ -5,6 +5,7 @@ other axes. Unlike scikit-learn's, ``plot()`` returns the matplotlib axes.
 """
 
 from counterbalance.displays.boundary import BoundaryDisplay
+from counterbalance.displays.comparison import ComparisonDisplay
 from counterbalance.displays.counterfactual import CounterfactualDisplay
 
-__all__ = ["BoundaryDisplay", "CounterfactualDisplay"]
+__all__ = ["BoundaryDisplay", "ComparisonDisplay", "CounterfactualDisplay"]

@@ -1,0 +1,324 @@
+"""``counterbalance compare``: whether a table should be resampled, and with what."""
+
+from __future__ import annotations
+
+import shlex
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from counterbalance.cli.options import (
+    DropMissingTarget,
+    Json,
+    Keep,
+    Seed,
+    TableFile,
+    Target,
+    Use,
+)
+from counterbalance.cli.terminal import note, say, show_json, show_tables, working
+from counterbalance.cli.user_table import UserTable, read_user_table
+from counterbalance.files import OutputError, check_output
+
+if TYPE_CHECKING:
+    from counterbalance.experiments.comparison import Comparison, Settings
+
+NAME = "compare"
+SUMMARY = "Say whether resampling helps on a table, and with what."
+DESCRIPTION = (
+    "Try strategies against imbalance on a table and answer in words whether one helps: class "
+    "weights, other decision thresholds, random over- and undersampling, SMOTE, ADASYN, "
+    "counterfactuals, and any method that counterbalance methods lists. The answer may be: do not. "
+    "Everything is learned inside training folds, thresholds too, and a gain counts only beyond "
+    "what a threshold alone gives. Finished cells are kept: stop it at any time and run the same "
+    "again to go on. Tables (csv) and the summary (json) go into one folder."
+)
+EXAMPLES = (
+    (
+        "should I resample? a first answer in a few minutes",
+        "counterbalance compare patients.csv --target risk --quick",
+    ),
+    (
+        "the whole answer, as a page to look at",
+        "counterbalance compare patients.csv --target risk --jobs -1 --report report.html",
+    ),
+    (
+        "another method and a classifier of your own, from the file mine.py",
+        "counterbalance compare patients.csv --target risk --methods MDO --classifiers mine:model",
+    ),
+    (
+        "several rows for each patient, which must not be torn apart",
+        "counterbalance compare visits.csv --target risk --groups patient",
+    ),
+)
+DEFAULT, ALL = "default", "all"
+
+
+def execute(
+    table: TableFile,
+    *,
+    target: Target,
+    methods: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME,...",
+            help="Methods to try, of those that counterbalance methods lists, and: none, class "
+            "weights, default (the usual ones), all. none is always tried.",
+        ),
+    ] = None,
+    classifiers: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME,...",
+            help="Of LR, RF, GBDT (these three by default), KNN, SVM, NN, or your own as "
+            "module:object.",
+        ),
+    ] = None,
+    metric: Annotated[
+        str,
+        typer.Option(
+            metavar="NAME",
+            help="What the verdict is about: g_mean, f1, balanced_accuracy, roc_auc, "
+            "average_precision or brier.",
+        ),
+    ] = "g_mean",
+    rope: Annotated[
+        float, typer.Option(metavar="X", help="A difference of the metric up to this is none.")
+    ] = 0.01,
+    groups: Annotated[
+        str | None,
+        typer.Option(
+            metavar="COL",
+            help="Rows with the same value stay together in a fold; it is no feature.",
+        ),
+    ] = None,
+    time: Annotated[
+        str | None,
+        typer.Option(
+            metavar="COL",
+            help="Dates or numbers: train on the past, test on what comes after; it is no feature.",
+        ),
+    ] = None,
+    quick: Annotated[
+        bool, typer.Option("--quick", help="One repeat, at most 1,000 rows: a first answer.")
+    ] = False,
+    folds: Annotated[
+        int | None, typer.Option(metavar="N", help="Folds of the cross-validation (default 5).")
+    ] = None,
+    repeats: Annotated[
+        int | None,
+        typer.Option(metavar="N", help="Repeats with other folds (default 3, 1 with --quick)."),
+    ] = None,
+    rows: Annotated[
+        int | None,
+        typer.Option(
+            metavar="N",
+            help="Most rows, drawn by class share (default all, 1,000 with --quick).",
+        ),
+    ] = None,
+    jobs: Annotated[int, typer.Option(metavar="N", help="Processes, -1 for one per core.")] = 1,
+    seed: Seed = 0,
+    out: Annotated[
+        Path | None,
+        typer.Option(metavar="FOLDER", help="Output folder (default NAME-comparison)."),
+    ] = None,
+    report: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Write a page to look at (html) here.")
+    ] = None,
+    retry_failed: Annotated[
+        bool, typer.Option("--retry-failed", help="Compute cells that failed before again.")
+    ] = False,
+    keep: Keep = None,
+    use: Use = None,
+    drop_missing_target: DropMissingTarget = False,
+    json: Json = False,
+) -> int:
+    """Compare, and say what came out."""
+    from counterbalance.experiments.comparison import compare, write_files
+
+    chosen = make_settings(
+        quick=quick,
+        names={"strategies": methods, "classifiers": classifiers},
+        sizes={"folds": folds, "repeats": repeats, "rows": rows},
+        metric=metric,
+        rope=rope,
+        seed=seed,
+    )
+    folder = out or Path(f"{table.name.split('.', 1)[0] or 'table'}-comparison")
+    _check_usage(table, folder, report, jobs=jobs, both=groups is not None and time is not None)
+    user = read_user_table(
+        table,
+        target,
+        keep=keep,
+        use=use,
+        apart={"--groups": groups, "--time": time},
+        drop_missing_target=drop_missing_target,
+    )
+    given: dict[str, Any] = {
+        "--methods": methods,
+        "--classifiers": classifiers,
+        "--groups": groups,
+        "--time": time,
+        "--folds": folds,
+        "--repeats": repeats,
+        "--rows": rows,
+    }
+    result = compare(
+        user.X,
+        user.y,
+        store=folder / "cells.sqlite",
+        settings=chosen,
+        groups=None if groups is None else user.stored.frame[groups],
+        time=None if time is None else user.stored.frame[time],
+        jobs=jobs,
+        retry_failed=retry_failed,
+        file=table.name,
+        target=target,
+        reproduce=_again(table, target, chosen, given, quick=quick),
+    )
+    result.summary["data"]["notes"] = [finding.text for finding in user.findings]
+    write_files(result, folder)
+    if report is not None:
+        _write_report(result, report)
+    if json:
+        show_json(result.summary)
+    else:
+        _show(result, user)
+    _say_where(result, folder, report)
+    return 0 if result.has_verdict else 1
+
+
+def make_settings(
+    *,
+    quick: bool,
+    names: dict[str, str | None],
+    sizes: dict[str, int | None],
+    metric: str,
+    **others: Any,
+) -> Settings:
+    """Return the settings that the options ask for, an option over --quick over the defaults."""
+    from counterbalance.errors import CounterbalanceError
+    from counterbalance.experiments.comparison import QUICK, Settings
+    from counterbalance.experiments.comparison.classifiers import new_classifier
+
+    chosen: dict[str, Any] = dict(QUICK) if quick else {}
+    chosen |= {name: size for name, size in sizes.items() if size is not None}
+    for name, text in names.items():
+        if text is not None:
+            listed = [part.strip() for part in text.split(",") if part.strip()]
+            chosen[name] = _all_strategies(listed) if name == "strategies" else tuple(listed)
+    plain = metric.strip().lower().replace("-", "_").replace(" ", "_")
+    try:
+        settings = Settings(**chosen, metric=plain, **others)
+        for name in settings.classifiers:
+            new_classifier(name, settings.seed)
+    except CounterbalanceError as error:
+        raise typer.BadParameter(str(error)) from error
+    return settings
+
+
+def _check_usage(table: Path, folder: Path, report: Path | None, *, jobs: int, both: bool) -> None:
+    """Refuse what cannot be done before any work is done."""
+    if both:
+        raise typer.BadParameter("--groups and --time cannot be used together; give one of them")
+    if jobs < 1 and jobs != -1:
+        raise typer.BadParameter(f"--jobs must be at least 1, or -1 for all cores, got {jobs}")
+    if folder.exists() and not folder.is_dir():
+        raise OutputError(f"--out must be a folder, and {folder} is a file; give another name")
+    if report is not None:
+        check_output(report, *([table] if table.exists() else []), option="--report")
+
+
+def _all_strategies(listed: list[str]) -> tuple[str, ...]:
+    """Put in the place of ``default`` and ``all`` what they stand for."""
+    from counterbalance.experiments.comparison.strategies import (
+        DEFAULT_STRATEGIES,
+        known_strategies,
+    )
+
+    meant = {DEFAULT: DEFAULT_STRATEGIES, ALL: tuple(known_strategies())}
+    return tuple(name for part in listed for name in meant.get(part.lower(), (part,)))
+
+
+def _show(result: Comparison, user: UserTable) -> None:
+    show_tables(result.tables)
+    data = result.summary["data"]
+    counts = ", ".join(f"{c['count']:,} of class {c['label']}" for c in data["classes"])
+    say(f"{user.path.name}, {user.target}: {data['rows']:,} rows, {counts}\n")
+    say(wrapped(f"VERDICT: {result.verdict.headline}", "") + "\n")
+    for sentence in result.verdict.sentences:
+        say(wrapped(sentence))
+    if result.verdict.caveats:
+        say("\nBe careful:")
+    for caveat in result.verdict.caveats:
+        say(wrapped(caveat))
+
+
+def wrapped(text: str, mark: str = "- ") -> str:
+    """Write a sentence as an item of a list, in lines that a terminal can show.
+
+    Examples
+    --------
+    >>> wrapped("Nothing helps.")
+    '- Nothing helps.'
+    """
+    import textwrap
+
+    return textwrap.fill(
+        text, 100, initial_indent=mark, subsequent_indent=" " * len(mark), break_long_words=False
+    )
+
+
+def _say_where(result: Comparison, folder: Path, report: Path | None) -> None:
+    from counterbalance.experiments.progress import duration
+
+    run = result.run
+    note(
+        f"{run.done} of {run.total} cells done, {run.computed} of them now in "
+        f"{duration(run.seconds)}; tables and summary: {folder}"
+        + (f"; page: {report}" if report is not None else "")
+    )
+    if run.failed:
+        note(
+            f"{run.failed} cells failed, the verdict says why; run the same with --retry-failed to "
+            "compute them again"
+        )
+
+
+def _again(
+    table: Path, target: str, settings: Settings, given: dict[str, Any], *, quick: bool
+) -> str:
+    """Return the command that gives the same figures, without anything of this machine."""
+    words = ["counterbalance", NAME, table.name, "--target", target]
+    for option, value in given.items():
+        words += [] if value is None else [option, str(value)]
+    words += ["--quick"] if quick else []
+    words += ["--metric", settings.metric, "--rope", f"{settings.rope:g}"]
+    return shlex.join([*words, "--seed", str(settings.seed)])
+
+
+def _write_report(result: Comparison, path: Path) -> None:
+    """Write the page; its map and its explorer show our sampler on the whole table."""
+    from counterbalance.report import write_report
+
+    write_report({**result.summary, **_of_our_sampler(result)}, path)
+
+
+def _of_our_sampler(result: Comparison) -> dict[str, Any]:
+    import numpy as np
+
+    from counterbalance import CounterfactualOverSampler
+    from counterbalance.errors import CounterbalanceError
+    from counterbalance.report import summarise_sampler
+
+    table = result.results.plan.table
+    y = np.array(table.classes)[table.codes]
+    sampler = CounterfactualOverSampler(random_state=result.results.plan.settings.seed)
+    try:
+        with working("searching for counterfactuals"):
+            X_resampled, y_resampled = sampler.fit_resample(table.X, y)
+        return summarise_sampler(sampler, table.X, y, X_resampled, y_resampled)
+    except CounterbalanceError as error:
+        note(f"the page has no map: {error}")
+        return {}

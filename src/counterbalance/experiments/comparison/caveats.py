@@ -1,0 +1,147 @@
+"""Caveats: what a reader of the verdict must know to trust it no further than it goes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from counterbalance.experiments.comparison.evidence import Finding
+from counterbalance.experiments.comparison.folds import fold_count
+from counterbalance.experiments.comparison.metrics import METRICS
+from counterbalance.experiments.comparison.results import Results
+from counterbalance.experiments.comparison.strategies import BASELINE, smote_of
+
+FEWEST_MINORITY = 20
+FEWEST_IN_TEST = 10
+MUCH, MUCH_OF = 5, 0.01  # a gain of so many times the rope is worth knowing of
+MEANINGS = {
+    "ShortfallWarning": "Fewer counterfactuals than asked for were found, the rest made otherwise",
+    "PeerFallbackWarning": "A method could not follow its paper and did something near it",
+    "ConvergenceWarning": "A classifier stopped before it had converged, with",
+}
+
+
+def caveats(results: Results, findings: Sequence[Finding]) -> list[str]:
+    """Return what to be careful about."""
+    return [
+        *_too_few(results),
+        *_wide(findings),
+        *_many_tried(findings),
+        *_how_judged(results),
+        *_failures(results),
+        *_warnings(results),
+    ]
+
+
+def _too_few(results: Results) -> list[str]:
+    table, folds = results.plan.table, results.plan.folds
+    tested = [int(np.bincount(table.codes[fold.test]).min()) for fold in folds]
+    fewest = int(np.mean(tested))
+    if fewest >= FEWEST_IN_TEST:
+        return []
+    text = (
+        f"A test fold has about {fewest} rows of class {table.classes[-1]!r}: one row more or less "
+        f"that is recognised moves its recall by {1 / max(fewest, 1):.2f}. Read the intervals, "
+        "not the means."
+    )
+    return [text]
+
+
+def _wide(findings: Sequence[Finding]) -> list[str]:
+    """Say which gains the data cannot rule out, where nothing is shown to help."""
+    open_ones = [
+        f"{min(high, 1):+.2f} with {finding.best.strategy} for {finding.classifier}"
+        for finding in findings
+        if finding.best is not None
+        and finding.state != "helps"
+        and (high := finding.best.belief.interval()[1]) > MUCH * max(finding.best.rope, MUCH_OF)
+    ]
+    if not open_ones:
+        return []
+    text = (
+        f"The data cannot rule out a gain of up to {', '.join(open_ones)}: that is how wide the "
+        "intervals are. More rows would tell; more repeats narrow them a little."
+    )
+    return [text]
+
+
+def _many_tried(findings: Sequence[Finding]) -> list[str]:
+    tried = [finding for finding in findings if finding.chosen_gain is not None]
+    if not tried or max(len(finding.gains) for finding in tried) == 1:
+        return []
+    each = "; ".join(
+        f"{finding.classifier} {finding.gains[0].belief.mean:+.3f} with hindsight, "
+        f"{finding.chosen_gain:+.3f} without"
+        for finding in tried
+    )
+    text = (
+        f"The best of {len(tried[0].gains)} candidates looks better than it is. Gain of the best "
+        "with hindsight, and on each fold of the one that was best on the other folds: "
+        f"{each}. For the same reason a candidate has to reach a "
+        f"probability of {tried[0].bar:.3f} before it is said to help."
+    )
+    return [text]
+
+
+def _how_judged(results: Results) -> list[str]:
+    plan, table = results.plan, results.plan.table
+    settings = plan.settings
+    lines = []
+    if table.times is not None:
+        lines.append(
+            f"Folds follow the time: {len(plan.folds)} blocks, each tested by what was learned "
+            "before it. They differ in size, and there is no repeat."
+        )
+    elif table.groups is not None:
+        lines.append("Folds keep every group whole.")
+    asked = settings.folds * (1 if table.times is not None else settings.repeats)
+    if len(plan.folds) < asked:
+        count = fold_count(table, settings.folds)
+        lines.append(
+            f"{len(plan.folds)} folds are used where {asked} were asked for (at most {count} can "
+            "be cut); a fold needs rows of every class both in training and in test."
+        )
+    if not table.is_binary:
+        lines.append(
+            "With more than two classes there is no threshold to tune: the answer is the most "
+            "probable class, or (in place of a tuned threshold) the one with the largest "
+            "probability over its share in training. F1, ROC AUC, average precision and "
+            "calibration are means over the classes, each against the rest."
+        )
+    if "SMOTE" in settings.strategies and smote_of(table) != "SMOTE":
+        lines.append(
+            f"The table has categories, so SMOTE is {smote_of(table)}; other samplers but ours "
+            "work on one column for each category and may put values between 0 and 1 there."
+        )
+    if METRICS[settings.metric].name == "brier":
+        lines.append("The Brier score of the verdict is the one after prior correction.")
+    return lines
+
+
+def _failures(results: Results) -> list[str]:
+    by_reason: dict[tuple[str, str], list[str]] = {}
+    for pair in results.pairs.values():
+        if pair.failed:
+            by_reason.setdefault((pair.classifier, pair.failed), []).append(pair.strategy)
+    lines = [
+        f"{', '.join(strategies)} failed with {classifier} on {reason}. Left out of the verdict."
+        for (classifier, reason), strategies in by_reason.items()
+    ]
+    lost = [
+        name for name in results.plan.settings.classifiers if results.pairs[BASELINE, name].failed
+    ]
+    if lost:
+        lines.append(f"There is no verdict on {', '.join(lost)}: none failed already.")
+    return lines
+
+
+def _warnings(results: Results) -> list[str]:
+    by_kind: dict[str, dict[str, int]] = {}
+    for strategy, counts in results.warned().items():
+        for kind, count in counts.items():
+            by_kind.setdefault(kind, {})[strategy] = count
+    return [
+        f"{MEANINGS[kind]}: {', '.join(f'{name} ({n} cells)' for name, n in found.items())}."
+        for kind, found in by_kind.items()
+    ]

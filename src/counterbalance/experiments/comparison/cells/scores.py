@@ -1,0 +1,152 @@
+"""Scores of a strategy and a classifier on one fold.
+
+    training part -> resample -> fit -> probabilities of the test part
+        inner folds -> resample -> fit -> probabilities of the rows left out -> thresholds
+
+Everything that is learned (imputation, scaling, encoding, new rows, the model, its thresholds)
+is learned from the training part. With more than two classes there is no threshold to tune: in
+its place each probability is divided by the share that its class had in training, and the
+largest wins. A worker keeps the last resampled parts, because the
+classifiers of a fold share them.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from counterbalance.errors import TableError
+from counterbalance.experiments.comparison.classifiers import fit, new_classifier, probabilities
+from counterbalance.experiments.comparison.data import ComparedTable, Integers
+from counterbalance.experiments.comparison.folds import usable_folds
+from counterbalance.experiments.comparison.metrics import (
+    CORRECTED,
+    answer_scores,
+    brier,
+    prior_corrected,
+    probability_scores,
+)
+from counterbalance.experiments.comparison.strategies import Resampled, resample
+from counterbalance.experiments.comparison.thresholds import HALF, tuned_thresholds
+from counterbalance.experiments.reproduction.cells.seed import seed_of
+from counterbalance.experiments.workers import CellResult
+
+if TYPE_CHECKING:
+    from counterbalance.experiments.comparison.plan import Plan
+    from counterbalance.experiments.store import Cell
+
+Floats = NDArray[np.float64]
+EXPERIMENT = "scores"
+DIGITS = 9  # of a probability that is kept for the curves
+
+
+@dataclass(frozen=True, eq=False)
+class Learned:
+    """What came of one strategy on one training part, for every classifier alike."""
+
+    whole: Resampled
+    inner: tuple[tuple[Resampled, Integers], ...]
+
+
+def cells(plan: Plan) -> list[Cell]:
+    """Return a cell for each fold, strategy and classifier, in this order."""
+    return [
+        {
+            "experiment": EXPERIMENT,
+            "strategy": strategy,
+            "classifier": classifier,
+            "repeat": fold.repeat,
+            "fold": fold.number,
+        }
+        for fold in plan.folds
+        for strategy in plan.settings.strategies
+        for classifier in plan.settings.classifiers
+    ]
+
+
+def compute(plan: Plan, cell: Cell) -> CellResult:
+    """Fit a classifier to a resampled training part and judge it on the test part."""
+    fold = plan.fold(int(cell["repeat"]), int(cell["fold"]))
+    strategy, classifier = str(cell["strategy"]), str(cell["classifier"])
+    learned = _learned(plan, strategy, fold.repeat, fold.number)
+    part, test = plan.table.part(fold.train), plan.table.part(fold.test)
+    seed = seed_of(plan.settings.seed, *cell.values())
+    p = _probabilities(learned.whole, test, classifier, seed)
+    figures = probability_scores(test.codes, p)
+    corrected = prior_corrected(p, learned.whole.base, learned.whole.prior)
+    figures[f"brier{CORRECTED}"] = brier(test.codes, corrected)
+    kept = {"p": _kept(p), "corrected": _kept(corrected), "new": len(learned.whole.new)}
+    if not plan.table.is_binary:
+        for name, shares in (("0.5", p), ("tuned", p / learned.whole.prior)):
+            answers = answer_scores(test.codes, shares.argmax(axis=1), p.shape[1])
+            figures |= _at(name, answers)
+        return CellResult(figures, kept)
+    thresholds = inner_thresholds(part, learned, classifier, seed)
+    figures |= _at("0.5", _binary_scores(test.codes, p, HALF))
+    for name, threshold in thresholds.items():
+        figures[f"{name}@tuned"] = _binary_scores(test.codes, p, threshold)[name]
+        figures[f"threshold {name}"] = threshold
+    return CellResult(figures, kept)
+
+
+def inner_thresholds(
+    part: ComparedTable, learned: Learned, classifier: str, seed: int
+) -> dict[str, float]:
+    """Tune the thresholds on probabilities from inside a training part."""
+    scored = [
+        (_probabilities(resampled, left_out, classifier, seed)[:, 1], left_out.codes)
+        for resampled, left_out in ((r, part.part(rows)) for r, rows in learned.inner)
+    ]
+    p, y = (np.concatenate(parts) for parts in zip(*scored, strict=True))
+    return tuned_thresholds(p, y)
+
+
+def learn(plan: Plan, strategy: str, train: Integers, seed: int) -> Learned:
+    """Resample a training part as a whole and without each of its inner folds."""
+    part, kinds = plan.table.part(train), plan.table.kinds
+    whole = resample(strategy, part, kinds, seed)
+    if not part.is_binary:
+        return Learned(whole, ())
+    asked = (plan.settings.inner_folds, 1, plan.settings.seed)
+    # a small part may have the minority in one group or block only: still nothing from outside
+    folds = usable_folds(part, *asked) or usable_folds(part.loose, *asked)
+    if not folds:
+        raise TableError(
+            f"a training part has too few rows of class {part.classes[-1]!r} to tune a threshold "
+            "inside it; use fewer folds or collect more rows"
+        )
+    inner = tuple((resample(strategy, part.part(f.train), kinds, seed), f.test) for f in folds)
+    return Learned(whole, inner)
+
+
+@lru_cache(maxsize=1)
+def _learned(plan: Plan, strategy: str, repeat: int, number: int) -> Learned:
+    seed = seed_of(plan.settings.seed, strategy, repeat, number)
+    return learn(plan, strategy, plan.fold(repeat, number).train, seed)
+
+
+def _probabilities(resampled: Resampled, rows: ComparedTable, classifier: str, seed: int) -> Floats:
+    model = fit(
+        new_classifier(classifier, seed),
+        resampled.rows,
+        resampled.labels,
+        weighted=resampled.weighted,
+    )
+    return probabilities(model, resampled.preparation.transform(rows.X), len(rows.classes))
+
+
+def _binary_scores(y: Integers, p: Floats, threshold: float) -> dict[str, float]:
+    return answer_scores(y, (p[:, 1] >= threshold).astype(np.intp), 2)
+
+
+def _at(threshold: str, scores: dict[str, float]) -> dict[str, float]:
+    return {f"{name}@{threshold}": value for name, value in scores.items()}
+
+
+def _kept(p: Floats) -> list[list[float]] | list[float]:
+    kept: list[list[float]] | list[float] = p.round(DIGITS).tolist()
+    return p[:, 1].round(DIGITS).tolist() if p.shape[1] == 2 else kept  # noqa: PLR2004 - two classes

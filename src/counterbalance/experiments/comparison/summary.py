@@ -1,0 +1,140 @@
+"""The summary of a comparison as plain values: for ``--json`` and for the report."""
+
+from __future__ import annotations
+
+import platform
+from collections.abc import Mapping
+from importlib.metadata import PackageNotFoundError, version
+from typing import Any
+
+import counterbalance
+from counterbalance.experiments.comparison.calibration import calibration_curve, recall_curve
+from counterbalance.experiments.comparison.metrics import METRICS
+from counterbalance.experiments.comparison.results import Pair, Results
+from counterbalance.experiments.comparison.strategies import BASELINE
+from counterbalance.experiments.comparison.verdict import Verdict
+
+PACKAGES = ("numpy", "scipy", "scikit-learn", "imbalanced-learn", "pandas")
+CITE = (
+    "Luo and Liu, Counterfactual-based minority oversampling for imbalanced classification; "
+    "computed with counterbalance"
+)
+DIGITS = 6
+
+
+def summarise(
+    results: Results, verdict: Verdict, *, file: str, target: str, reproduce: str
+) -> dict[str, Any]:
+    """Return everything that a report shows of a comparison, as plain values."""
+    table = results.plan.table
+    return {
+        "title": f"Should {file} be resampled?",
+        "verdict": {
+            "headline": verdict.headline,
+            "sentences": list(verdict.sentences),
+            "caveats": list(verdict.caveats),
+        },
+        "data": {
+            "file": file,
+            "target": target,
+            "rows": len(table.codes),
+            "classes": [
+                {"label": label, "count": int(count)}
+                for label, count in zip(table.classes, table.counts, strict=True)
+            ],
+            "columns": _columns(results),
+            "notes": [],
+        },
+        "comparison": {
+            "metrics": [
+                {
+                    "name": metric.name,
+                    "label": metric.label,
+                    "higher_is_better": metric.higher_is_better,
+                    "help": metric.help,
+                    "needs_threshold": metric.needs_threshold,
+                    **({} if metric.ideal is None else {"ideal": metric.ideal}),
+                }
+                for metric in METRICS.values()
+            ],
+            "rows": [
+                _row(pair, threshold)
+                for pair in results.pairs.values()
+                for threshold in results.thresholds
+            ],
+            "baseline": BASELINE,
+        },
+        "trust": [
+            {
+                "strategy": found.strategy,
+                "hidden_majority": found.hidden_majority,
+                "agreement": found.agreement,
+                "distance": found.distance,
+                "new": found.new,
+            }
+            for found in results.trust
+        ],
+        "curves": [_curves(pair) for pair in results.pairs.values() if pair.done]
+        if table.is_binary
+        else [],
+        "settings": results.plan.settings.as_dict(),
+        "versions": versions(),
+        "reproduce": reproduce,
+        "cite": f"{CITE} {counterbalance.__version__}",
+    }
+
+
+def versions() -> Mapping[str, str]:
+    """Return the versions of Python, of this package and of those that it computes with."""
+    found = {"python": platform.python_version(), "counterbalance": counterbalance.__version__}
+    for name in PACKAGES:
+        try:
+            found[name] = version(name)
+        except PackageNotFoundError:
+            found[name] = "absent"
+    return found
+
+
+def _columns(results: Results) -> list[dict[str, Any]]:
+    table = results.plan.table
+    return [
+        {
+            "name": str(name),
+            "kind": kind.value,
+            "missing": int(table.X[name].isna().sum()),
+            "distinct": int(table.X[name].nunique()),
+        }
+        for name, kind in zip(table.X.columns, table.kinds, strict=True)
+    ]
+
+
+def _row(pair: Pair, threshold: str) -> dict[str, Any]:
+    scores = {name: pair.score(name, threshold) for name in METRICS}
+    return {
+        "strategy": pair.strategy,
+        "classifier": pair.classifier,
+        "threshold": threshold,
+        "failed": pair.failed,
+        "seconds": round(pair.seconds, 3),
+        "scores": {
+            name: {"mean": score.mean, "low": score.low, "high": score.high}
+            for name, score in scores.items()
+            if score is not None
+        },
+    }
+
+
+def _curves(pair: Pair) -> dict[str, Any]:
+    """Return the curves of the first repeat: every row is tested once in it."""
+    ((p, y),) = pair.pooled("p")
+    ((corrected, _),) = pair.pooled("corrected")
+    curves = {
+        "calibration": calibration_curve(p, y),
+        "calibration_corrected": calibration_curve(corrected, y),
+        "precision_recall": recall_curve(p, y),
+    }
+    return {
+        "strategy": pair.strategy,
+        "classifier": pair.classifier,
+        **{name: [[round(v, DIGITS) for v in point] for point in c] for name, c in curves.items()},
+    }

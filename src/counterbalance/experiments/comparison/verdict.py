@@ -1,0 +1,284 @@
+"""The verdict in plain words: one headline, the evidence, and what to be careful about."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from counterbalance.experiments.comparison.caveats import FEWEST_MINORITY, caveats
+from counterbalance.experiments.comparison.evidence import (
+    ERROR,
+    HOPE,
+    LIKELY,
+    Finding,
+    Gain,
+    State,
+    find,
+)
+from counterbalance.experiments.comparison.metrics import CORRECTED, METRICS
+from counterbalance.experiments.comparison.results import HALF, TUNED, Results
+from counterbalance.experiments.comparison.strategies import BASELINE, known_strategies
+
+WIDE, VERY_WIDE = 0.1, 0.2  # widths of intervals that leave a good sign, or anything, open
+SPOILED = 1.1  # a Brier score so many times as large is worth a sentence
+SURE = 0.995  # beyond this a probability is written as "above 0.99"
+FAMILIES = {
+    "ours": "oversampling with",
+    "over": "oversampling with",
+    "under": "undersampling with",
+    "weights": "using",
+}
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """The answer: what to do, why, and how far to trust it."""
+
+    headline: str
+    sentences: tuple[str, ...]
+    caveats: tuple[str, ...]
+
+
+def judge(results: Results) -> Verdict:
+    """Say whether resampling helps on this table."""
+    findings = find(results)
+    if not findings:
+        reasons = {pair.failed for pair in results.pairs.values() if pair.failed}
+        return Verdict(
+            "There is no verdict: no classifier could be fitted without resampling.",
+            tuple(sorted(reasons)),
+            tuple(caveats(results, findings)),
+        )
+    sentences = [_sentence(results, finding) for finding in findings]
+    sentences += _best_of_all(results, findings)
+    sentences += _probabilities(results, findings)
+    return Verdict(
+        _headline(results, findings), tuple(sentences), tuple(caveats(results, findings))
+    )
+
+
+def _headline(results: Results, findings: Sequence[Finding]) -> str:
+    table, fewest = results.plan.table, int(results.plan.table.counts.min())
+    if fewest < FEWEST_MINORITY:
+        return (
+            f"Too few data to tell: class {table.classes[-1]!r} has {fewest} rows. Collect more "
+            "before you choose a method; the figures below are leads, not results."
+        )
+    helped = _in_state(findings, "helps")
+    hopeful = _in_state(findings, "probably", "unclear")
+    if helped:
+        text = "; ".join(f"{_family(gain)} helps {name}" for name, gain in helped.items())
+        rest = [f.classifier for f in findings if f.classifier not in helped]
+        tail = f"; nothing is shown to help {_listed(rest, 'or')}" if rest else ""
+        best, how = _best_offer(results, findings)
+        if best not in helped:
+            tail += f". Better than all that is {best} with {how}"
+        return f"{text[0].upper()}{text[1:]}{tail}."
+    moved, move = _moved(findings, LIKELY), _move(results)
+    first = f"{move[0].upper()}{move[1:]} ({moved}). " if moved else ""
+    if hopeful:
+        named = "; ".join(f"{_family(gain)} for {name}" for name, gain in hopeful.items())
+        if max(map(_width, hopeful.values())) > WIDE:
+            more = "to tell whether anything adds to that" if moved else "to tell"
+            return f"{first}Too few data {more}. Worth another look: {named}."
+        return f"{first}Nothing {'else ' if moved else ''}is sure to help. It might: {named}."
+    if not any(finding.gains for finding in findings):
+        return f"{first or 'No other threshold is shown to help. '}No resampling was compared."
+    metric, maybe = METRICS[results.plan.settings.metric], _moved(findings, HOPE)
+    if moved:
+        text = f"Do not resample: {move} instead ({moved})."
+    elif maybe:
+        text = f"Do not resample. At most it might help to {move} ({maybe})."
+    else:
+        more = ", and no threshold either" if metric.needs_threshold else ""
+        text = f"Nothing helps {metric.label}: no strategy that was tried{more}. Leave it as it is."
+    return f"{text} The data are too few to rule a gain out." if _is_open(findings) else text
+
+
+def _is_open(findings: Iterable[Finding]) -> bool:
+    """Say whether some gain is neither shown nor ruled out, because intervals are very wide."""
+    best = [finding.best for finding in findings if finding.best is not None]
+    return any(gain.better > ERROR and _width(gain) > VERY_WIDE for gain in best)
+
+
+def _move(results: Results) -> str:
+    """Say what is to be done to the decisions."""
+    if results.plan.table.is_binary:
+        return "move the decision threshold"
+    return "divide the probabilities by the class shares"
+
+
+def _moved(findings: Iterable[Finding], least: float) -> str:
+    """Name the thresholds that help with at least this probability."""
+    return ", ".join(
+        f"{f.threshold[0]:.2g} for {f.classifier}" if f.threshold else f.classifier
+        for f in findings
+        if f.moving is not None and f.moving.better >= least
+    )
+
+
+def _in_state(findings: Iterable[Finding], *states: State) -> dict[str, Gain]:
+    """Return the classifiers in one of these states, each with the strategy to speak of."""
+    return {f.classifier: f.best for f in findings if f.state in states and f.best is not None}
+
+
+def _sentence(results: Results, finding: Finding) -> str:
+    """Say what was found for one classifier."""
+    settings = results.plan.settings
+    metric = METRICS[settings.metric].label
+    parts = [_free(finding, metric, settings.rope), _added(results, finding)]
+    worse = sorted({gain.strategy for gain in finding.gains} - _not_worse(finding))
+    if worse:
+        parts.append(f"worse than that at either threshold: {_listed(worse, 'and')}")
+    return f"{_capital(finding.classifier)}: " + "; ".join(parts) + "."
+
+
+def _free(finding: Finding, metric: str, rope: float) -> str:
+    """Say what can be had without resampling."""
+    if finding.moving is None:
+        return f"without resampling {metric} is {finding.reference:.3f}"
+    how = "dividing the probabilities by the class shares"
+    if finding.threshold is not None:
+        cut, low, high = finding.threshold
+        over = f" (from {low:.2g} to {high:.2g} over the folds)" if low < high else ""
+        how = f"a threshold of {cut:.2g}{over}"
+    plain = finding.moving.score - finding.moving.belief.mean
+    if finding.moving.belief.mean <= 0:
+        return f"as it is {metric} is {plain:.3f}; {how} gives {finding.moving.score:.3f}"
+    does = "takes" if finding.threshold_helps else "would take"
+    chance = _chance(finding.moving.better, f"{metric} rises by more than {rope:g}")
+    return (
+        f"{how} {does} {metric} from {plain:.3f} to {finding.moving.score:.3f} without any "
+        f"resampling: {chance}"
+    )
+
+
+def _not_worse(finding: Finding) -> set[str]:
+    return {gain.strategy for gain in finding.gains if gain.worse < LIKELY}
+
+
+def _added(results: Results, finding: Finding) -> str:
+    """Say what the best candidate adds to that."""
+    gain = finding.best
+    if gain is None:
+        return "there is nothing to compare it with"
+    low, high = np.clip(gain.belief.interval(), -1, 1)
+    evidence = (
+        f"{_signed(gain.belief.mean)} (95 % interval {_signed(low)} to {_signed(high)}, "
+        f"{_chance(gain.better, f'the gain is above {gain.rope:g}')})"
+    )
+    what = gain.strategy + _at(results, finding.classifier, gain.strategy, gain.threshold)
+    match finding.state:
+        case "helps":
+            return f"{what} adds {evidence}"
+        case "probably":
+            return (
+                f"{what} probably adds to it, {evidence}, but of {len(finding.gains)} candidates "
+                f"one may look so by chance (the bar is {finding.bar:.3f})"
+            )
+        case "unclear":
+            return f"{what} may or may not add to it, {evidence}"
+        case _:
+            no = "nothing adds" if gain.better < ERROR else "nothing is shown to add"
+            return f"{no} to it; the nearest is {what}, {evidence}"
+
+
+def _at(results: Results, classifier: str, strategy: str, threshold: str) -> str:
+    """Say at which threshold a candidate is meant; nothing where there is none."""
+    metric = METRICS[results.plan.settings.metric]
+    if not metric.needs_threshold:
+        return ""
+    if not results.plan.table.is_binary:
+        return "" if threshold == HALF else ", divided by the class shares"
+    if threshold == HALF:
+        return " at 0.5"
+    cut = float(np.median(results.pairs[strategy, classifier].thresholds(metric.name)))
+    return f" at a threshold of {cut:.2g}"
+
+
+def _best_offer(results: Results, findings: Sequence[Finding]) -> tuple[str, str]:
+    """Return the best classifier and with what; a strategy counts only where it helps."""
+    sign = 1 if METRICS[results.plan.settings.metric].higher_is_better else -1
+    offers = []
+    for finding in findings:
+        name, best = finding.classifier, finding.best
+        is_moved = finding.moving is not None and finding.moving.belief.mean > 0
+        how = "no resampling" + _at(results, name, BASELINE, TUNED if is_moved else HALF)
+        offers.append((sign * finding.reference, name, how))
+        if best is not None and finding.state == "helps":
+            how = best.strategy + _at(results, name, best.strategy, best.threshold)
+            offers.append((sign * best.score, name, how))
+    score, classifier, how = max(offers)
+    return classifier, f"{how}, {sign * score:.3f}"
+
+
+def _best_of_all(results: Results, findings: Sequence[Finding]) -> list[str]:
+    """Name the best pair of classifier and strategy, which may be one that needs nothing."""
+    if len(findings) == 1:
+        return []
+    metric, (classifier, how) = results.plan.settings.metric, _best_offer(results, findings)
+    return [f"Best of all by {METRICS[metric].label}: {classifier} with {how}."]
+
+
+def _probabilities(results: Results, findings: Sequence[Finding]) -> list[str]:
+    """Say what resampling does to the probabilities, by the first classifier."""
+    classifier = findings[0].classifier
+    base = results.pairs[BASELINE, classifier].score("brier")
+    spoiled = []
+    for strategy in results.plan.settings.strategies:
+        pair = results.pairs[strategy, classifier]
+        raw, mended = pair.score("brier"), pair.score(f"brier{CORRECTED}")
+        if base and raw and mended and raw.mean > base.mean * SPOILED:
+            spoiled.append((raw.mean, mended.mean, strategy))
+    if not spoiled or base is None:
+        return []
+    raw_mean, mended_mean, strategy = max(spoiled)
+    names = _listed([name for *_, name in spoiled], "and")
+    text = (
+        f"Probabilities of {classifier} suffer from {names}: the Brier score, which is good when "
+        f"low, goes from {base.mean:.3f} to {raw_mean:.3f} with {strategy}, and back to "
+        f"{mended_mean:.3f} after prior correction. If you use the probabilities and not only the "
+        "answers, correct them or do not resample."
+    )
+    return [text]
+
+
+def _family(gain: Gain) -> str:
+    """Name a strategy with what it does."""
+    family = FAMILIES[known_strategies()[gain.strategy]]
+    if gain.strategy.lower().startswith("random "):
+        return gain.strategy.lower()
+    return f"{family} {gain.strategy}"
+
+
+def _width(gain: Gain) -> float:
+    low, high = gain.belief.interval()
+    return high - low
+
+
+def _chance(probability: float, what: str) -> str:
+    """Write a probability with two digits, never as a certainty."""
+    if probability > SURE:
+        return f"probability above 0.99 that {what}"
+    if probability < 1 - SURE:
+        return f"probability below 0.01 that {what}"
+    return f"probability {probability:.2f} that {what}"
+
+
+def _capital(text: str) -> str:
+    """Begin a sentence with a name; the user's own module:object stays as it is."""
+    return text if ":" in text else text[0].upper() + text[1:]
+
+
+def _signed(value: float) -> str:
+    text = f"{value:+.3f}"
+    return "0.000" if text in {"+0.000", "-0.000"} else text
+
+
+def _listed(names: Sequence[str], word: str) -> str:
+    """Join names: a, b and c."""
+    if len(names) < 2:  # noqa: PLR2004 - one name needs no comma
+        return "".join(names)
+    return f"{', '.join(names[:-1])} {word} {names[-1]}"

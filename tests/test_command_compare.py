@@ -1,0 +1,115 @@
+"""counterbalance compare answers, writes what it says it writes, and refuses what it must."""
+
+import csv
+import json
+
+import pytest
+
+from comparison_tables import mixed_table, two_clouds
+from counterbalance.cli import main
+
+SMALL = ["--quick", "--folds", "3", "--classifiers", "LR", "--methods", "SMOTE"]
+
+
+@pytest.fixture
+def table(tmp_path, monkeypatch):
+    """A file with a group, a day and hostile names, in a folder of its own."""
+    monkeypatch.chdir(tmp_path)
+    X, y = mixed_table()
+    X = X.rename(columns={"dose": "<script>alert(1)</script>"})
+    X["patient"] = [f"p{row // 4}" for row in range(len(X))]
+    X["day"] = [f"2026-{1 + row // 28:02d}-{1 + row % 28:02d}" for row in range(len(X))]
+    X["state"] = y
+    path = tmp_path / "wards.csv"
+    X.to_csv(path, index=False)
+    return path
+
+
+def compare(*options):
+    return main(["compare", *map(str, options)])
+
+
+def test_it_answers_in_words_and_writes_tables_summary_and_page(table, capsys):
+    assert (
+        compare(table, "--target", "state", "--groups", "patient", "--report", "r.html", *SMALL)
+        == 0
+    )
+    out, err = capsys.readouterr()
+    assert "VERDICT: " in out
+    assert "Folds keep every group whole." in out
+    assert "SMOTE is SMOTENC" in out
+    folder = table.parent / "wards-comparison"
+    assert f"tables and summary: {folder.name}" in err
+    with (folder / "comparison.csv").open(encoding="utf-8", newline="") as file:
+        rows = list(csv.DictReader(file))
+    assert [(row["strategy"], row["threshold"]) for row in rows] == [
+        ("none", "0.5"), ("none", "tuned"), ("SMOTE", "0.5"), ("SMOTE", "tuned"),
+    ]  # fmt: skip
+    summary = json.loads((folder / "summary.json").read_text(encoding="utf-8"))
+    assert summary["reproduce"].startswith("counterbalance compare wards.csv --target state --meth")
+    assert str(table.parent) not in json.dumps(summary)
+    names = {column["name"] for column in summary["data"]["columns"]}
+    assert names == {"<script>alert(1)</script>", "visits", "ward", "smokes"}
+    page = (table.parent / "r.html").read_text(encoding="utf-8")
+    assert "VERDICT" not in page
+    assert summary["verdict"]["headline"][:20] in page
+    assert "<script>alert(1)" not in page
+
+
+def test_json_is_all_that_stdout_holds_and_a_second_run_computes_nothing(table, capsys):
+    options = (table, "--target", "state", "--time", "day", "--json", *SMALL)
+    assert compare(*options) == 0
+    first = capsys.readouterr()
+    summary = json.loads(first.out)
+    assert "train" not in summary["data"]["notes"]
+    assert any("follow the time" in text for text in summary["verdict"]["caveats"])
+    assert compare(*options) == 0
+    again = capsys.readouterr()
+    assert json.loads(again.out) == summary
+    assert ", 0 of them now" in again.err
+
+
+@pytest.mark.parametrize(
+    ("options", "code", "message"),
+    [
+        (["--methods", "SMOTT"], 2, "got 'SMOTT' (near: SMOTE"),
+        (["--classifiers", "XGB"], 2, "module:object, got 'XGB'"),
+        (["--classifiers", "nowhere:Net"], 2, "got 'nowhere:Net': No module"),
+        (["--metric", "accuracy"], 2, "metric must be one of g_mean"),
+        (["--folds", "1"], 2, "folds must be at least 2"),
+        (["--jobs", "0"], 2, "--jobs must be at least 1"),
+        (["--groups", "patient", "--time", "day"], 2, "cannot be used together"),
+        (["--groups", "pateint"], 1, "--groups must name a column of the table, got 'pateint'"),
+        (["--time", "patient"], 1, "must hold numbers or dates"),
+        (["--groups", "state"], 1, "--groups must be another column than the target"),
+        (["--out", "wards.csv"], 1, "--out must be a folder"),
+        (["--report", "wards.csv"], 1, "--report must not be the file that is read"),
+    ],
+)
+def test_what_cannot_be_done_is_one_line_before_any_work(table, capsys, options, code, message):
+    assert compare(table, "--target", "state", *options) == code
+    out, err = capsys.readouterr()
+    assert not out
+    assert message in err.splitlines()[-1]
+    assert "Traceback" not in err
+    assert sorted(path.name for path in table.parent.iterdir()) == ["wards.csv"]
+
+
+def test_a_table_with_too_few_rows_is_said_so(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    X, y = two_clouds(20, 3, apart=1)
+    X.assign(y=y).to_csv("few.csv", index=False)
+    assert compare("few.csv", "--target", "y") == 1
+    assert "class 'yes' has 3; collect more" in capsys.readouterr().err
+
+
+def test_default_and_all_stand_for_many_methods():
+    from counterbalance.cli.compare import make_settings  # noqa: PLC0415 - needs the extra
+
+    def strategies(text):
+        names = {"strategies": text}
+        return make_settings(quick=True, names=names, sizes={}, metric="G-mean").strategies
+
+    assert strategies("default,prowsyn")[-1] == "ProWSyn"
+    assert len(strategies("all")) > 30
+    assert strategies("threshold") == ("none",)
