@@ -30,10 +30,13 @@ class Labels:
     values: NDArray[Any]
     classes: NDArray[Any]
     codes: Integers
+    total: Integers | None = None  # N_c of the whole table, where these rows are a block of it
 
     @property
     def counts(self) -> Integers:
         """N_c, the number of rows of each class."""
+        if self.total is not None:
+            return self.total
         return np.bincount(self.codes, minlength=len(self.classes))
 
     def mean(self, values: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -303,7 +303,8 @@ class CounterfactualOverSampler(BaseOverSampler):
         check_not_constant(f, factuals.answers(f), table.rows(slice(LOOKED_AT)))
         policies, asked = shortfall.check_policies(self.on_shortfall), self._asked(labels)
         filled, self.yield_ = shortfall.fill(asked, factuals, f, self._pick(seed), policies)
-        shortfall.report(filled, factuals, policies, as_constraints(self.constraints))
+        tallies, constraints = [part.tally for part in filled], as_constraints(self.constraints)
+        shortfall.report(tallies, labels, policies, constraints)
         builder = Builder(factuals, f, filled)
         X, y, self.provenance_ = builder.build()
         if weights is not None:
