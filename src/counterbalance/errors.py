@@ -7,7 +7,8 @@
             │   └── CellError     a cell is neither number nor text (a TypeError, too)
             ├── ClassifierError   f cannot be used
             ├── ConstraintError   the constraints cannot be read or met
-            └── ShortfallError    fewer samples than asked for, and no policy left
+            ├── ShortfallError    fewer samples than asked for, and no policy left
+            └── EngineError       the distributed engine cannot start or go on
     Warning
     └── UserWarning
         └── ShortfallWarning      samples that are no inversions were returned
@@ -38,6 +39,10 @@ class ConstraintError(CounterbalanceError):
 
 class ShortfallError(CounterbalanceError):
     """A class got fewer samples than asked for and no policy is left to mend it."""
+
+
+class EngineError(CounterbalanceError):
+    """The distributed engine cannot start or go on: workers too small, scheduler lost."""
 
 
 class ShortfallWarning(UserWarning):

@@ -68,7 +68,7 @@ def read_labels(y: Any) -> Labels:
         )
     if sparse.issparse(y):
         raise TableError("y is sparse; pass y.toarray(), or better the label of every row")
-    values = _as_array(y)
+    values = as_array(y)
     if values.dtype == object and frames.missing(values.ravel()).any():
         raise TableError(_missing_label(frames.missing(values.ravel())))
     if values.dtype.kind == "f" and np.isnan(values).any():
@@ -95,7 +95,8 @@ def plain(label: Any) -> Any:
     return label.item() if isinstance(label, np.generic) else label
 
 
-def _as_array(y: Any) -> NDArray[Any]:
+def as_array(y: Any) -> NDArray[Any]:
+    """Return labels as an array of one dtype that scikit-learn takes."""
     values = y.to_numpy() if frames.has_columns(y) else np.asarray(y)
     if values.dtype.kind == "O" and values.size and all(type(v) is bool for v in values.ravel()):
         return values.astype(bool)
