@@ -18,7 +18,7 @@ from counterbalance.distributed.layout import Layout
 from counterbalance.distributed.plan import Plan
 from counterbalance.distributed.searching import moved_by
 from counterbalance.factuals import Factuals
-from counterbalance.provenance import COLUMNS, Provenance
+from counterbalance.provenance import COLUMNS
 from counterbalance.samples import Builder
 from counterbalance.search import Inversions
 from counterbalance.shortfall import Filled
@@ -70,12 +70,15 @@ def build(
 
 
 def _provenance(builder: Builder, ids: Integers) -> pd.DataFrame:
-    table = Provenance(builder.columns(), builder.changed, builder.factuals.table.names)
-    frame = pd.DataFrame({name: table[name] for name in COLUMNS if name != "changed"})
-    frame["factual"] = ids[builder.factual]
-    names = [";".join(map(str, cells)) for cells in table["changed"]]
-    frame["changed"] = pd.Series(names, dtype="str")
-    return frame.astype({"origin": "str"})[list(COLUMNS)]
+    names = builder.factuals.table.names
+    # A few patterns of changed features serve many rows.
+    patterns, which = np.unique(builder.changed, axis=0, return_inverse=True)
+    mask = np.unpackbits(patterns, axis=1, count=len(names)).astype(bool)
+    texts = [";".join(str(names[m]) for m in np.flatnonzero(row)) for row in mask]
+    changed = pd.Series(texts, dtype="str").iloc[which.ravel()].array
+    columns = {**builder.columns(), "factual": ids[builder.factual], "changed": changed}
+    frame = pd.DataFrame({name: columns[name] for name in COLUMNS})
+    return frame.astype({"origin": "str"})
 
 
 def no_provenance(layout: Layout) -> pd.DataFrame:
@@ -88,7 +91,7 @@ def no_provenance(layout: Layout) -> pd.DataFrame:
 
 
 def numbered(new: New, n_old: int, start: int, numbering: Numbering | None) -> New:
-    """Return the rows with their numbers: the ``start``-th of all comes behind the ``n_old`` rows of the table."""
+    """Return new rows with their numbers, from ``start`` on, behind the ``n_old`` old ones."""
     n = len(new.rows)
     provenance = new.provenance.assign(sample=n_old + start + np.arange(n))
     if numbering is None:
