@@ -169,7 +169,7 @@ def local_client(n_workers: int | None, memory: int | str | None) -> Iterator[An
             n_workers=n_workers,
             threads_per_worker=1,
             memory_limit="auto" if memory is None else memory,
-            dashboard_address=None,
+            dashboard_address="127.0.0.1:0",
             processes=True,
         ) as cluster,
         Client(cluster) as client,

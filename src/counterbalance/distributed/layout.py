@@ -66,6 +66,12 @@ class Layout:
         return self.whole(none, np.zeros(0, dtype=np.intp), none.index)
 
     @property
+    def only_floats(self) -> bool:
+        """Whether every feature is a numpy float of full width."""
+        continuous = all(kind is Kind.CONTINUOUS for kind in self.kinds)
+        return continuous and all(dtype == np.float64 for dtype in self.sketch.dtypes)
+
+    @property
     def nominal(self) -> Mask:
         """Which features have no order."""
         return np.array([not kind.has_order for kind in self.kinds], dtype=bool)
