@@ -47,7 +47,7 @@ assert read_wisconsin()[0].shape == (699, 9)
 try:
     load_wisconsin()
 except ImportError as error:
-    assert 'pip install "counterbalance[pandas]"' in str(error), error
+    assert "pip install 'counterbalance[pandas]'" in str(error), error
 else:
     raise AssertionError("no error")
 """

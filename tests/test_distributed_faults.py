@@ -14,12 +14,12 @@ import numpy as np
 import pandas as pd
 import pytest
 from distributed import Client, LocalCluster
-from large_tables import assert_same, in_memory, numeric_table
 from sklearn.linear_model import LogisticRegression
 
 from counterbalance import CounterfactualOverSampler
 from counterbalance.distributed import balance_files, fit_resample
 from counterbalance.errors import EngineError
+from large_tables import assert_same, in_memory, numeric_table
 
 pytestmark = pytest.mark.filterwarnings("ignore::counterbalance.errors.ShortfallWarning")
 N_PARTS = 8

@@ -6,7 +6,6 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pytest
-from large_tables import assert_same, in_memory, mixed_table, numeric_table
 from pyarrow import parquet
 from sklearn.pipeline import make_pipeline
 from sklearn.tree import DecisionTreeClassifier
@@ -19,6 +18,7 @@ from counterbalance.distributed.partitions import cut_file
 from counterbalance.distributed.records import sha256
 from counterbalance.encoder import TableEncoder
 from counterbalance.errors import EngineError, TableError
+from large_tables import assert_same, in_memory, mixed_table, numeric_table
 
 pytestmark = pytest.mark.filterwarnings("ignore::counterbalance.errors.ShortfallWarning")
 

@@ -3,7 +3,6 @@ import dask.dataframe as dd
 import numpy as np
 import pandas as pd
 import pytest
-from large_tables import assert_same, in_memory, mixed_table, numeric_table
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.tree import DecisionTreeClassifier
@@ -14,7 +13,7 @@ from counterbalance.distributed import fit_resample
 from counterbalance.encoder import TableEncoder
 from counterbalance.errors import ClassifierError, ShortfallError, ShortfallWarning, TableError
 from counterbalance.peers import all_samplers
-
+from large_tables import assert_same, in_memory, mixed_table, numeric_table
 
 pytestmark = pytest.mark.filterwarnings("ignore::counterbalance.errors.ShortfallWarning")
 

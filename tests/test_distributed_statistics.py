@@ -6,7 +6,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
-from large_tables import mixed_table
 
 from counterbalance.distributed.brackets import Bracket, Inside
 from counterbalance.distributed.layout import Layout
@@ -17,6 +16,7 @@ from counterbalance.distributed.survey import Reading, Surveyed, make_layout, su
 from counterbalance.labels import read_labels
 from counterbalance.profile import by_importance, profile_table
 from counterbalance.table import read_table
+from large_tables import mixed_table
 
 READING = Reading(None, None, snap_to_grid=False)
 within_one = st.floats(-1, 1, allow_subnormal=False)

@@ -4,7 +4,8 @@
     └── ValueError
         └── CounterbalanceError
             ├── TableError        X, y or sample_weight cannot be used
-            │   └── CellError     a cell is neither number nor text (a TypeError, too)
+            │   ├── CellError     a cell is neither number nor text (a TypeError, too)
+            │   └── DataNotFoundError   a file or a data set is not on this machine
             ├── ClassifierError   f cannot be used
             ├── ConstraintError   the constraints cannot be read or met
             ├── ShortfallError    fewer samples than asked for, and no policy left
@@ -27,6 +28,10 @@ class TableError(CounterbalanceError):
 
 class CellError(TableError, TypeError):
     """A column holds objects that are neither numbers nor text."""
+
+
+class DataNotFoundError(TableError):
+    """Data are not on this machine; the message names every way to get them."""
 
 
 class ClassifierError(CounterbalanceError):

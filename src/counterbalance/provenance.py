@@ -25,6 +25,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from counterbalance import frames
+from counterbalance.extras import require
+from counterbalance.formulas import inert
 from counterbalance.labels import plain
 from counterbalance.profile import Mask
 
@@ -105,24 +107,31 @@ class Provenance:
 
     def to_pandas(self) -> Any:
         """Return a pandas data frame; ``changed`` holds tuples of names."""
-        pandas = _extra("pandas")
+        pandas = require("pandas", "to_pandas()")
         return pandas.DataFrame({name: self[name] for name in COLUMNS})
 
     def to_polars(self) -> Any:
         """Return a polars data frame; ``changed`` holds lists of names."""
-        polars = _extra("polars")
+        polars = require("polars", "to_polars()")
         plain = {name: self[name].tolist() for name in COLUMNS}
         plain["changed"] = [[str(name) for name in names] for names in plain["changed"]]
         return polars.DataFrame(plain)
 
     def to_csv(self, path: str | Path) -> None:
-        """Write the table as csv; the names in ``changed`` are joined by a semicolon."""
+        """Write the table as csv; the names in ``changed`` are joined by a semicolon.
+
+        A text that a spreadsheet would run as a formula gets an apostrophe (see ``formulas``).
+        """
         with Path(path).open("w", newline="", encoding="utf-8") as file:
             writer = csv.writer(file)
             writer.writerow(COLUMNS)
-            for row in self:
-                row["changed"] = ";".join(map(str, row["changed"]))
-                writer.writerow(row.values())
+            writer.writerows(self.cells())
+
+    def cells(self) -> Iterator[list[Any]]:
+        """Give the rows as a text file has them: names joined, no text a formula."""
+        for row in self:
+            row["changed"] = ";".join(map(str, row["changed"]))
+            yield [inert(cell) if isinstance(cell, str) else cell for cell in row.values()]
 
     def sentences(self, X_resampled: Any) -> Iterator[str]:
         """Say every new row in words, from the table that ``fit_resample`` returned.
@@ -182,12 +191,3 @@ def _short(cell: Any) -> str:
         text = ", ".join(map(str, cell[:TOLD_CHANGES]))
         return text + (", ..." if len(cell) > TOLD_CHANGES else "")
     return str(cell)
-
-
-def _extra(name: str) -> Any:
-    try:
-        return __import__(name)
-    except ImportError as error:
-        raise ImportError(
-            f"this needs {name}; install it with: pip install 'counterbalance[{name}]'"
-        ) from error

@@ -18,6 +18,7 @@ from sklearn.utils.validation import _check_sample_weight, validate_data
 
 from counterbalance import frames, shortfall
 from counterbalance.classifier import (
+    Classifier,
     check_not_constant,
     check_prefit,
     check_takes,
@@ -291,6 +292,22 @@ class CounterfactualOverSampler(BaseOverSampler):
     def _fit_resample(self, table: Table, labels: Labels, sample_weight: Any) -> tuple[Any, Any]:
         self._forget()
         weights = _check_weights(sample_weight, len(labels.codes))
+        factuals, f = self._fit_factuals(table, labels, weights)
+        seed = factuals.task.seed
+        policies, asked = shortfall.check_policies(self.on_shortfall), self._asked(labels)
+        filled, self.yield_ = shortfall.fill(asked, factuals, f, self._pick(seed), policies)
+        tallies, constraints = [part.tally for part in filled], as_constraints(self.constraints)
+        shortfall.report(tallies, labels, policies, constraints)
+        builder = Builder(factuals, f, filled)
+        X, y, self.provenance_ = builder.build()
+        if weights is not None:
+            self.sample_weight_ = np.concatenate([weights, labels.mean(weights)[builder.target]])
+        return X, y
+
+    def _fit_factuals(
+        self, table: Table, labels: Labels, weights: Floats | None
+    ) -> tuple[Factuals, Classifier]:
+        """Profile the table and fit f: all that a search needs."""
         random_state = self._random_state()
         seed = int(random_state.randint(np.iinfo(np.int64).max, dtype=np.int64))
         self.profile_ = profile_table(table, labels.codes)
@@ -301,15 +318,7 @@ class CounterfactualOverSampler(BaseOverSampler):
         f = judge(self.estimator_, table, labels.classes, own=own)
         factuals = Factuals(table, labels, self._task(table, rules, seed), self.n_jobs)
         check_not_constant(f, factuals.answers(f), table.rows(slice(LOOKED_AT)))
-        policies, asked = shortfall.check_policies(self.on_shortfall), self._asked(labels)
-        filled, self.yield_ = shortfall.fill(asked, factuals, f, self._pick(seed), policies)
-        tallies, constraints = [part.tally for part in filled], as_constraints(self.constraints)
-        shortfall.report(tallies, labels, policies, constraints)
-        builder = Builder(factuals, f, filled)
-        X, y, self.provenance_ = builder.build()
-        if weights is not None:
-            self.sample_weight_ = np.concatenate([weights, labels.mean(weights)[builder.target]])
-        return X, y
+        return factuals, f
 
     def _forget(self) -> None:
         """Drop what an earlier call left, so that a failure does not show it as its own."""

@@ -2,136 +2,154 @@
 
 from __future__ import annotations
 
-import argparse
-import sys
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
-from counterbalance.cli.terminal import show_tables
-from counterbalance.experiments.progress import duration
+import typer
+
+from counterbalance.cli.terminal import note, say, show_tables
 
 NAME = "reproduce"
-SUMMARY = "run the paper's experiments and print each number beside the paper's"
+SUMMARY = "Run the paper's experiments and print each number beside the paper's."
 DESCRIPTION = (
     "Run the paper's Section V on real data. Finished cells are kept in a store: stop it at any "
     "time and run the same again to go on. Tables (csv, markdown), figures (png, svg), settings "
     "and package versions go into one folder. The defaults are the paper's sizes with one run "
     "and take hours; --quick covers every table and figure in under three minutes."
 )
+EXAMPLES = (
+    ("every table and figure, soon", "counterbalance reproduce --quick"),
+    ("two data sets, four processes", "counterbalance reproduce --datasets WBC,PBC --jobs 4"),
+)
 OUT = Path("reproduction")
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the options."""
-    parser.add_argument(
-        "--quick", action="store_true", help="few folds, few rows: every table and figure, soon"
-    )
-    parser.add_argument(
-        "--datasets",
-        metavar="NAME,...",
-        help="of WBC, PBC, ILC (simulated), FMN, FMN2 (a second pair); default all, all but FMN2 "
-        "with --quick",
-    )
-    for name, text in (
-        ("runs", "repetitions of the cross-validation (paper 100, default 1)"),
-        ("folds", "folds of the cross-validation (paper and default 10)"),
-        ("splits", "splits for the counts by class (paper and default 10)"),
-        ("seeds", "synthetic tables for Experiment I and sensitivity (default 10)"),
-    ):
-        parser.add_argument(f"--{name}", type=int, metavar="N", help=text)
-    parser.add_argument(
-        "--rows",
-        metavar="N or NAME=N,...",
-        help="most rows of a data set, drawn by class share: one number for all, or by name (IV is "
-        "PBC in Table IV); default all rows",
-    )
-    parser.add_argument(
-        "--jobs",
-        type=int,
-        default=1,
-        metavar="N",
-        help="processes, -1 for one per core (default 1)",
-    )
-    parser.add_argument(
-        "--out", type=Path, default=OUT, metavar="FOLDER", help=f"output folder (default {OUT})"
-    )
-    parser.add_argument(
-        "--store",
-        type=Path,
-        metavar="FILE",
-        help="store of the finished cells (default cells.sqlite in the output folder)",
-    )
-    parser.add_argument(
-        "--page",
-        type=Path,
-        metavar="FILE",
-        help="write the page here too, with its figures in a folder figures beside it",
-    )
-    parser.add_argument(
-        "--retry-failed", action="store_true", help="compute cells that failed before again"
-    )
-    parser.add_argument(
-        "--fashion", metavar="FOLDER", help="folder with the four files of Fashion-MNIST"
-    )
-    parser.add_argument(
-        "--download", action="store_true", help="fetch Fashion-MNIST from OpenML if need be"
-    )
-
-
-def execute(arguments: argparse.Namespace) -> int:
+def execute(
+    *,
+    quick: Annotated[
+        bool, typer.Option("--quick", help="Few folds, few rows: every table and figure, soon.")
+    ] = False,
+    datasets: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME,...",
+            help="Of WBC, PBC, ILC (simulated), FMN, FMN2 (a second pair); default all, all but "
+            "FMN2 with --quick.",
+        ),
+    ] = None,
+    runs: Annotated[
+        int | None,
+        typer.Option(
+            metavar="N", help="Repetitions of the cross-validation (paper 100, default 1)."
+        ),
+    ] = None,
+    folds: Annotated[
+        int | None,
+        typer.Option(metavar="N", help="Folds of the cross-validation (paper and default 10)."),
+    ] = None,
+    splits: Annotated[
+        int | None,
+        typer.Option(metavar="N", help="Splits for the counts by class (paper and default 10)."),
+    ] = None,
+    seeds: Annotated[
+        int | None,
+        typer.Option(
+            metavar="N", help="Synthetic tables for Experiment I and sensitivity (default 10)."
+        ),
+    ] = None,
+    rows: Annotated[
+        str | None,
+        typer.Option(
+            metavar="N or NAME=N,...",
+            help="Most rows of a data set, drawn by class share: one number for all, or by name "
+            "(IV is PBC in Table IV); default all rows.",
+        ),
+    ] = None,
+    jobs: Annotated[int, typer.Option(metavar="N", help="Processes, -1 for one per core.")] = 1,
+    out: Annotated[Path, typer.Option(metavar="FOLDER", help="Output folder.")] = OUT,
+    store: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="Store of the finished cells (default cells.sqlite in the output folder).",
+        ),
+    ] = None,
+    page: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="Write the page here too, with its figures in a folder figures beside it.",
+        ),
+    ] = None,
+    retry_failed: Annotated[
+        bool, typer.Option("--retry-failed", help="Compute cells that failed before again.")
+    ] = False,
+    fashion: Annotated[
+        str | None,
+        typer.Option(metavar="FOLDER", help="Folder with the four files of Fashion-MNIST."),
+    ] = None,
+    download: Annotated[
+        bool, typer.Option("--download", help="Fetch Fashion-MNIST from OpenML if need be.")
+    ] = False,
+) -> int:
     """Run the reproduction; cells that fail are shown in the tables and make the exit code 1."""
-    from counterbalance.experiments.reproduction import (  # noqa: PLC0415 - needs the extra cli
-        reproduce,
-    )
+    from counterbalance.experiments.progress import duration
+    from counterbalance.experiments.reproduction import reproduce
 
-    store = arguments.store or arguments.out / "cells.sqlite"
+    sizes = {"runs": runs, "folds": folds, "splits": splits, "seeds": seeds}
+    settings = make_settings(
+        quick=quick,
+        sizes=sizes,
+        rows=rows,
+        datasets=datasets,
+        fashion_path=fashion,
+        download=download,
+    )
+    store = store or out / "cells.sqlite"
     result = reproduce(
-        make_settings(arguments),
-        store=store,
-        out=arguments.out,
-        jobs=arguments.jobs,
-        retry_failed=arguments.retry_failed,
-        page_file=arguments.page,
+        settings, store=store, out=out, jobs=jobs, retry_failed=retry_failed, page_file=page
     )
     show_tables(result.tables)
     for name, reason in result.left_out.items():
-        sys.stderr.write(f"counterbalance: {name} is left out: {reason}\n")
+        note(f"{name} is left out: {reason}")
     if result.cells_of_others:
-        sys.stderr.write(
-            f"counterbalance: {store} also holds {result.cells_of_others} cells made by other code "
-            "or versions; they are not used\n"
+        note(
+            f"{store} also holds {result.cells_of_others} cells made by other code or versions; "
+            "they are not used"
         )
     summary = result.summary
-    sys.stdout.write(
+    say(
         f"{summary.done} of {summary.total} cells done, {summary.failed} failed, "
         f"{summary.computed} of them computed now in {duration(summary.seconds)}. "
-        f"Tables, figures and settings: {result.folder}; page: {result.folder}/reproduction.md\n"
+        f"Tables, figures and settings: {result.folder}; page: {result.folder}/reproduction.md"
     )
     if summary.failed:
-        sys.stderr.write(
-            f"counterbalance: {summary.failed} cells failed, the notes of the tables say why; "
-            "run the same with --retry-failed to compute them again\n"
+        note(
+            f"{summary.failed} cells failed, the notes of the tables say why; "
+            "run the same with --retry-failed to compute them again"
         )
     return 1 if summary.failed else 0
 
 
-def make_settings(arguments: argparse.Namespace) -> Any:
+def make_settings(
+    *,
+    quick: bool = False,
+    sizes: dict[str, int | None] | None = None,
+    rows: str | None = None,
+    datasets: str | None = None,
+    **others: Any,
+) -> Any:
     """Return the settings that the options ask for, an option over --quick over the defaults."""
-    from counterbalance.experiments.reproduction import (  # noqa: PLC0415 - needs the extra cli
-        QUICK,
-        Settings,
-    )
+    from counterbalance.experiments.reproduction import QUICK, Settings
 
-    chosen: dict[str, Any] = dict(QUICK) if arguments.quick else {}
-    for name in ("runs", "folds", "splits", "seeds"):
-        if getattr(arguments, name) is not None:
-            chosen[name] = getattr(arguments, name)
-    if arguments.rows is not None:
-        chosen["rows"] = tuple(map(_most_rows, arguments.rows.split(",")))
-    if arguments.datasets is not None:
-        names = [name.strip().upper() for name in arguments.datasets.split(",")]
+    chosen: dict[str, Any] = dict(QUICK) if quick else {}
+    chosen |= {name: size for name, size in (sizes or {}).items() if size is not None}
+    if rows is not None:
+        chosen["rows"] = tuple(map(_most_rows, rows.split(",")))
+    if datasets is not None:
+        names = [name.strip().upper() for name in datasets.split(",")]
         chosen["datasets"] = tuple(dict.fromkeys(name for name in names if name))
-    return Settings(**chosen, fashion_path=arguments.fashion, download=arguments.download)
+    return Settings(**chosen, **others)
 
 
 def _most_rows(text: str) -> tuple[str, int]:

@@ -5,16 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from counterbalance.errors import TableError
+from counterbalance.errors import DataNotFoundError
+from counterbalance.extras import require
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     import pandas as pd
-
-
-class DataNotFoundError(TableError):
-    """Data are not on this machine; the message names every way to get them."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,14 +52,7 @@ class Dataset:
 
 def require_pandas() -> Any:
     """Return the module pandas, or say how to install it."""
-    try:
-        import pandas as pd  # noqa: PLC0415 - an extra, so it is imported when it is needed
-    except ImportError as error:
-        raise ImportError(
-            "this loader returns pandas tables and pandas is not installed; "
-            'run: pip install "counterbalance[pandas]"'
-        ) from error
-    return pd
+    return require("pandas", "a pandas table")
 
 
 def not_found(what: str, looked: Sequence[str], ways: Sequence[str]) -> DataNotFoundError:

@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
-import difflib
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from counterbalance.datasets.record import DataNotFoundError, Dataset, require_pandas
+from counterbalance.datasets.record import Dataset
 from counterbalance.errors import TableError
+from counterbalance.storage import near_names, read_stored
 
 if TYPE_CHECKING:
     from os import PathLike
 
-    import pandas as pd
-
-SEPARATORS = {".csv": ",", ".tsv": "\t"}
-BINARY_FORMATS = (".parquet", ".feather")
-PACKED = ".gz"
+# Dtypes of pandas with another that every classifier takes.
+DTYPES = {
+    "str": "category",
+    "string": "category",
+    "object": "category",
+    "boolean": "category",
+    "Int64": "float64",
+}
 
 
 def load_table(path: str | PathLike[str], target: str) -> Dataset:
@@ -26,7 +29,7 @@ def load_table(path: str | PathLike[str], target: str) -> Dataset:
     ----------
     path : path-like
         A ``.csv`` or ``.tsv`` file, which may be gzipped (``.csv.gz``), or a
-        ``.parquet`` or ``.feather`` file, which needs pyarrow.
+        ``.parquet``, ``.feather`` or ``.arrow`` file, which needs pyarrow.
     target : str
         Name of the column with the classes.
 
@@ -35,19 +38,12 @@ def load_table(path: str | PathLike[str], target: str) -> Dataset:
     Dataset
         Text columns become categories; the other columns keep their dtype.
     """
-    pandas = require_pandas()
     file = Path(path)
-    if not file.is_file():
-        near = _near(file.name, [other.name for other in file.absolute().parent.glob("*")])
-        raise DataNotFoundError(
-            f"path must be a file, and there is none at {file}{near}; give the path of a csv, "
-            "tsv, parquet or feather file"
-        )
-    table = _read(file)
+    table = read_stored(file).frame
     names = [str(name) for name in table.columns]
     if target not in table.columns:
         raise TableError(
-            f"target must be a column of {file.name}, got {target!r}{_near(target, names)}; "
+            f"target must be a column of {file.name}, got {target!r}{near_names(target, names)}; "
             f"its columns are {', '.join(names)}"
         )
     y = table[target]
@@ -57,41 +53,6 @@ def load_table(path: str | PathLike[str], target: str) -> Dataset:
             f"{int(y.isna().sum())} of {len(y)} rows: drop these rows or fill them"
         )
     X = table.drop(columns=target)
-    text = [name for name in X if pandas.api.types.is_object_dtype(X[name]) or _text(X[name])]
-    X = X.astype(dict.fromkeys(text, "category"))
-    y = y.astype(object) if _text(y) else y
+    X = X.astype({name: DTYPES[str(X[name].dtype)] for name in X if str(X[name].dtype) in DTYPES})
+    y = y.astype(object) if str(y.dtype) == "str" else y
     return Dataset(file.name, X, y, f"file {file.name}", f"Predict {target}.")
-
-
-def _read(file: Path) -> pd.DataFrame:
-    pandas = require_pandas()
-    suffixes = [suffix.lower() for suffix in file.suffixes]
-    kind = next((suffix for suffix in reversed(suffixes) if suffix != PACKED), "")
-    packed = bool(suffixes) and suffixes[-1] == PACKED
-    if kind in SEPARATORS:
-        table: pd.DataFrame = pandas.read_csv(file, sep=SEPARATORS[kind])
-        return table
-    if kind not in BINARY_FORMATS or packed:
-        known = ", ".join([*SEPARATORS, *(s + PACKED for s in SEPARATORS), *BINARY_FORMATS])
-        raise TableError(
-            f"path must end in one of {known}, got {file.name!r}; convert the file, or read it "
-            "yourself and give X and y"
-        )
-    read = pandas.read_parquet if kind == ".parquet" else pandas.read_feather
-    try:
-        table = read(file)
-    except ImportError as error:
-        raise ImportError(
-            f"a {kind} file needs pyarrow, which is not installed; "
-            'run: pip install "counterbalance[parquet]"'
-        ) from error
-    return table
-
-
-def _text(column: Any) -> bool:
-    return str(column.dtype) in {"str", "string"}
-
-
-def _near(name: str, names: list[str]) -> str:
-    matches = difflib.get_close_matches(name, names, n=3)
-    return f" (near: {', '.join(matches)})" if matches else ""

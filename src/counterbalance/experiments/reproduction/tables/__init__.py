@@ -13,7 +13,7 @@ from counterbalance.experiments.reproduction.tables.scores import (
     summary_table,
 )
 from counterbalance.experiments.reproduction.tables.sensitivity import sensitivity_table
-from counterbalance.experiments.reproduction.tables.table import (
+from counterbalance.result_table import (
     Table,
     as_csv,
     as_markdown,

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from counterbalance.experiments.reproduction import published
 from counterbalance.experiments.reproduction.cells.areas import AREAS, DRAWS, EXPERIMENT, METHODS
 from counterbalance.experiments.reproduction.tables.groups import failures, gather, has_failed
-from counterbalance.experiments.reproduction.tables.table import ABSENT, FAILED, Table, Value
+from counterbalance.result_table import ABSENT, FAILED, Table, Value
 
 if TYPE_CHECKING:
     from counterbalance.experiments.store import CellRecord

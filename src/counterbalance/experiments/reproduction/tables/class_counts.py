@@ -10,7 +10,7 @@ from counterbalance.experiments.reproduction import published
 from counterbalance.experiments.reproduction.cells.class_counts import EXPERIMENT
 from counterbalance.experiments.reproduction.methods import METHODS
 from counterbalance.experiments.reproduction.tables.groups import failures, gather, has_failed
-from counterbalance.experiments.reproduction.tables.table import ABSENT, FAILED, Table, Value
+from counterbalance.result_table import ABSENT, FAILED, Table, Value
 
 if TYPE_CHECKING:
     from counterbalance.experiments.store import CellRecord

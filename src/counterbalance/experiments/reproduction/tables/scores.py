@@ -21,7 +21,7 @@ from counterbalance.experiments.reproduction.tables.groups import (
     has_failed,
     spread,
 )
-from counterbalance.experiments.reproduction.tables.table import ABSENT, FAILED, Table, Value
+from counterbalance.result_table import ABSENT, FAILED, Table, Value
 
 if TYPE_CHECKING:
     from counterbalance.experiments.store import CellRecord

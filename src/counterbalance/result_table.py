@@ -16,7 +16,7 @@ NOTE_WIDTH = 100
 
 @dataclass(frozen=True)
 class Table:
-    """One table of the reproduction.
+    """One table of results.
 
     Parameters
     ----------
@@ -32,6 +32,8 @@ class Table:
         What a reader must know, one sentence each.
     records : sequence of mapping
         The same figures in full precision, one record for each, for the csv file.
+    left : int
+        How many columns, from the first, hold texts and are aligned left.
     """
 
     name: str
@@ -40,10 +42,11 @@ class Table:
     rows: Sequence[Sequence[str]]
     notes: Sequence[str] = ()
     records: Sequence[Mapping[str, Value]] = ()
+    left: int = 1
 
 
 def as_text(table: Table) -> str:
-    """Write a table in plain columns, the first aligned left and the others right.
+    """Write a table in plain columns, texts aligned left and numbers right.
 
     Examples
     --------
@@ -59,8 +62,10 @@ def as_text(table: Table) -> str:
     widths = [max(len(line[place]) for line in lines) for place in range(len(table.columns))]
     text = [table.title, ""]
     for line in lines:
-        cells = [line[0].ljust(widths[0])]
-        cells += [cell.rjust(width) for cell, width in zip(line[1:], widths[1:], strict=True)]
+        cells = [
+            cell.ljust(width) if place < table.left else cell.rjust(width)
+            for place, (cell, width) in enumerate(zip(line, widths, strict=True))
+        ]
         text.append("  ".join(cells).rstrip())
     notes = [fill(note, NOTE_WIDTH) for note in table.notes]
     return "\n".join([*text, *_spaced(notes), ""])
@@ -81,7 +86,7 @@ def as_markdown(table: Table, heading: str = "###") -> str:
     A note.
     <BLANKLINE>
     """
-    rule = "|---|" + "---:|" * (len(table.columns) - 1)
+    rule = "|" + "---|" * table.left + "---:|" * (len(table.columns) - table.left)
     lines = [f"{heading} {table.title}", "", _line(table.columns), rule]
     lines += [_line(row) for row in table.rows]
     return "\n".join([*lines, *_spaced(table.notes), ""])

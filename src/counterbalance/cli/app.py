@@ -1,0 +1,140 @@
+"""The frame of the command line: one module for each command, one way to end.
+
+A command's module has NAME, SUMMARY, DESCRIPTION, EXAMPLES and ``execute``, whose parameters
+are its options and which returns the exit code (see ``options`` for shared ones). Adding a
+command is adding its module to COMMANDS. It imports what is heavy inside ``execute``.
+
+    0    done
+    1    a problem with the data: one line on stderr says what and the remedy
+    2    the command was not understood
+    130  stopped by Ctrl-C
+"""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import sys
+import traceback
+from collections.abc import Callable
+from types import ModuleType
+from typing import Annotated, Any
+
+import typer
+
+from counterbalance import __version__
+from counterbalance.cli import balance, datasets, explain, methods, reproduce
+from counterbalance.cli.terminal import one_line
+
+COMMANDS: tuple[ModuleType, ...] = (balance, explain, reproduce, datasets, methods)
+DONE, FAILED, INTERRUPTED = 0, 1, 130
+DEBUG = "--debug"
+# What counterbalance and its libraries raise on purpose; anything else is a fault of ours.
+EXPECTED = (ValueError, ImportError, OSError)
+
+Execute = Callable[..., int]
+Debug = Annotated[bool, typer.Option(DEBUG, help="Show where an error came from, line by line.")]
+
+
+def make_app() -> typer.Typer:
+    """Return the whole command line."""
+    app = typer.Typer(
+        name="counterbalance",
+        no_args_is_help=False,
+        pretty_exceptions_enable=False,
+        rich_markup_mode=None,
+        context_settings={"help_option_names": ["-h", "--help"]},
+    )
+    app.callback(epilog="counterbalance COMMAND --help tells more of a command, with examples.")(
+        _everything
+    )
+    for command in COMMANDS:
+        app.command(
+            command.NAME,
+            help=command.DESCRIPTION,
+            short_help=command.SUMMARY,
+            epilog=_examples(command.EXAMPLES),
+        )(_as_command(command.execute))
+    return app
+
+
+def run(arguments: list[str]) -> int:
+    """Run a command; whatever goes wrong is one line on stderr and an exit code."""
+    debug = DEBUG in arguments
+    try:
+        command = typer.main.get_command(make_app())
+        code = command.main(arguments, prog_name="counterbalance", standalone_mode=False)
+        return DONE if code is None else int(code)
+    except (KeyboardInterrupt, typer.Abort) as stop:
+        return _stopped(stop)
+    except typer.TyperException as error:
+        usage = getattr(error, "ctx", None)
+        path = usage.command_path if usage else "counterbalance"
+        message = one_line(error.format_message()).rstrip(".")
+        return _say(f"error: {message}; see: {path} --help", error.exit_code)
+    except EXPECTED as error:
+        return _failed(error, "", debug=debug)
+    except Exception as error:  # noqa: BLE001 - the last net: a user never sees a traceback
+        remedy = f"; this is a fault of counterbalance, please report what {DEBUG} shows"
+        return _failed(error, remedy, debug=debug)
+
+
+def _show_version(asked: bool) -> None:  # noqa: FBT001 - typer calls it with one value
+    if asked:
+        sys.stdout.write(f"counterbalance {__version__}\n")
+        raise typer.Exit
+
+
+def _everything(
+    *,
+    version: Annotated[
+        bool,
+        typer.Option(
+            "--version", help="Show the version and exit.", is_eager=True, callback=_show_version
+        ),
+    ] = False,
+) -> None:
+    """Balance imbalanced data with counterfactuals."""
+    del version
+
+
+def _as_command(execute: Execute) -> Execute:
+    """Give a command the option --debug besides its own, and its last words at Ctrl-C."""
+
+    @functools.wraps(execute)
+    def command(*, debug: Debug = False, **options: Any) -> int:
+        del debug  # ``run`` looks for it by itself
+        try:
+            return execute(**options)
+        except KeyboardInterrupt as stop:
+            raise typer.Exit(_stopped(stop)) from None
+
+    own = inspect.signature(execute, eval_str=True)
+    added = inspect.Parameter(
+        "debug", inspect.Parameter.KEYWORD_ONLY, default=False, annotation=Debug
+    )
+    command.__signature__ = own.replace(parameters=[*own.parameters.values(), added])  # type: ignore[attr-defined]
+    command.__annotations__ = {**execute.__annotations__, "debug": Debug}
+    return command
+
+
+def _examples(examples: tuple[tuple[str, str], ...]) -> str:
+    """Write (what it does, command) pairs below the help."""
+    lines = [f"\b\n# {what}\n{command}" for what, command in examples]
+    return "\n\n".join(["Examples:", *lines])
+
+
+def _failed(error: Exception, remedy: str, *, debug: bool) -> int:
+    if debug:
+        traceback.print_exception(error)
+    kind = f"{type(error).__name__}: " if remedy else ""
+    return _say(f"error: {kind}{one_line(str(error))}{remedy}", FAILED)
+
+
+def _stopped(stop: BaseException) -> int:
+    return _say(one_line(str(stop)) or "stopped by Ctrl-C", INTERRUPTED)
+
+
+def _say(message: str, code: int) -> int:
+    sys.stderr.write(f"counterbalance: {message}\n")
+    return code

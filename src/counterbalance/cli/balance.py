@@ -1,0 +1,149 @@
+"""``counterbalance balance``: a user's table with counterfactuals added to its smaller classes."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from counterbalance.cli.balance_summary import show_summary, summarise
+from counterbalance.cli.balancing import Balanced, balance, make_sampler, rows_wanted
+from counterbalance.cli.options import (
+    DropMissingTarget,
+    Json,
+    Keep,
+    Seed,
+    TableFile,
+    Target,
+    Use,
+)
+from counterbalance.cli.terminal import note, show_json
+from counterbalance.cli.user_table import read_user_table
+from counterbalance.files import OutputError, check_output
+
+if TYPE_CHECKING:
+    from counterbalance.storage import Stored
+
+NAME = "balance"
+SUMMARY = "Add counterfactuals to the smaller classes of a table."
+DESCRIPTION = (
+    "Balance a table: for rows of a larger class the smallest change is found that makes a "
+    "trained classifier call them a smaller class, and the changed rows are added to it. The rows "
+    "of the file come back as they are, new ones stand below them. Columns that look like "
+    "identifiers, dates and free text are not used and are empty in new rows."
+)
+EXAMPLES = (
+    (
+        "balance a table and keep the result",
+        "counterbalance balance patients.csv --target risk --out balanced.csv",
+    ),
+    (
+        "half as many rows as the largest class has, and nobody gets younger",
+        "counterbalance balance patients.csv --target risk --ratio 0.5 --increasing age",
+    ),
+    (
+        "where every new row comes from",
+        "counterbalance balance patients.csv --target risk --provenance new.csv",
+    ),
+)
+
+
+def execute(
+    table: TableFile,
+    *,
+    target: Target,
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="Where to write the balanced table; the suffix tells the format. Without it "
+            "nothing is written.",
+        ),
+    ] = None,
+    ratio: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="R or CLASS=N",
+            help="How many rows the smaller classes get: a share of the largest class (default "
+            "1.0), or for one class its number of rows. May be given several times.",
+        ),
+    ] = None,
+    keep: Keep = None,
+    use: Use = None,
+    immutable: Annotated[
+        list[str] | None,
+        typer.Option(metavar="COL", help="Column that never changes. May be given several times."),
+    ] = None,
+    increasing: Annotated[
+        list[str] | None,
+        typer.Option(metavar="COL", help="Column that only grows. May be given several times."),
+    ] = None,
+    decreasing: Annotated[
+        list[str] | None,
+        typer.Option(metavar="COL", help="Column that only shrinks. May be given several times."),
+    ] = None,
+    integer: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="COL",
+            help="Column of whole numbers that are written with a point, such as 3.0.",
+        ),
+    ] = None,
+    seed: Seed = 0,
+    provenance: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Where to write what every new row comes from."),
+    ] = None,
+    drop_missing_target: DropMissingTarget = False,
+    json: Json = False,
+) -> int:
+    """Balance the table and say what was done."""
+    check_outputs(table, {"--out": out, "--provenance": provenance})
+    user = read_user_table(
+        table, target, keep=keep, use=use, drop_missing_target=drop_missing_target
+    )
+    strategy = rows_wanted(user, ratio or ())
+    rules = {"--immutable": immutable, "--increasing": increasing, "--decreasing": decreasing}
+    sampler = make_sampler(user, strategy, rules, user.columns(integer, "--integer"), seed)
+    balanced = balance(user, sampler)
+    if out is not None:
+        balanced.stored.save(out)
+    if provenance is not None:
+        _provenance_table(balanced).save(provenance)
+    summary = summarise(balanced)
+    written = {"out": out, "provenance": provenance}
+    summary["written"] = {name: str(path) for name, path in written.items() if path is not None}
+    if json:
+        show_json(summary)
+    else:
+        show_summary(summary)
+    if not summary["written"]:
+        note("nothing was written: --out FILE keeps the balanced table")
+    return 0
+
+
+def check_outputs(table: Path, outputs: dict[str, Path | None]) -> None:
+    """Refuse places that cannot be written before any work is done."""
+    from counterbalance.storage import check_suffix
+
+    taken: dict[Path, str] = {}
+    for option, path in outputs.items():
+        if path is None:
+            continue
+        check_suffix(path, option)
+        check_output(path, *([table] if table.exists() else []), option=option)
+        other = taken.setdefault(path.resolve(), option)
+        if other != option:
+            raise OutputError(f"{other} and {option} must be two files, got {path} for both")
+
+
+def _provenance_table(balanced: Balanced) -> Stored:
+    import pandas as pd
+
+    from counterbalance.storage.dialect import Dialect
+    from counterbalance.storage.text import TextTable
+
+    provenance = balanced.sampler.provenance_
+    frame = pd.DataFrame(list(provenance.cells()), columns=list(provenance.columns))
+    return TextTable.of(frame, Dialect())

@@ -1,0 +1,123 @@
+"""Balancing: from a user's table and options to the balanced table."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from counterbalance.cli.terminal import note, working
+from counterbalance.cli.user_table import UserTable
+from counterbalance.errors import CounterbalanceError, TableError
+
+if TYPE_CHECKING:
+    from counterbalance import CounterfactualOverSampler
+    from counterbalance.storage import Stored
+
+# Words of the library in its messages, and what they are called here.
+OPTION_OF = {
+    "integer_features": "--integer",
+    "sampling_strategy": "--ratio",
+    "categorical_features": "--keep",
+    "Immutable(": "--immutable (",
+    "Increasing(": "--increasing (",
+    "Decreasing(": "--decreasing (",
+}
+
+
+@dataclass(frozen=True, eq=False)
+class Balanced:
+    """A user's table and what became of it."""
+
+    user: UserTable
+    sampler: CounterfactualOverSampler
+    X: Any
+    y: Any
+    stored: Stored
+    """The whole result, as a file has it."""
+
+
+def balance(user: UserTable, sampler: CounterfactualOverSampler) -> Balanced:
+    """Run the sampler on the table and put the new rows below those of the file."""
+    try:
+        with working("searching for counterfactuals"):
+            X, y = sampler.fit_resample(user.X, user.y)
+    except CounterbalanceError as error:
+        raise type(error)(_in_options(str(error))) from error
+    new = X.iloc[len(user.X) :].reset_index(drop=True)
+    new[user.target] = y.iloc[len(user.y) :].reset_index(drop=True)
+    return Balanced(user, sampler, X, y, user.stored.append(new))
+
+
+def make_sampler(
+    user: UserTable,
+    strategy: dict[Any, int],
+    rules: dict[str, list[str] | None],
+    integer: list[str],
+    seed: int,
+) -> CounterfactualOverSampler:
+    """Return the sampler that the options describe."""
+    from counterbalance import CounterfactualOverSampler
+    from counterbalance.constraints import Constraint, Decreasing, Immutable, Increasing
+
+    named = {option: user.columns(given, option) for option, given in rules.items()}
+    constraints: list[Constraint] = [
+        *map(Immutable, named["--immutable"]),
+        *map(Increasing, named["--increasing"]),
+        *map(Decreasing, named["--decreasing"]),
+    ]
+    return CounterfactualOverSampler(
+        sampling_strategy=strategy,
+        integer_features=integer or None,
+        snap_to_grid=True,
+        constraints=constraints or None,
+        random_state=seed,
+    )
+
+
+def rows_wanted(user: UserTable, ratio: Sequence[str]) -> dict[Any, int]:
+    """Return how many rows each class is to have in all: one share for all, numbers for some."""
+    counts = {label: int(count) for label, count in user.y.value_counts().items()}
+    largest = max(counts.values())
+    named = [text for text in ratio if "=" in text]
+    shares = [text for text in ratio if "=" not in text]
+    if len(shares) > 1:
+        raise TableError(f"--ratio must have one share only, got {', '.join(shares)}; give one")
+    share = _share(shares[0]) if shares else 1.0
+    whole = not named or bool(shares)
+    wanted = {
+        label: max(count, int(share * largest)) if whole else count
+        for label, count in counts.items()
+    }
+    for text in named:
+        name, _, number = text.rpartition("=")
+        label = user.label(name.strip(), "--ratio")
+        if not number.strip().isdigit() or int(number) < counts[label]:
+            raise TableError(
+                f"--ratio must give class {name!r} at least the {counts[label]} rows that it has, "
+                f"got {text!r}; rows are only ever added"
+            )
+        wanted[label] = int(number)
+    if wanted == counts:
+        note("every class has as many rows as asked for; no row is added")
+    return wanted
+
+
+def _share(text: str) -> float:
+    try:
+        share = float(text)
+    except ValueError:
+        share = -1.0
+    if not 0 < share <= 1:
+        raise TableError(
+            f"--ratio must be a share of the largest class above 0 and at most 1, or CLASS=N, got "
+            f"{text!r}; for example --ratio 0.5"
+        )
+    return share
+
+
+def _in_options(message: str) -> str:
+    """Say a message of the library with the names of the options."""
+    for word, option in OPTION_OF.items():
+        message = message.replace(word, option)
+    return message

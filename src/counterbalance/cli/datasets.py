@@ -1,0 +1,141 @@
+"""``counterbalance datasets``: the data sets that come along or can be had by name."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from counterbalance.cli.options import Json
+from counterbalance.cli.terminal import say, show_json, show_tables
+from counterbalance.files import check_output
+from counterbalance.result_table import ABSENT, Table
+
+if TYPE_CHECKING:
+    from counterbalance.datasets import Dataset
+
+NAME = "datasets"
+SUMMARY = "List the data sets that can be had by name, show one, or save it."
+DESCRIPTION = (
+    "List the data sets of the paper and of the KEEL collection with their sizes; with a name, "
+    "show that one. --out writes it to a file, to try the other commands on."
+)
+EXAMPLES = (
+    ("all of them", "counterbalance datasets"),
+    ("one of them", "counterbalance datasets WBC"),
+    ("something to try balance on", "counterbalance datasets WBC --out wbc.csv"),
+)
+SHOWN_CLASSES = 5
+SHOWN_NAMES = 12
+TARGET = "class"
+
+
+def execute(
+    name: Annotated[
+        str | None, typer.Argument(help="Name of one data set.", show_default=False)
+    ] = None,
+    *,
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE", help="Write the data set here: csv, tsv (also .gz), parquet, feather."
+        ),
+    ] = None,
+    json: Json = False,
+) -> int:
+    """List the data sets, show one, or save it."""
+    if name is None:
+        if out is not None:
+            raise typer.BadParameter("needs the NAME of a data set", param_hint="--out")
+        _list(json=json)
+        return 0
+    from counterbalance.datasets.catalogue import load_named
+
+    data = load_named(name)
+    target = _save(data, out) if out is not None else None
+    show_json(_plain(data)) if json else _show(data)
+    if out is not None and not json:
+        say(f"\nwrote it to {out}; the column with the classes is {target}")
+    return 0
+
+
+def _list(*, json: bool) -> None:
+    from counterbalance.datasets.catalogue import catalogue
+
+    entries = list(catalogue())
+    if json:
+        show_json(
+            [
+                {"name": name, "source": source, **_sizes(summary)}
+                for summary, name, source in entries
+            ]
+        )
+        return
+    rows = []
+    for summary, name, source in entries:
+        if summary is None:
+            rows.append((name, ABSENT, ABSENT, ABSENT, ABSENT, source))
+            continue
+        counts = sorted(summary.class_counts.values(), reverse=True)
+        shown = " : ".join(f"{count:,}" for count in counts[:SHOWN_CLASSES])
+        more = len(counts) - SHOWN_CLASSES
+        sizes = (f"{summary.rows:,}", str(summary.features), f"{summary.imbalance_ratio:.1f}")
+        rows.append((name, *sizes, shown + (f" and {more} more" if more > 0 else ""), source))
+    columns = ("name", "rows", "features", "ratio", "rows per class", "from")
+    notes = ("ratio: rows of the largest class for each row of the smallest",)
+    show_tables([Table("datasets", f"{len(rows)} data sets", columns, rows, notes)])
+
+
+def _sizes(summary: Any) -> dict[str, Any]:
+    if summary is None:
+        return {"here": False}
+    return {
+        "here": True,
+        "rows": summary.rows,
+        "features": summary.features,
+        "imbalance_ratio": summary.imbalance_ratio,
+        "class_counts": dict(summary.class_counts),
+    }
+
+
+def _plain(data: Dataset) -> dict[str, Any]:
+    counts = data.class_counts
+    return {
+        "name": data.name,
+        "description": data.description,
+        "source": data.source,
+        "rows": len(data.X),
+        "features": {str(name): str(dtype) for name, dtype in data.X.dtypes.items()},
+        "class_counts": counts,
+        "imbalance_ratio": max(counts.values()) / min(counts.values()),
+    }
+
+
+def _show(data: Dataset) -> None:
+    about = _plain(data)
+    say(f"{data.name}: {about['rows']:,} rows, {len(about['features'])} features")
+    say(data.description)
+    say(f"From: {data.source}\n")
+    rows = [
+        (str(label), f"{count:,}", f"{count / about['rows']:.1%}")
+        for label, count in data.class_counts.items()
+    ]
+    names = list(about["features"])
+    listed = ", ".join(names[:SHOWN_NAMES]) + (
+        f" and {len(names) - SHOWN_NAMES} more" if len(names) > SHOWN_NAMES else ""
+    )
+    notes = (f"imbalance ratio {about['imbalance_ratio']:.1f}", f"features: {listed}")
+    show_tables([Table("classes", "Rows of each class", ("class", "rows", "share"), rows, notes)])
+
+
+def _save(data: Dataset, out: Path) -> str:
+    """Write the table with its classes in the last column; return that column's name."""
+    from counterbalance.storage.dialect import Dialect
+    from counterbalance.storage.text import TextTable
+
+    check_output(out, option="--out")
+    target = str(data.y.name or TARGET)
+    frame = data.X.assign(**{target: data.y})
+    TextTable.of(frame, Dialect()).save(out)
+    return target

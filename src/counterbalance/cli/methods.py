@@ -1,0 +1,115 @@
+"""``counterbalance methods``: the resamplers that ``compare`` and Python know by name."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+import typer
+
+from counterbalance.cli.options import Json
+from counterbalance.cli.terminal import say, show_json, show_tables
+from counterbalance.errors import TableError
+from counterbalance.result_table import Table
+
+NAME = "methods"
+SUMMARY = "List the resampling methods, or show one."
+DESCRIPTION = (
+    "List every resampling method of the registry with a sentence each, ours first; with a name, "
+    "show that one: its paper and its parameters."
+)
+EXAMPLES = (
+    ("all of them", "counterbalance methods"),
+    ("one of them", "counterbalance methods ProWSyn"),
+)
+OURS = "Counterfactual"
+
+
+def execute(
+    name: Annotated[
+        str | None, typer.Argument(help="Name of one method.", show_default=False)
+    ] = None,
+    *,
+    json: Json = False,
+) -> int:
+    """List the methods, or show one."""
+    methods = _methods()
+    if name is not None:
+        method = _find(name, methods)
+        show_json(method) if json else _show(method)
+    elif json:
+        show_json(methods)
+    else:
+        rows = [
+            (item["name"], str(item["year"]), item["kind"], item["sentence"]) for item in methods
+        ]
+        columns = ("method", "year", "kind", "what it does")
+        show_tables([Table("methods", f"{len(methods)} methods", columns, rows, left=4)])
+    return 0
+
+
+def _methods() -> list[dict[str, Any]]:
+    """Return what is known of each method, as plain values."""
+    from counterbalance import CounterfactualOverSampler
+    from counterbalance.peers import all_samplers
+    from counterbalance.peers.sentences import SENTENCES
+
+    ours = {
+        "name": OURS,
+        "year": 2020,
+        "kind": "over",
+        "sentence": "Changes majority rows as little as makes a classifier call them minority.",
+        "reference": "Luo, Liu, Counterfactual-based minority oversampling",
+        "makes_rows_from": "majority",
+        "favours_boundary": True,
+        "evaluated_on_several_classes": True,
+        "python": "from counterbalance import CounterfactualOverSampler",
+        "parameters": CounterfactualOverSampler().get_params(deep=False),
+    }
+    peers = [
+        {
+            "name": peer.name,
+            "year": peer.year,
+            "kind": peer.kind,
+            "sentence": SENTENCES[peer.name],
+            "reference": peer.reference,
+            "makes_rows_from": peer.synthesises_with,
+            "favours_boundary": peer.boundary,
+            "evaluated_on_several_classes": peer.multiclass,
+            "python": f'counterbalance.peers.all_samplers()["{peer.name}"].factory()',
+            "parameters": peer.factory().get_params(deep=False),
+        }
+        for peer in all_samplers().values()
+    ]
+    return [ours, *peers]
+
+
+def _find(name: str, methods: list[dict[str, Any]]) -> dict[str, Any]:
+    from counterbalance.storage import near_names
+
+    by_name = {item["name"].casefold(): item for item in methods}
+    found = by_name.get(name.strip().casefold())
+    if found is None:
+        near = near_names(name, [item["name"] for item in methods])
+        raise TableError(
+            f"NAME must be a method of the registry, got {name!r}{near}; "
+            "counterbalance methods lists them"
+        )
+    return found
+
+
+def _show(method: dict[str, Any]) -> None:
+    mark = {True: "yes", False: "no"}
+    say(f"{method['name']} ({method['year']})")
+    say(method["sentence"])
+    say("")
+    for what, text in (
+        ("paper", method["reference"]),
+        ("kind", method["kind"]),
+        ("new rows from", method["makes_rows_from"] or "none: it makes no new rows"),
+        ("at the boundary", mark[method["favours_boundary"]]),
+        ("in Python", method["python"]),
+    ):
+        say(f"  {what:<16} {text}")
+    say("\nparameters")
+    for name, value in method["parameters"].items():
+        say(f"  {name} = {value!r}")

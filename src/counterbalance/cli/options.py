@@ -1,0 +1,49 @@
+"""Options that several commands share, each declared once.
+
+A command takes them as annotations of its parameters: ``target: Target``, ``seed: Seed = 0``.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+TableFile = Annotated[
+    Path,
+    typer.Argument(
+        metavar="TABLE",
+        help="A csv or tsv file (also gzipped), parquet, feather or arrow file with a header.",
+        show_default=False,
+    ),
+]
+Target = Annotated[
+    str,
+    typer.Option("--target", metavar="COL", help="Column with the classes.", show_default=False),
+]
+Keep = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--keep",
+        metavar="COL",
+        help="Column that stays in the file but is not used: an identifier, a name, a date. It is "
+        "empty in new rows. May be given several times.",
+    ),
+]
+Use = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--use",
+        metavar="COL",
+        help="Column to use although it looks like an identifier. May be given several times.",
+    ),
+]
+DropMissingTarget = Annotated[
+    bool,
+    typer.Option("--drop-missing-target", help="Leave out the rows in which the target is empty."),
+]
+Seed = Annotated[
+    int, typer.Option("--seed", metavar="N", min=0, help="Same seed, same result, to the byte.")
+]
+Json = Annotated[bool, typer.Option("--json", help="Write the result as JSON, for machines.")]

@@ -1,0 +1,107 @@
+"""The user's table, as every command that takes one reads it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from counterbalance.cli.terminal import note
+from counterbalance.errors import TableError
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from counterbalance.diagnosis import Finding
+    from counterbalance.storage import Stored
+
+
+@dataclass(frozen=True, eq=False)
+class UserTable:
+    """A table with its classes, ready for a sampler.
+
+    Parameters
+    ----------
+    path : Path
+        The file.
+    target : str
+        Name of the column with the classes.
+    stored : Stored
+        The table as the file has it, without the rows that are left out.
+    X : pandas.DataFrame
+        The features: every column but the target and those in `kept`.
+    y : pandas.Series
+        The class of each row.
+    kept : tuple of str
+        Columns that stay in the file but are not used.
+    findings : tuple of Finding
+        What was recognised in the table and what was done about it.
+    """
+
+    path: Path
+    target: str
+    stored: Stored
+    X: pd.DataFrame
+    y: pd.Series[Any]
+    kept: tuple[str, ...]
+    findings: tuple[Finding, ...]
+
+    def columns(self, given: Sequence[str] | None, option: str) -> list[str]:
+        """Return the features that an option names; one that is not used cannot be meant."""
+        from counterbalance.diagnosis import check_columns
+
+        names = [str(name) for name in self.stored.frame.columns]
+        columns = check_columns(given or (), names, option)
+        for name in columns:
+            if name == self.target or name in self.kept:
+                why = "is the target" if name == self.target else "is not used"
+                remedy = "" if name == self.target else f", or use it with --use {name}"
+                raise TableError(
+                    f"{option} names {name!r}, which {why}; leave it out of {option}{remedy}"
+                )
+        return columns
+
+    def label(self, text: str, option: str) -> Any:
+        """Return the class that a text means."""
+        from counterbalance.storage import near_names
+
+        classes = {str(label): label for label in self.y.unique().tolist()}
+        if text not in classes:
+            listed = ", ".join(map(repr, classes))
+            near = near_names(text, list(classes))
+            raise TableError(
+                f"{option} must be a class of {self.target!r}, got {text!r}{near}; "
+                f"the classes are {listed}"
+            )
+        return classes[text]
+
+
+def read_user_table(
+    path: Path,
+    target: str,
+    *,
+    keep: Sequence[str] | None = None,
+    use: Sequence[str] | None = None,
+    drop_missing_target: bool = False,
+) -> UserTable:
+    """Read a file, look at what it holds, and say what is remarkable on stderr."""
+    from counterbalance.diagnosis import Finding, Topic, diagnose
+    from counterbalance.storage import read_stored
+
+    stored = read_stored(path)
+    diagnosis = diagnose(
+        stored.frame,
+        target,
+        keep=keep or (),
+        use=use or (),
+        drop_missing_target=drop_missing_target,
+    )
+    reading = (Finding(Topic.READING, None, text) for text in stored.notes)
+    findings = (*reading, *diagnosis.findings)
+    for finding in findings:
+        note(finding.text)
+    if len(diagnosis.rows) < len(stored.frame):
+        stored = stored.take(diagnosis.rows)
+    X, y = stored.frame[list(diagnosis.features)], stored.frame[target]
+    return UserTable(path, target, stored, X, y, diagnosis.kept, findings)

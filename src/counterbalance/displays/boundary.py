@@ -1,0 +1,219 @@
+"""BoundaryDisplay: what a classifier says all over a plane, with real and new rows in it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from counterbalance.displays.drawing import (
+    NEW,
+    REAL,
+    as_written,
+    axes_or_new,
+    colour_of,
+    label_axes,
+    some_of,
+    spread,
+)
+from counterbalance.errors import ClassifierError, TableError
+from counterbalance.labels import read_labels
+from counterbalance.plane import Plane, Points
+
+MARGIN = 0.06
+
+
+class BoundaryDisplay:
+    """The decision boundary of a classifier, with real and new rows.
+
+    A table has more than two features, so a point of the plane stands for the row that is
+    nearest in the plane, moved to the point: at the place of a row the colour is what the
+    classifier says of that row. Where rows of both classes lie side by side in these two
+    dimensions, but not in the others, the boundary is ragged.
+
+    Make it with :meth:`from_sampler` or :meth:`from_estimator`.
+
+    Parameters
+    ----------
+    grid : tuple of two ndarray
+        Coordinates of the columns and rows of the grid.
+    answers : ndarray of shape (len(grid[1]), len(grid[0]))
+        Class code that the classifier gives each point of the grid.
+    classes : ndarray
+        The classes, by code.
+    points : ndarray of shape (n_rows, 2)
+        Where the rows of the table lie.
+    labels : ndarray of shape (n_rows,)
+        Their class codes.
+    new : ndarray of bool of shape (n_rows,)
+        Which of them are new.
+    plane : Plane
+        What is shown.
+
+    Attributes
+    ----------
+    ax_ : matplotlib axes
+        What was drawn on last.
+    figure_ : matplotlib figure
+        The figure of these axes.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import make_classification
+    >>> from counterbalance import CounterfactualOverSampler
+    >>> from counterbalance.displays import BoundaryDisplay
+    >>> X, y = make_classification(300, n_features=4, weights=[0.8], random_state=0)
+    >>> sampler = CounterfactualOverSampler(random_state=0)
+    >>> display = BoundaryDisplay.from_sampler(sampler, *sampler.fit_resample(X, y))
+    >>> display.ax_.get_xlabel()
+    'first principal component'
+    """
+
+    def __init__(
+        self,
+        grid: tuple[NDArray[np.float64], NDArray[np.float64]],
+        answers: NDArray[np.intp],
+        classes: NDArray[Any],
+        points: Points,
+        labels: NDArray[np.intp],
+        new: NDArray[np.bool_],
+        plane: Plane,
+    ) -> None:
+        self.grid = grid
+        self.answers = answers
+        self.classes = classes
+        self.points = points
+        self.labels = labels
+        self.new = new
+        self.plane = plane
+
+    @classmethod
+    def from_sampler(
+        cls,
+        sampler: Any,
+        X_resampled: Any,
+        y_resampled: Any,
+        *,
+        estimator: Any = None,
+        **options: Any,
+    ) -> Self:
+        """Draw the boundary of a sampler's f, or of another ``estimator``, and the new rows.
+
+        Parameters
+        ----------
+        sampler : CounterfactualOverSampler
+            After ``fit_resample``.
+        X_resampled, y_resampled : table and classes
+            What ``fit_resample`` returned.
+        estimator : fitted classifier, optional
+            By default the sampler's own, ``sampler.estimator_``.
+        **options
+            See :meth:`from_estimator`.
+        """
+        provenance = getattr(sampler, "provenance_", None)
+        if provenance is None:
+            raise TableError(
+                f"sampler must have been run, but this {type(sampler).__name__} has no "
+                "provenance_; call its fit_resample first and pass what it returned"
+            )
+        f = sampler.estimator_ if estimator is None else estimator
+        n_real = X_resampled.shape[0] - len(provenance)
+        return cls.from_estimator(f, X_resampled, y_resampled, n_real=n_real, **options)
+
+    @classmethod
+    def from_estimator(
+        cls,
+        estimator: Any,
+        X: Any,
+        y: Any,
+        *,
+        n_real: int | None = None,
+        features: Sequence[Any] | None = None,
+        grid_resolution: int = 150,
+        max_points: int = 2000,
+        ax: Any = None,
+    ) -> Self:
+        """Draw the boundary of a fitted classifier.
+
+        Parameters
+        ----------
+        estimator : fitted classifier
+            It takes rows of X.
+        X, y : table and classes
+            The rows to show.
+        n_real : int, optional
+            How many rows are real; the others, below them, are new. By default all.
+        features : sequence of two columns, optional
+            Names or positions. By default the first two principal components.
+        grid_resolution : int, default=150
+            Points along each side of the grid.
+        max_points : int, default=2000
+            So many rows at most are drawn, evenly among all.
+        ax : matplotlib axes, optional
+            What to draw on; by default a new figure.
+        """
+        labels = read_labels(y)
+        plane = Plane.of(X, features)
+        points = spread(plane.points, plane)
+        low, high = points.min(axis=0), points.max(axis=0)
+        margin = MARGIN * np.where(high > low, high - low, 1.0)
+        low, high = low - margin, high + margin
+        sides = [np.linspace(low[k], high[k], grid_resolution) for k in range(2)]
+        place = np.column_stack([side.ravel() for side in np.meshgrid(*sides)])
+        try:
+            said = np.asarray(estimator.predict(plane.rows_at(place)))
+        except (ValueError, TypeError, AttributeError) as error:
+            raise ClassifierError(
+                f"estimator {type(estimator).__name__} cannot be asked about rows of X: {error}; "
+                "pass a classifier that is fitted to a table with the columns of X"
+            ) from error
+        classes = np.unique(np.concatenate([labels.classes, said]))
+        answers = np.searchsorted(classes, said).reshape(grid_resolution, grid_resolution)
+        new = np.arange(len(points)) >= (len(points) if n_real is None else n_real)
+        codes = np.searchsorted(classes, labels.values)
+        display = cls((sides[0], sides[1]), answers, classes, points, codes, new, plane)
+        display.plot(max_points=max_points, ax=ax)
+        return display
+
+    def plot(self, *, max_points: int = 2000, ax: Any = None) -> Any:
+        """Draw, and return the matplotlib axes (where scikit-learn returns the display)."""
+        from matplotlib.colors import ListedColormap  # noqa: PLC0415 - an extra
+
+        ax = axes_or_new(ax)
+        n = len(self.classes)
+        colours = ListedColormap([colour_of(code) for code in range(n)])
+        ax.pcolormesh(
+            *self.grid,
+            self.answers,
+            cmap=colours,
+            vmin=-0.5,
+            vmax=n - 0.5,
+            alpha=0.18,
+            shading="nearest",
+            rasterized=True,
+            zorder=0,
+        )
+        for code in range(n):
+            here = self.answers == code
+            if here.any() and not here.all():
+                style = {"colors": "0.25", "linewidths": 0.9, "zorder": 1}
+                ax.contour(*self.grid, here.astype(float), levels=[0.5], **style)
+        for code, label in enumerate(self.classes.tolist()):
+            shown_as = as_written(label)
+            for is_new, name, style in (
+                (False, "real", REAL),
+                (True, "new", NEW),
+            ):
+                places = np.flatnonzero((self.labels == code) & (self.new == is_new))
+                if len(places):
+                    shown = self.points[some_of(places, max_points // (2 * n))]
+                    ax.scatter(
+                        *shown.T, color=colour_of(code), label=f"{shown_as}, {name}", **style
+                    )
+        label_axes(ax, self.plane)
+        ax.set_title("Decision boundary", fontsize=11)
+        ax.legend(frameon=False, fontsize="small")
+        self.ax_, self.figure_ = ax, ax.figure
+        return ax

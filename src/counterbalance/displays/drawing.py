@@ -1,0 +1,75 @@
+"""Drawing: what all displays share: colours, axes, points that do not hide each other."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from counterbalance.extras import require
+from counterbalance.plane import Plane, Points
+
+# Okabe and Ito's colours, which colour-blind readers can tell apart.
+COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#F0E442", "#000000")
+# Rows that pile up on whole numbers are spread by at most so much of a step.
+SPREAD = 0.25
+MOST_LEVELS = 12
+# Real rows are dots, new ones triangles with an edge, above all else.
+REAL: dict[str, Any] = {
+    "s": 14,
+    "alpha": 0.5,
+    "linewidths": 0,
+    "zorder": 2,
+    "rasterized": True,
+}
+NEW: dict[str, Any] = {
+    "s": 26,
+    "marker": "^",
+    "edgecolors": "black",
+    "linewidths": 0.5,
+    "zorder": 4,
+    "rasterized": True,
+}
+
+
+def axes_or_new(ax: Any) -> Any:
+    """Return the axes to draw on; new ones with a figure of their own if none are given."""
+    if ax is not None:
+        return ax
+    plt = require("matplotlib.pyplot", "a plot")
+    return plt.subplots(layout="constrained")[1]
+
+
+def as_written(text: Any) -> str:
+    """Return a name of the user's as matplotlib shows it: no formula, and never left out."""
+    written = str(text).replace("$", r"\$")
+    return f"\u200b{written}" if written.startswith("_") else written
+
+
+def colour_of(code: int) -> str:
+    """Return the colour of a class."""
+    return COLOURS[code % len(COLOURS)]
+
+
+def spread(points: Points, plane: Plane) -> Points:
+    """Move points that pile up on whole numbers or levels a little apart, always the same way."""
+    offset = np.random.default_rng(0).uniform(-SPREAD, SPREAD, points.shape)
+    return points + offset * [plane.stepped(0), plane.stepped(1)]
+
+
+def label_axes(ax: Any, plane: Plane) -> None:
+    """Name the axes, and the levels along them."""
+    ax.set(xlabel=as_written(plane.labels[0]), ylabel=as_written(plane.labels[1]))
+    for axis, which in enumerate((ax.xaxis, ax.yaxis)):
+        levels = plane.levels(axis)
+        if levels is not None and len(levels) <= MOST_LEVELS:
+            which.set_ticks(range(len(levels)), [as_written(level) for level in levels])
+    ax.spines[["top", "right"]].set_visible(False)
+
+
+def some_of(places: NDArray[np.intp], most: int) -> NDArray[np.intp]:
+    """Return at most so many places, evenly among them."""
+    if len(places) <= most:
+        return places
+    return places[np.linspace(0, len(places) - 1, most).astype(np.intp)]

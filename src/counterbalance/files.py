@@ -1,0 +1,70 @@
+"""Files: written whole or not at all, and never over what they were made from."""
+
+from __future__ import annotations
+
+import os
+import secrets
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+from counterbalance.errors import CounterbalanceError
+
+
+class OutputError(CounterbalanceError):
+    """A file cannot be written where it was asked for."""
+
+
+@contextmanager
+def written_whole(path: Path) -> Iterator[Path]:
+    """Give a temporary file in the same folder, which takes the place of ``path`` at the end.
+
+    Whoever looks at ``path``, also after a kill or a loss of power, finds the file that was
+    there before or the new one, never a part. What a kill leaves is ``.NAME.*.part``.
+
+    Examples
+    --------
+    >>> from tempfile import mkdtemp
+    >>> table = Path(mkdtemp(), "table.csv")
+    >>> with written_whole(table) as part:
+    ...     _ = part.write_text("a,b")
+    >>> table.read_text()
+    'a,b'
+    """
+    check_output(path)
+    place = path.resolve()  # a link stays a link
+    part = place.with_name(f".{place.name[:100]}.{secrets.token_hex(4)}.part")
+    try:
+        part.touch(exist_ok=False)
+        if place.exists():
+            part.chmod(place.stat().st_mode & 0o777)
+        yield part
+        with part.open("rb+") as file:
+            os.fsync(file.fileno())
+        part.replace(place)
+    finally:
+        with suppress(OSError):
+            part.unlink(missing_ok=True)
+
+
+def check_output(path: Path, *inputs: Path, option: str = "path") -> None:
+    """Refuse a place that cannot be written, or that is one of the ``inputs`` by any name."""
+    place = path.resolve()
+    if place.is_dir() or not path.name:
+        raise OutputError(
+            f"{option} must be a file, and {path} is a folder; add a file name, for example "
+            f"{path / 'result.csv'}"
+        )
+    if place.exists() and not place.is_file():
+        raise OutputError(f"{option} must be a file, and {path} is none; give another path")
+    if not place.parent.is_dir():
+        raise OutputError(f"{option} must lie in a folder that exists, got {path}; make it first")
+    if not os.access(place.parent, os.W_OK):
+        raise OutputError(
+            f"{option} must lie in a folder that can be written, got {path}; choose another"
+        )
+    for source in inputs:
+        if place == source.resolve() or (place.exists() and place.samefile(source)):
+            raise OutputError(
+                f"{option} must not be the file that is read, got {path}; give another name"
+            )

@@ -1,0 +1,158 @@
+"""Displays draw what the sampler made, on the axes they are given, and return them."""
+
+import doctest
+import importlib
+import sys
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.linear_model import LogisticRegression
+
+from counterbalance import CounterfactualOverSampler
+from counterbalance.displays import BoundaryDisplay, CounterfactualDisplay
+from counterbalance.errors import ClassifierError, TableError
+
+mpl = pytest.importorskip("matplotlib")
+mpl.use("Agg")
+plt = importlib.import_module("matplotlib.pyplot")
+
+
+@pytest.fixture(autouse=True)
+def _close_figures():
+    yield
+    plt.close("all")
+
+
+@pytest.fixture(scope="module")
+def mixed():
+    rng = np.random.default_rng(0)
+    n = 150
+    X = pd.DataFrame(
+        {
+            "age $x_{": rng.integers(20, 80, n),
+            "dose": rng.normal(5, 2, n),
+            "ward": rng.choice(["A", "B$", "C"], n),
+            "smoker": rng.choice([True, False], n),
+        }
+    )
+    X.loc[3, "dose"] = np.nan
+    y = pd.Series(np.where(X["age $x_{"] + rng.normal(0, 5, n) > 62, "_high", "low"))
+    sampler = CounterfactualOverSampler(random_state=0, on_shortfall=("redraw", "accept"))
+    return sampler, *sampler.fit_resample(X, y)
+
+
+@pytest.fixture(scope="module")
+def numbers():
+    rng = np.random.default_rng(1)
+    y = np.repeat([0, 1, 2], [80, 40, 30])
+    X = rng.normal(size=(150, 3)) + 1.5 * y[:, None]
+    sampler = CounterfactualOverSampler(random_state=0, on_shortfall=("redraw", "accept"))
+    return sampler, *sampler.fit_resample(X, y)
+
+
+def test_arrows_lead_from_factuals_to_counterfactuals(numbers):
+    sampler, X, y = numbers
+    display = CounterfactualDisplay.from_sampler(sampler, X, y, features=[0, 2], max_pairs=1000)
+    arrows = next(item for item in display.ax_.collections if hasattr(item, "U"))
+    provenance = sampler.provenance_
+    places = X[:, [0, 2]]
+    start, end = places[provenance["factual"]], places[provenance["sample"]]
+    np.testing.assert_allclose(arrows.XY, start)
+    np.testing.assert_allclose(np.column_stack([arrows.U, arrows.V]), end - start)
+
+
+def test_by_default_the_two_most_changed_features_are_shown(mixed):
+    sampler, X, y = mixed
+    display = CounterfactualDisplay.from_sampler(sampler, X, y)
+    share = sampler.provenance_.changed_mask().mean(axis=0)
+    assert display.plane.features == tuple(np.argsort(-share, kind="stable")[:2])
+    assert list(display.changed.values()) == sorted(share[share > 0], reverse=True)
+
+
+def test_plot_returns_the_axes_it_was_given(mixed):
+    sampler, X, y = mixed
+    figure, axes = plt.subplots(1, 2)
+    display = CounterfactualDisplay.from_sampler(sampler, X, y, ax=axes[0])
+    assert display.ax_ is axes[0]
+    assert display.plot("changes", ax=axes[1]) is axes[1]
+    assert display.ax_ is axes[1]
+    assert display.figure_ is figure
+    assert len(axes[1].patches) == len(display.changed)
+    boundary = BoundaryDisplay.from_sampler(sampler, X, y, grid_resolution=20)
+    assert boundary.plot(ax=axes[0]) is axes[0] is boundary.ax_
+
+
+def test_names_that_matplotlib_would_read_are_drawn_as_they_are(mixed):
+    sampler, X, y = mixed
+    display = CounterfactualDisplay.from_sampler(sampler, X, y, features=["age $x_{", "ward"])
+    display.figure_.canvas.draw()
+    ticks = [label.get_text() for label in display.ax_.get_yticklabels()]
+    assert ticks == ["A", r"B\$", "C"]
+    legend = [text.get_text().strip("\u200b") for text in display.ax_.get_legend().get_texts()]
+    assert legend == ["_high, real", "_high, new", "low, real"]
+    display.plot("changes").figure.canvas.draw()
+
+
+@pytest.mark.parametrize("features", [None, ["dose", "ward"], [0, 1]])
+def test_the_colour_at_a_row_is_what_the_classifier_says_of_it(mixed, features):
+    sampler, X, y = mixed
+    display = BoundaryDisplay.from_sampler(sampler, X, y, features=features, grid_resolution=10)
+    points = display.plane.points
+    _, place, count = np.unique(points, axis=0, return_inverse=True, return_counts=True)
+    alone = (count[place.ravel()] == 1) & X.notna().all(axis=1).to_numpy()
+    assert alone.sum() > 50
+    said = sampler.estimator_.predict(display.plane.rows_at(points[alone]))
+    assert (said == sampler.estimator_.predict(X[alone])).all()
+
+
+def test_any_classifier_can_be_drawn_and_new_rows_are_told_from_real_ones(numbers):
+    sampler, X, y = numbers
+    f = LogisticRegression().fit(X, y)
+    display = BoundaryDisplay.from_sampler(sampler, X, y, estimator=f, grid_resolution=30)
+    assert display.new.sum() == len(sampler.provenance_)
+    assert set(np.unique(display.answers)) == {0, 1, 2}
+    real = BoundaryDisplay.from_estimator(f, X, y, features=[0, 1], grid_resolution=30)
+    assert not real.new.any()
+    assert real.ax_.get_xlabel() == "x0"
+
+
+def test_few_of_many_rows_are_drawn(numbers):
+    sampler, X, y = numbers
+    display = CounterfactualDisplay.from_sampler(sampler, X, y, max_pairs=5)
+    arrows = next(item for item in display.ax_.collections if hasattr(item, "U"))
+    assert len(arrows.U) == 5
+    assert "(5 of" in display.ax_.get_title()
+
+
+def test_what_cannot_be_drawn_is_said(mixed, numbers):
+    sampler, X, y = numbers
+    with pytest.raises(TableError, match="call its fit_resample first"):
+        CounterfactualDisplay.from_sampler(CounterfactualOverSampler(), X, y)
+    with pytest.raises(TableError, match="call its fit_resample first"):
+        BoundaryDisplay.from_sampler(CounterfactualOverSampler(), X, y)
+    with pytest.raises(TableError, match="features must be two columns"):
+        BoundaryDisplay.from_sampler(sampler, X, y, features=[0])
+    with pytest.raises(TableError, match="twice"):
+        BoundaryDisplay.from_sampler(sampler, X, y, features=[0, 0])
+    with pytest.raises(TableError, match="'height', which the table does not have"):
+        CounterfactualDisplay.from_sampler(mixed[0], *mixed[1:], features=["dose", "height"])
+    with pytest.raises(TableError, match="at least two features"):
+        BoundaryDisplay.from_estimator(LogisticRegression(), X[:, :1], y)
+    with pytest.raises(ClassifierError, match="cannot be asked about rows of X"):
+        BoundaryDisplay.from_estimator(LogisticRegression(), X, y)
+    with pytest.raises(TableError, match="kind must be 'pairs' or 'changes'"):
+        CounterfactualDisplay.from_sampler(sampler, X, y, kind="bars")
+
+
+def test_without_matplotlib_the_error_names_the_install_line(numbers, monkeypatch):
+    sampler, X, y = numbers
+    monkeypatch.setitem(sys.modules, "matplotlib.pyplot", None)
+    with pytest.raises(ImportError, match=r"pip install 'counterbalance\[plot\]'"):
+        CounterfactualDisplay.from_sampler(sampler, X, y)
+
+
+@pytest.mark.parametrize("name", ["boundary", "counterfactual"])
+def test_the_examples_in_the_docstrings_are_true(name):
+    module = importlib.import_module(f"counterbalance.displays.{name}")
+    assert doctest.testmod(module).failed == 0

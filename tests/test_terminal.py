@@ -1,0 +1,72 @@
+"""What commands show is text for people, JSON for machines, and never obeyed by a terminal."""
+
+import doctest
+import io
+import json
+import sys
+
+import numpy as np
+import pytest
+
+from counterbalance import formulas
+from counterbalance.cli import terminal
+from counterbalance.result_table import Table
+
+TABLE = Table("t", "Title", ("name", "n"), [("[red]x[/red]", "1"), ("\x1b[31my", "22")], ("note",))
+
+
+class Terminal(io.StringIO):
+    """A stream that says it is a terminal."""
+
+    def isatty(self):
+        return True
+
+
+def drawn(monkeypatch, **environment):
+    for name in ("NO_COLOR", "FORCE_COLOR", "COLUMNS"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("TERM", "xterm-256color")
+    for name, value in environment.items():
+        monkeypatch.setenv(name, value)
+    stream = Terminal()
+    monkeypatch.setattr(sys, "stdout", stream)
+    terminal.show_tables([TABLE])
+    return stream.getvalue()
+
+
+def test_a_pipe_gets_plain_columns(capsys):
+    terminal.show_tables([TABLE])
+    out = capsys.readouterr().out
+    assert "[red]x[/red]   1" in out
+    assert "\x1b" not in out
+
+
+def test_a_terminal_gets_colours_unless_they_are_not_wanted(monkeypatch):
+    assert "\x1b[1m" in drawn(monkeypatch)
+    plain = drawn(monkeypatch, NO_COLOR="1")
+    assert "\x1b" not in plain
+    assert "[red]x[/red]" in plain
+
+
+def test_json_is_json_whatever_the_values_are(capsys):
+    value = {1: np.int64(3), "nan": float("nan"), "list": (np.float64(0.5), None), "é": "\x1b"}
+    terminal.show_json(value)
+    out = capsys.readouterr().out
+    assert json.loads(out) == {"1": 3, "nan": None, "list": [0.5, None], "é": "\x1b"}
+    assert "\x1b" not in out
+
+
+@pytest.mark.parametrize("module", [terminal, formulas])
+def test_the_examples_in_the_docstrings_are_true(module):
+    assert doctest.testmod(module).failed == 0
+
+
+@pytest.mark.parametrize(
+    ("text", "plain"),
+    [
+        *(("=1+1", "'=1+1"), ("@x", "'@x"), ("+a", "'+a"), ("-x", "'-x"), ("\t=1", "'\t=1")),
+        *(("-5", "-5"), ("+1e3", "+1e3"), ("a=b", "a=b"), ("", "")),
+    ],
+)
+def test_no_text_is_a_formula_and_numbers_stay(text, plain):
+    assert formulas.inert(text) == plain
