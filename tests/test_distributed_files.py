@@ -112,7 +112,7 @@ def test_large_files_are_cut_at_their_row_groups(tmp_path, monkeypatch):
     assert sum(len(part.frame(b)) for part in parts for b in part.batches(7)) == 100
 
 
-class Stopped(Exception):
+class StoppedError(Exception):
     """The run was stopped here."""
 
 
@@ -135,7 +135,7 @@ def stop_after(monkeypatch, module, name, n):
 
     def stopping(*arguments):
         if len(calls) == n:
-            raise Stopped
+            raise StoppedError
         calls.append(arguments)
         return original(*arguments)
 
@@ -155,7 +155,7 @@ def test_a_stopped_run_leaves_no_result_and_a_rerun_goes_on(
     count_searches.clear()
     with monkeypatch.context() as stopped:
         stop_after(stopped, module, name, 0 if module is files else 2)
-        with pytest.raises(Stopped):
+        with pytest.raises(StoppedError):
             balance_files(source, "y", tmp_path / "out", sampler=sampler())
     assert not (tmp_path / "out").exists()
     before = list(count_searches)
@@ -169,16 +169,12 @@ def test_a_stopped_run_leaves_no_result_and_a_rerun_goes_on(
 
 def test_a_rerun_takes_up_a_run_without_a_seed(tmp_path, monkeypatch):
     source = write_parts(numeric_table(200), tmp_path / "in", 2)
-    seedless = (
-        sampler(random_state=None)
-        if False
-        else CounterfactualOverSampler(
-            estimator=DecisionTreeClassifier(max_depth=3), n_draws=3, on_shortfall="interior"
-        )
+    seedless = CounterfactualOverSampler(
+        estimator=DecisionTreeClassifier(max_depth=3), n_draws=3, on_shortfall="interior"
     )
     with monkeypatch.context() as stopped:
         stop_after(stopped, writing, "write_record", 1)
-        with pytest.raises(Stopped):
+        with pytest.raises(StoppedError):
             balance_files(source, "y", tmp_path / "out", sampler=seedless)
     first = (tmp_path / "out.partial" / "part-00000.parquet").read_bytes()
     new = [path.name for path in (tmp_path / "out.partial" / "_provenance").iterdir()]
@@ -193,7 +189,7 @@ def test_a_damaged_file_of_a_stopped_run_is_written_again(tmp_path, monkeypatch)
     balance_files(source, "y", tmp_path / "whole", sampler=sampler())
     with monkeypatch.context() as stopped:
         stop_after(stopped, files, "_finish", 0)
-        with pytest.raises(Stopped):
+        with pytest.raises(StoppedError):
             balance_files(source, "y", tmp_path / "out", sampler=sampler())
     damaged = tmp_path / "out.partial" / "part-00001.parquet"
     content = bytearray(damaged.read_bytes())
@@ -209,7 +205,7 @@ def test_an_unfinished_run_of_other_settings_is_not_mixed_in(tmp_path, monkeypat
     source = write_parts(numeric_table(200), tmp_path / "in", 2)
     with monkeypatch.context() as stopped:
         stop_after(stopped, files, "_finish", 0)
-        with pytest.raises(Stopped):
+        with pytest.raises(StoppedError):
             balance_files(source, "y", tmp_path / "out", sampler=sampler())
     with pytest.raises(TableError, match=r"out\.partial holds an unfinished result of other"):
         balance_files(source, "y", tmp_path / "out", sampler=sampler(epsilon=5.0))
@@ -263,7 +259,7 @@ def test_whole_numbers_and_booleans_with_nulls_in_one_file_stay_what_they_are(tm
 @pytest.mark.parametrize(
     ("spoil", "message"),
     [
-        (lambda t: None, r"in-01\.parquet cannot be read as parquet"),
+        (lambda _: None, r"in-01\.parquet cannot be read as parquet"),
         (lambda t: t.drop(columns="a"), r"in-01\.parquet has no column 'a'"),
         (lambda t: t.assign(z=1), r"in-01\.parquet has a column 'z' that .*in-00\.parquet has not"),
         (
@@ -280,9 +276,7 @@ def test_whole_numbers_and_booleans_with_nulls_in_one_file_stay_what_they_are(tm
         ),
     ],
 )
-def test_a_bad_file_is_named_before_the_work_starts(
-    spoil, message, tmp_path, monkeypatch, count_searches
-):
+def test_a_bad_file_is_named_before_the_work_starts(spoil, message, tmp_path, count_searches):
     table = numeric_table(300)
     source = write_parts(table, tmp_path / "in", 3)
     bad = source / "in-01.parquet"
@@ -321,11 +315,11 @@ def test_an_empty_file_is_no_matter(tmp_path):
     ("call", "message"),
     [
         (lambda s, o: balance_files(s / "no-*.parquet", "y", o / "n"), "no parquet file at"),
-        (lambda s, o: balance_files([], "y", o / "n"), "no file was given"),
+        (lambda _, o: balance_files([], "y", o / "n"), "no file was given"),
         (lambda s, o: balance_files([s, s], "y", o / "n"), "given more than once"),
         (lambda s, o: balance_files(s, "label", o / "n"), "target column 'label' is not in"),
-        (lambda s, o: balance_files(s, "y", s), "holds files already"),
-        (lambda s, o: balance_files(s, "y", s / "in-00.parquet"), "name a folder to make"),
+        (lambda s, _: balance_files(s, "y", s), "holds files already"),
+        (lambda s, _: balance_files(s, "y", s / "in-00.parquet"), "name a folder to make"),
     ],
 )
 def test_wrong_calls_are_refused(call, message, tmp_path):

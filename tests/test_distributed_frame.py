@@ -217,7 +217,7 @@ def test_what_is_not_distributed_is_refused():
 
 def test_a_shortfall_that_no_policy_mends_is_an_error():
     sampler = tree(on_shortfall="raise", epsilon=1e-6)
-    with pytest.raises(ShortfallError, match="class 1: .* missing"):
+    with pytest.raises(ShortfallError, match=r"class 1: .* missing"):
         fit_resample(sampler, partitioned(numeric_table(200), 2), "y")
 
 

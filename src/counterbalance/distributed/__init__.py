@@ -9,20 +9,12 @@ table would give, whatever the partitions, the workers and the scheduler.
 
 from __future__ import annotations
 
-try:
-    import dask
-    import distributed
-    import pandas as pd
-    import pyarrow as pa
-except ImportError as error:
-    raise ImportError(
-        f"the distributed engine needs {error.name}; "
-        "install it with: pip install 'counterbalance[dask]'"
-    ) from error
+from counterbalance.extras import require
 
-from counterbalance.distributed.files import Balanced, balance_files
-from counterbalance.distributed.frame import Resampled, fit_resample
+for package in ("dask", "distributed", "pyarrow"):
+    require(package, "the distributed engine", "dask")
 
-del dask, distributed, pd, pa
+from counterbalance.distributed.files import Balanced, balance_files  # noqa: E402
+from counterbalance.distributed.frame import Resampled, fit_resample  # noqa: E402
 
 __all__ = ["Balanced", "Resampled", "balance_files", "fit_resample"]

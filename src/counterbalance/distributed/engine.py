@@ -11,6 +11,7 @@ Without a client tasks run in this process, by Dask's own threads.
 from __future__ import annotations
 
 import asyncio
+import logging
 import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -18,8 +19,8 @@ from dataclasses import dataclass
 from typing import Any
 
 import dask
-from dask.utils import format_bytes
-from distributed import Client, KilledWorker, LocalCluster, get_client
+from dask.utils import format_bytes, parse_bytes
+from distributed import Client, KilledWorker, LocalCluster, as_completed, get_client
 from distributed.client import FutureCancelledError
 from distributed.comm import CommClosedError
 from distributed.system import MEMORY_LIMIT
@@ -88,7 +89,7 @@ class Engine:
                 self.progress(what, len(tasks), len(tasks))
                 return results
             futures = self.client.compute(tasks)
-            for done, _ in enumerate(_completed(futures), 1):
+            for done, _ in enumerate(as_completed(futures), 1):
                 self.progress(what, done, len(futures))
             return list(self.client.gather(futures))
 
@@ -118,12 +119,6 @@ class Engine:
                 f"{what}: the scheduler is lost ({type(error).__name__}); start it anew and run "
                 "the same again: what is finished is kept and not made once more"
             ) from error
-
-
-def _completed(futures: list[Any]) -> Iterator[Any]:
-    from distributed import as_completed  # noqa: PLC0415
-
-    return iter(as_completed(futures))
 
 
 def _is_lost(client: Any, error: BaseException) -> bool:
@@ -158,11 +153,18 @@ def check_memory(limit: int, what: str) -> None:
         )
 
 
+def _bytes(memory: int | str) -> int:
+    try:
+        return int(parse_bytes(memory))
+    except ValueError:
+        raise EngineError(f"memory must be a size such as 2GB, got {memory!r}") from None
+
+
 @contextmanager
 def local_client(n_workers: int | None, memory: int | str | None) -> Iterator[Any]:
     """Start a cluster of processes on this machine, and close it at the end."""
     if memory is not None:
-        check_memory(dask.utils.parse_bytes(memory), "memory: each worker")
+        check_memory(_bytes(memory), "memory: each worker")
     with (
         dask.config.set({"distributed.worker.daemon": True}),
         LocalCluster(
@@ -171,6 +173,7 @@ def local_client(n_workers: int | None, memory: int | str | None) -> Iterator[An
             memory_limit="auto" if memory is None else memory,
             dashboard_address="127.0.0.1:0",
             processes=True,
+            silence_logs=logging.ERROR,  # a worker that is slow to end is no news
         ) as cluster,
         Client(cluster) as client,
     ):

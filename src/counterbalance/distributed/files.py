@@ -32,13 +32,9 @@ from counterbalance.distributed.engine import Engine, Progress, local_client, si
 from counterbalance.distributed.inputs import Inputs, read_inputs
 from counterbalance.distributed.plan import check_sampler
 from counterbalance.distributed.preparing import Prepared, Source, Statistics, prepare
-from counterbalance.distributed.records import (
-    Written,
-    remove_unfinished,
-    whole_file,
-    write_text,
-)
+from counterbalance.distributed.records import Written, remove_unfinished, write_text
 from counterbalance.distributed.writing import (
+    PROVENANCE,
     WORK,
     Order,
     Target,
@@ -47,6 +43,7 @@ from counterbalance.distributed.writing import (
 )
 from counterbalance.errors import EngineError, TableError
 from counterbalance.factuals import Yield
+from counterbalance.files import written_whole
 from counterbalance.labels import plain
 
 MANIFEST = "_manifest.json"
@@ -128,9 +125,10 @@ def balance_files(
         (__version__, inputs.fingerprint, target, own.get_params(), statistics, fit_rows)
     )
     partial = out.with_name(f"{out.name}.partial")
-    _open_partial(partial, run)
+    _check_partial(partial, run)
     with _client(client, scheduler, n_workers, memory) as connected:
         engine = Engine.of(connected, progress)
+        _open_partial(partial, run)
         try:
             result, files = _run(engine, inputs, target, own, statistics, fit_rows, partial)
         except EngineError as error:
@@ -157,7 +155,8 @@ def _run(
     )
     prepared = _prepared(engine, source, sampler, statistics, fit_rows, partial / WORK)
     found = partial / WORK / "found"
-    found.mkdir(exist_ok=True)
+    for folder in (found, partial / WORK / "records", partial / PROVENANCE):
+        folder.mkdir(exist_ok=True)
     result = balance(engine, source, prepared, sampler.constraints, str(found))
     return result, _write(engine, result, inputs, partial)
 
@@ -176,7 +175,7 @@ def _prepared(
         prepared: Prepared = cloudpickle.loads(path.read_bytes())
         return prepared.with_blocks(engine.block_rows(len(source.columns)))
     prepared = prepare(engine, source, sampler, statistics, fit_rows)
-    with whole_file(path) as unfinished:
+    with written_whole(path) as unfinished:
         unfinished.write_bytes(cloudpickle.dumps(prepared))
     return prepared
 
@@ -277,15 +276,18 @@ def _check_out(out: Path) -> None:
         raise TableError(f"out {out} holds files already; name a new folder, or remove it")
 
 
-def _open_partial(partial: Path, run: str) -> None:
-    """Make the folder of unfinished results, or check that it is one of the same run."""
+def _check_partial(partial: Path, run: str) -> None:
+    """Refuse to go on with the unfinished result of another run."""
     note = partial / WORK / "run"
-    if not partial.exists():
-        (partial / WORK).mkdir(parents=True)
-        write_text(note, run)
-    elif not note.is_file() or note.read_text("utf-8") != run:
+    if partial.exists() and not (note.is_file() and note.read_text("utf-8") == run):
         raise TableError(
             f"{partial} holds an unfinished result of other files, settings or versions; run "
             "those again to finish it, or remove the folder to start anew"
         )
+
+
+def _open_partial(partial: Path, run: str) -> None:
+    """Make the folder of unfinished results, or clear what dead workers left in it."""
+    (partial / WORK).mkdir(parents=True, exist_ok=True)
+    write_text(partial / WORK / "run", run)
     remove_unfinished(partial)

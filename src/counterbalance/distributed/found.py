@@ -7,8 +7,6 @@ a run that is stopped loses it.
 
 from __future__ import annotations
 
-import os
-import uuid
 import zipfile
 from dataclasses import dataclass, fields
 from pathlib import Path
@@ -17,6 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from counterbalance.files import written_whole
 from counterbalance.search import Inversions, Small
 
 Integers = NDArray[np.intp]
@@ -73,12 +72,8 @@ def save(found: Found, path: Path) -> Kept:
     """Write what was found, all or nothing."""
     arrays = {field.name: getattr(found.inversions, field.name) for field in fields(Inversions)}
     others = {name: getattr(found, name) for name in ("source", "right", "answers")}
-    unfinished = path.with_name(f".{uuid.uuid4().hex}.unfinished")
-    with unfinished.open("wb") as file:
+    with written_whole(path) as unfinished, unfinished.open("wb") as file:
         np.savez(file, **arrays, **others)
-        file.flush()
-        os.fsync(file.fileno())
-    unfinished.replace(path)
     return Kept(str(path))
 
 

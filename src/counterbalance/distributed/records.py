@@ -3,21 +3,19 @@
     record    what one task wrote: for each file its name, rows, bytes and SHA-256
 
 A task writes its files under other names, moves them into place when they are whole, and
-then writes its record. A task whose record and files agree has nothing to do.
+then writes its record. A task whose record and files agree has nothing to do. Two workers
+may write the same file at a time, when one is taken for dead: each does so under a name of
+its own.
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
-import os
-import uuid
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-UNFINISHED = ".unfinished"
+from counterbalance.files import written_whole
 
 
 @dataclass(frozen=True)
@@ -58,31 +56,13 @@ def describe(path: Path, folder: Path, rows: int) -> Written:
 
 def write_text(path: Path, text: str) -> None:
     """Write a text, all or nothing."""
-    with whole_file(path) as unfinished:
+    with written_whole(path) as unfinished:
         unfinished.write_text(text, "utf-8")
-
-
-@contextmanager
-def whole_file(path: Path) -> Iterator[Path]:
-    """Give a name to write to; the file gets its own name once it is whole and on the disk.
-
-    Two workers may write the same file at a time, when one is taken for dead: each has a
-    name of its own.
-    """
-    path.parent.mkdir(parents=True, exist_ok=True)
-    unfinished = path.with_name(f".{path.name}.{uuid.uuid4().hex}{UNFINISHED}")
-    try:
-        yield unfinished
-        with unfinished.open("rb") as file:
-            os.fsync(file.fileno())
-        unfinished.replace(path)
-    finally:
-        unfinished.unlink(missing_ok=True)
 
 
 def remove_unfinished(folder: Path) -> None:
     """Remove what workers that died left behind."""
-    for path in folder.rglob(f".*{UNFINISHED}"):
+    for path in folder.rglob(".*.part"):
         path.unlink(missing_ok=True)
 
 

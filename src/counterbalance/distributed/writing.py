@@ -26,9 +26,9 @@ from counterbalance.distributed.records import (
     Written,
     describe,
     read_record,
-    whole_file,
     write_record,
 )
+from counterbalance.files import written_whole
 from counterbalance.provenance import COLUMNS
 
 # Names with an underscore in front are no data to whoever reads the folder as one table.
@@ -157,7 +157,7 @@ class _Rows:
 
 @contextmanager
 def _rows_file(path: Path, schema: pa.Schema) -> Iterator[_Rows]:
-    with whole_file(path) as unfinished, parquet.ParquetWriter(unfinished, schema) as writer:
+    with written_whole(path) as unfinished, parquet.ParquetWriter(unfinished, schema) as writer:
         yield _Rows(writer, schema)
 
 
