@@ -47,6 +47,7 @@ ROWS_PER_FILE, N_FILES, N_FEATURES = 250_000, 80, 20
 SMALL_FILES = 4
 MEMORY = "2GB"
 N_DRAWS = 5
+FARS_ROWS, FARS_COPIES = 100_968, 2
 
 
 def make_file(path: Path, number: int) -> None:
@@ -199,11 +200,15 @@ def predict_and_write(part: FileRows, f: Any, path: str) -> int:
 
 
 def baseline(folder: Path) -> dict[str, Any]:
-    """Read, predict once and write, on the same workers."""
+    """Read, predict once and write, on the same workers: the small table and the large one."""
+    return {"small": _baseline(folder, SMALL_FILES), "large": _baseline(folder, N_FILES)}
+
+
+def _baseline(folder: Path, n_files: int) -> dict[str, Any]:
     out = folder / "out-baseline"
     shutil.rmtree(out, ignore_errors=True)
     out.mkdir()
-    parts = read_inputs(files(folder, N_FILES), "y").partitions
+    parts = read_inputs(files(folder, n_files), "y").partitions
     first = pd.read_parquet(files(folder, 1)[0])
     f = LogisticRegression(class_weight="balanced").fit(first.drop(columns="y"), first["y"])
     with local_client(2, MEMORY) as client, watched(client) as figures:
@@ -214,18 +219,33 @@ def baseline(folder: Path) -> dict[str, Any]:
             for number, part in enumerate(parts)
         ]
         engine.compute(tasks, "baseline")
-    n_rows = ROWS_PER_FILE * N_FILES
+    n_rows = ROWS_PER_FILE * n_files
     figures |= {"rows": n_rows, "cpu_microseconds_per_row": figures["cpu_seconds"] / n_rows * 1e6}
     shutil.rmtree(out)
     return figures
 
 
 def mixed(folder: Path) -> dict[str, Any]:
-    """Balance fars, twice over, in 16 files, and compare with the in-memory sampler."""
+    """Balance rows of fars, replicated, in 16 files, and compare with the in-memory sampler."""
     from counterbalance.datasets import load  # noqa: PLC0415  (needs the extra datasets)
 
     loaded = load("fars")
-    return {"columns": loaded.X.shape[1], "folder": str(folder)}
+    chosen = np.random.default_rng(0).permutation(len(loaded.X))[:FARS_ROWS]
+    table = loaded.X.iloc[np.sort(chosen)].assign(target=loaded.y)
+    table = pd.concat([table] * FARS_COPIES, ignore_index=True)
+    source, out = folder / "fars", folder / "fars-out"
+    for path in (source, out, folder / "fars-out.partial"):
+        shutil.rmtree(path, ignore_errors=True)
+    source.mkdir()
+    for number, rows in enumerate(np.array_split(np.arange(len(table)), 16)):
+        table.iloc[rows].to_parquet(source / f"{number:02d}.parquet", index=False)
+    ours = CounterfactualOverSampler(n_draws=2, on_shortfall="accept", random_state=0)
+    X, y = ours.fit_resample(table.drop(columns="target"), table["target"])
+    with local_client(2, MEMORY) as client, watched(client) as figures:
+        balance_files(source, "target", out, sampler=ours, client=client)
+    same = pd.read_parquet(out).equals(X.assign(target=y))
+    figures |= {"rows": len(table), "features": X.shape[1], "classes": len(set(y))}
+    return figures | {"new_rows": len(X) - len(table), "the_same_as_in_memory": same}
 
 
 PARTS: dict[str, Callable[[Path], dict[str, Any]]] = {
