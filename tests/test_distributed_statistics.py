@@ -13,6 +13,7 @@ from counterbalance.distributed.profiles import profile_in_passes
 from counterbalance.distributed.statistics import MOST_CUTS, join_columns
 from counterbalance.distributed.sums import exact_sum, mean_of
 from counterbalance.distributed.survey import Reading, Surveyed, make_layout, survey_partition
+from counterbalance.errors import TableError
 from counterbalance.labels import read_labels
 from counterbalance.profile import by_importance, profile_table
 from counterbalance.table import read_table
@@ -61,8 +62,8 @@ def measured(table, n_parts, n_sample=None, size=50):
     def run(a_pass, guides):
         return join_columns([a_pass(part, layout, guides, size) for part in parts])
 
-    whole = profile_table(read_table(table.drop(columns="y")), read_labels(table["y"]).codes)
-    return profile_in_passes(layout, sample, run), whole
+    ours = profile_in_passes(layout, sample, run)
+    return ours, profile_table(read_table(table.drop(columns="y")), read_labels(table["y"]).codes)
 
 
 def assert_close(ours, theirs):
@@ -101,10 +102,18 @@ def test_it_is_so_for_columns_that_are_hard():
 
 
 def test_a_sample_that_misleads_costs_another_pass_and_no_accuracy():
-    table = pd.DataFrame({"a": np.sort(np.random.default_rng(0).normal(size=400))})
-    table["y"] = np.arange(400) % 3 == 0
-    ours, theirs = measured(table, 2, n_sample=40)  # the forty smallest
-    assert (ours.median, ours.scale) == (theirs.median, theirs.scale)
+    rng = np.random.default_rng(0)
+    table = pd.DataFrame({"a": np.sort(rng.normal(size=400)), "b": rng.normal(size=400) - 9})
+    table["c"], table["y"] = "one", np.arange(400) % 3 == 0
+    ours, theirs = measured(table, 2, n_sample=40)  # the forty smallest of a, any of b
+    np.testing.assert_array_equal(ours.median, theirs.median)
+    np.testing.assert_array_equal(ours.scale, theirs.scale)
+
+
+def test_a_column_wider_than_a_float_is_refused():
+    table = pd.DataFrame({"a": [-1.5e308, 1.5e308, 0.0, 1.0], "y": [0, 1, 0, 1]})
+    with pytest.raises(TableError, match="wider than a float can hold; rescale it"):
+        measured(table, 1)
 
 
 def test_the_spearman_order_from_bins_is_off_by_less_than_is_said():

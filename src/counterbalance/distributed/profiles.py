@@ -56,7 +56,7 @@ def profile_in_passes(layout: Layout, sample: Floats, run: RunPass) -> Profile:
     """Return the profile of a table of any size; ``sample`` holds rows drawn evenly, encoded."""
     samples = [np.sort(column[~np.isnan(column)]) for column in sample.T]
     guides = [
-        None if layout.nominal[m] else Guide.of(*layout.range_of(m), known)
+        None if layout.nominal[m] else Guide.of(*_finite_range(layout, m), known)
         for m, known in enumerate(samples)
     ]
     first = _bracketed(first_pass, guides, samples, run)
@@ -65,11 +65,6 @@ def profile_in_passes(layout: Layout, sample: Floats, run: RunPass) -> Profile:
         if guide is None or not told.inside.n or not guide.width:
             guides[m] = None
             continue
-        if not np.isfinite(guide.width):
-            raise TableError(
-                f"column {layout.features[m]!r} spans from {guide.lower:g} to {guide.upper:g}, "
-                "wider than a float can hold; rescale it, for example divide it by 1e10"
-            )
         samples[m] = np.sort(np.abs(samples[m] - told.inside.median))
         guides[m] = replace(
             guide,
@@ -83,6 +78,16 @@ def profile_in_passes(layout: Layout, sample: Floats, run: RunPass) -> Profile:
         for one, two, guide in zip(first, second, guides, strict=True)
     ]
     return join_figures(columns)
+
+
+def _finite_range(layout: Layout, m: int) -> tuple[float, float]:
+    lower, upper = layout.range_of(m)
+    if not np.isfinite(upper - lower):
+        raise TableError(
+            f"column {layout.features[m]!r} spans from {lower:g} to {upper:g}, "
+            "wider than a float can hold; rescale it, for example divide it by 1e10"
+        )
+    return lower, upper
 
 
 def gathered_figures(parts: list[Partition], layout: Layout, m: int, size: int) -> Figures:

@@ -18,6 +18,7 @@ different values, else off by less than sqrt(3) * (rows of the largest bin / row
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -120,17 +121,20 @@ class Second:
 
 def first_pass(
     partition: Partition, layout: Layout, guides: list[Guide | None], size: int
-) -> list[First | Levels]:
-    """Measure every column of a partition; a nominal one has no guide."""
+) -> list[First | Levels | None]:
+    """Measure the nominal columns of a partition, and those of numbers that have a guide."""
     n_classes, told = len(layout.classes), []
-    for block in [*blocks(partition, size), layout.empty]:
+    for block in chain(blocks(partition, size), [layout.empty]):
         x, y = layout.encode(block), layout.class_codes(block).astype(np.int64)
-        columns: list[First | Levels] = []
+        columns: list[First | Levels | None] = []
         for m, guide in enumerate(guides):
             known = ~np.isnan(x[:, m])
             cells, labels = x[known, m], y[known]
             if guide is not None:
                 columns.append(First.of(cells, labels, n_classes, guide))
+                continue
+            if not layout.nominal[m]:
+                columns.append(None)
                 continue
             n_levels = layout.n_levels(m)
             counts = np.bincount(
@@ -146,7 +150,7 @@ def second_pass(
 ) -> list[Second | None]:
     """Measure what needs the mean and the median; a column without a guide is left out."""
     told = []
-    for block in [*blocks(partition, size), layout.empty]:
+    for block in chain(blocks(partition, size), [layout.empty]):
         x = layout.encode(block)
         told.append(
             [
