@@ -55,6 +55,10 @@ types: $(READY) ## check types, strictly
 bench: $(READY) ## measure speed and memory as ratios, in one run
 	@$(BIN)/python benchmarks/run.py
 
+.PHONY: bench-scale
+bench-scale: $(READY) ## 20 million rows through two Dask workers of 2 GB; half an hour, 10 GB of disk
+	@OMP_NUM_THREADS=1 $(BIN)/python benchmarks/scale.py
+
 .PHONY: check-peers
 check-peers: ## compare the other resamplers with smote-variants, in an environment of its own
 	@$(PYTHON) -m venv .venv-peers

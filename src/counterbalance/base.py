@@ -128,7 +128,7 @@ class TableOverSampler(BaseOverSampler):
         seed = int(random_state.randint(np.iinfo(np.int64).max, dtype=np.int64))
         self.profile_ = profile_table(table, labels.codes)
         rules = compile_rules(self.constraints, table)
-        self.feature_order_ = self._changeable(self._order(table), rules)
+        self.feature_order_ = self._order(table, rules)
         self.estimator_ = self._fit_f(table, labels, weights, random_state)
         own = self.estimator is None and not self.prefit
         f = judge(self.estimator_, table, labels.classes, own=own)
@@ -146,7 +146,7 @@ class TableOverSampler(BaseOverSampler):
     def _default_f(self, table: Table, encoder: TableEncoder) -> Any:
         """Return the classifier that ``estimator=None`` stands for, unfitted."""
 
-    def _order(self, table: Table) -> Positions:
+    def _wanted_order(self, table: Table) -> Positions:
         """Return the features that are to change, in order."""
         del table
         return by_importance(self.profile_)
@@ -201,8 +201,9 @@ class TableOverSampler(BaseOverSampler):
             )
         return X
 
-    def _changeable(self, order: Positions, rules: Rules) -> Positions:
-        """Leave out the features that may not change; refuse if none is left."""
+    def _order(self, table: Table, rules: Rules) -> Positions:
+        """Return the features that are to change and may; refuse if there is none."""
+        order = self._wanted_order(table)
         if order.size and rules.frozen[order].all():
             raise ConstraintError(
                 "every column that varies is Immutable, so no row can be changed into another; "

@@ -8,7 +8,8 @@
             │   └── DataNotFoundError   a file or a data set is not on this machine
             ├── ClassifierError   f cannot be used
             ├── ConstraintError   the constraints cannot be read or met
-            └── ShortfallError    fewer samples than asked for, and no policy left
+            ├── ShortfallError    fewer samples than asked for, and no policy left
+            └── EngineError       the distributed engine cannot start or go on
     Warning
     └── UserWarning
         └── ShortfallWarning      samples that are no inversions were returned
@@ -43,6 +44,10 @@ class ConstraintError(CounterbalanceError):
 
 class ShortfallError(CounterbalanceError):
     """A class got fewer samples than asked for and no policy is left to mend it."""
+
+
+class EngineError(CounterbalanceError):
+    """The distributed engine cannot start or go on: workers too small, scheduler lost."""
 
 
 class ShortfallWarning(UserWarning):

@@ -9,13 +9,13 @@ from typing import Any
 EXTRA_OF = {"pyarrow": "parquet", "matplotlib": "plot", "typer": "cli", "jinja2": "report"}
 
 
-def require(module: str, what: str) -> Any:
-    """Return a module that ``what`` needs, or say how to install it."""
+def require(module: str, what: str, extra: str | None = None) -> Any:
+    """Return a module that ``what`` needs, or say how to install it (by ``extra``, if given)."""
     package = module.split(".", maxsplit=1)[0]
     try:
         return import_module(module)
     except ImportError as error:
-        extra = EXTRA_OF.get(package, package)
+        extra = extra or EXTRA_OF.get(package, package)
         raise ImportError(
             f"{what} needs {package}, which is not installed; "
             f"run: pip install 'counterbalance[{extra}]'"

@@ -64,7 +64,7 @@ class Factuals:
     @property
     def prior(self) -> Floats:
         """P_c, the share of each class in the table."""
-        return np.asarray(self.labels.counts / len(self.labels.codes))
+        return np.asarray(self.labels.counts / self.labels.counts.sum())
 
     def answers(self, f: Classifier) -> Integers:
         """Return the class code that f gives every row."""

@@ -30,10 +30,13 @@ class Labels:
     values: NDArray[Any]
     classes: NDArray[Any]
     codes: Integers
+    total: Integers | None = None  # N_c of the whole table, where these rows are a block of it
 
     @property
     def counts(self) -> Integers:
         """N_c, the number of rows of each class."""
+        if self.total is not None:
+            return self.total
         return np.bincount(self.codes, minlength=len(self.classes))
 
     def mean(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -65,7 +68,7 @@ def read_labels(y: Any) -> Labels:
         )
     if sparse.issparse(y):
         raise TableError("y is sparse; pass y.toarray(), or better the label of every row")
-    values = _as_array(y)
+    values = as_array(y)
     if values.dtype == object and frames.missing(values.ravel()).any():
         raise TableError(_missing_label(frames.missing(values.ravel())))
     if values.dtype.kind == "f" and np.isnan(values).any():
@@ -92,7 +95,8 @@ def plain(label: Any) -> Any:
     return label.item() if isinstance(label, np.generic) else label
 
 
-def _as_array(y: Any) -> NDArray[Any]:
+def as_array(y: Any) -> NDArray[Any]:
+    """Return labels as an array of one dtype that scikit-learn takes."""
     values = y.to_numpy() if frames.has_columns(y) else np.asarray(y)
     if values.dtype.kind == "O" and values.size and all(type(v) is bool for v in values.ravel()):
         return values.astype(bool)

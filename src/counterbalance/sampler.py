@@ -20,8 +20,9 @@ from counterbalance.draws import Way
 from counterbalance.encoder import TableEncoder
 from counterbalance.errors import TableError
 from counterbalance.factuals import Factuals
+from counterbalance.labels import Labels
 from counterbalance.perturbation import Perturbation
-from counterbalance.profile import Positions
+from counterbalance.profile import Floats, Positions
 from counterbalance.rules import Rules
 from counterbalance.search import Task
 from counterbalance.selection import Selection, select
@@ -223,19 +224,26 @@ class CounterfactualOverSampler(TableOverSampler):
         self.random_state = random_state
 
     def _fill(self, asked: dict[int, int], factuals: Factuals, f: Classifier) -> list[Filled]:
-        check_not_constant(f, factuals.answers(f), factuals.table.rows(slice(LOOKED_AT)))
         policies = shortfall.check_policies(self.on_shortfall)
         filled, self.yield_ = shortfall.fill(asked, factuals, f, self._pick(factuals), policies)
-        shortfall.report(filled, factuals, policies, as_constraints(self.constraints))
+        tallies, constraints = [part.tally for part in filled], as_constraints(self.constraints)
+        shortfall.report(tallies, factuals.labels, policies, constraints)
         return filled
+
+    def _fit_factuals(
+        self, table: Table, labels: Labels, weights: Floats | None
+    ) -> tuple[Factuals, Classifier]:
+        factuals, f = super()._fit_factuals(table, labels, weights)
+        check_not_constant(f, factuals.answers(f), table.rows(slice(LOOKED_AT)))
+        return factuals, f
 
     def _default_f(self, table: Table, encoder: TableEncoder) -> Any:
         return default_classifier(table, encoder)
 
-    def _order(self, table: Table) -> Positions:
+    def _wanted_order(self, table: Table) -> Positions:
         """Return the features that are to change, in the order of the search."""
         if isinstance(self.feature_order, str):
-            return super()._order(table)
+            return super()._wanted_order(table)
         if not len(self.feature_order):
             raise TableError("feature_order lists no feature; list at least one")
         places = [

@@ -39,8 +39,14 @@ class Builder:
     def build(self) -> tuple[Any, Any, Provenance]:
         """Return the resampled table, its labels and the provenance."""
         table, labels = self.factuals.table, self.factuals.labels
-        X = table.append(self.n_new, self._blocks())
-        columns = {
+        X = table.append(self.n_new, self.rows())
+        y, columns = labels.append(self.target), self.columns()
+        return X, y, Provenance(columns, self.changed, table.names)
+
+    def columns(self) -> dict[str, NDArray[Any]]:
+        """Return the columns of the provenance, except what changed; the rows are built before."""
+        labels = self.factuals.labels
+        return {
             "sample": np.arange(self.n_new) + len(labels.codes),
             "factual": self.factual,
             "from_class": labels.classes[labels.codes[self.factual]],
@@ -51,9 +57,9 @@ class Builder:
             "score_before": self.score[0],
             "score_after": self.score[1],
         }
-        return X, labels.append(self.target), Provenance(columns, self.changed, table.names)
 
-    def _blocks(self) -> Iterator[tuple[Floats, Integers]]:
+    def rows(self) -> Iterator[tuple[Floats, Integers]]:
+        """Build the new rows: blocks of codes, with the row of the table that each came from."""
         factuals, stop = self.factuals, 0
         for part in self.filled:
             for origin, found in part.parts:

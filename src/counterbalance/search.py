@@ -68,6 +68,7 @@ class Task:
     epsilon: float = np.inf
     screen: Screen | None = None
     cells_at_once: int = 2**20  # bounds the memory: perturbed cells, and cells shown to f
+    first_row: int = 0  # id of the first row of the table, which may be a block of a larger one
 
     def blocks(self, n_rows: int, cells_per_row: int) -> Iterator[slice]:
         """Cut rows into blocks of at most ``cells_at_once`` cells (but at least one row)."""
@@ -128,8 +129,9 @@ def search(
 ) -> tuple[Inversions, int]:
     """Find the nearest inversion of every row of ``x`` to every class it is wanted for.
 
-    ``rows`` are the ids that the draws belong to. ``judge`` maps encoded rows to
-    class codes (see ``Judge``). The number of candidates that were shown to it comes second.
+    ``rows`` are their positions in the table, which the draws belong to (see
+    ``Task.first_row``). ``judge`` maps encoded rows to class codes (see ``Judge``). The
+    number of candidates that were shown to it comes second.
     """
     best = _Best.none_yet(wanted)
     judged = 0
@@ -161,7 +163,7 @@ def search(
 def rebuild(task: Task, x: Floats, rows: Integers, draw: Small, round_: Small) -> Floats:
     """Return the candidates (round, draw) of the given factuals, one for each row of ``x``."""
     window = _Window.of(task.order)
-    state = stream(task.seed, rows, draw)[:, None]
+    state = stream(task.seed, rows + task.first_row, draw)[:, None]
     return window.put(x, task.perturbation.values(x, state, window.features)[:, 0], round_)
 
 
@@ -217,7 +219,8 @@ class _Candidates:
     def draw(
         cls, task: Task, x: Floats, rows: Integers, window: _Window, wanted: Mask | None
     ) -> _Candidates:
-        state = stream(task.seed, rows[:, None], np.arange(task.draws.start, task.draws.stop))
+        ids = rows[:, None] + task.first_row
+        state = stream(task.seed, ids, np.arange(task.draws.start, task.draws.stop))
         values = task.perturbation.values(x, state, window.features)
         profile, factual = task.perturbation.profile, x[:, None, window.features]
         share = window.in_order(share_of_distance(profile, window.features, factual, values))

@@ -26,7 +26,7 @@ from counterbalance.constraints import Constraint
 from counterbalance.draws import Words
 from counterbalance.errors import ShortfallError, ShortfallWarning
 from counterbalance.factuals import Factuals, Yield
-from counterbalance.labels import plain
+from counterbalance.labels import Labels, plain
 from counterbalance.search import Inversions
 
 Integers = NDArray[np.intp]
@@ -39,6 +39,20 @@ MOST_REDRAWS = 10
 
 # Picks so many of the inversions.
 Pick = Callable[[Inversions, int], Inversions]
+
+
+@dataclass(frozen=True)
+class Tally:
+    """How many samples one class got, by their origin."""
+
+    target: int
+    asked: int
+    made: dict[str, int]
+
+    @property
+    def missing(self) -> int:
+        """How many were not found."""
+        return self.asked - sum(self.made.values())
 
 
 @dataclass
@@ -65,6 +79,13 @@ class Filled:
     def count(self, origin: str) -> int:
         """Return how many samples have this origin."""
         return sum(len(found) for name, found in self.parts if name == origin)
+
+    @property
+    def tally(self) -> Tally:
+        """How many samples have which origin."""
+        made = {origin: self.count(origin) for origin in ("inversion", "redraw", "threshold")}
+        made |= {"interior": len(self.interior), "copy": len(self.copies)}
+        return Tally(self.target, self.asked, made)
 
     @property
     def factuals(self) -> Integers:
@@ -103,41 +124,41 @@ def fill(
 
 
 def report(
-    classes: list[Filled],
-    factuals: Factuals,
+    tallies: list[Tally],
+    labels: Labels,
     policies: tuple[Policy, ...],
     constraints: list[Constraint],
 ) -> None:
-    """Warn of every class that did not get plain inversions only, or refuse."""
-    for filled in classes:
-        found = filled.count("inversion")
-        if found == filled.asked:
-            continue
-        label = plain(factuals.labels.classes[filled.target])
-        head = f"class {label!r}: {filled.asked} new samples asked for, {found} inversions found"
-        if not factuals.pairs([filled.target]).any():
+    """Warn of every class that did not get inversions of f only, or refuse."""
+    for tally in tallies:
+        found = tally.made["inversion"]
+        if found + tally.made["redraw"] == tally.asked:
+            continue  # a further draw's inversion is as good as a first one's
+        label = plain(labels.classes[tally.target])
+        head = f"class {label!r}: {tally.asked} new samples asked for, {found} inversions found"
+        if not (labels.counts > labels.counts[tally.target]).any():
             head += " (no class is larger)"
         if constraints:
             head += f" under the constraints {', '.join(map(str, constraints))}"
         done = [
-            f"{n} more by {how}"
-            for n, how in (
-                (filled.count("redraw"), "drawing again"),
-                (filled.count("threshold"), "moving the threshold of f to the class prior"),
-                (len(filled.interior), "interpolating between rows of the class"),
-                (len(filled.copies), "copying rows of the class"),
+            f"{tally.made[origin]} more by {how}"
+            for origin, how in (
+                ("redraw", "drawing again"),
+                ("threshold", "moving the threshold of f to the class prior"),
+                ("interior", "interpolating between rows of the class"),
+                ("copy", "copying rows of the class"),
             )
-            if n
+            if tally.made[origin]
         ]
-        if filled.missing and _last_word(policies) != "accept":
+        if tally.missing and _last_word(policies) != "accept":
             raise ShortfallError(
-                f"{', '.join([head, *done])}, {filled.missing} missing; ask for fewer with "
+                f"{', '.join([head, *done])}, {tally.missing} missing; ask for fewer with "
                 "sampling_strategy, raise n_draws or epsilon, pass an estimator that predicts the "
                 "class more often (class_weight='balanced'), let on_shortfall='interior' fill the "
                 "class, or 'accept' fewer"
             )
-        if filled.missing:
-            done.append(f"{filled.missing} missing, as on_shortfall='accept' allows")
+        if tally.missing:
+            done.append(f"{tally.missing} missing, as on_shortfall='accept' allows")
         warnings.warn(f"{head}; {', '.join(done)}", ShortfallWarning, stacklevel=5)
 
 

@@ -23,10 +23,10 @@ from typing import Annotated, Any
 import typer
 
 from counterbalance import __version__
-from counterbalance.cli import balance, compare, datasets, explain, methods, reproduce
+from counterbalance.cli import balance, compare, datasets, explain, methods, reproduce, study
 from counterbalance.cli.terminal import one_line
 
-COMMANDS: tuple[ModuleType, ...] = (balance, explain, compare, reproduce, datasets, methods)
+COMMANDS: tuple[ModuleType, ...] = (balance, explain, compare, reproduce, study, datasets, methods)
 DONE, FAILED, INTERRUPTED = 0, 1, 130
 DEBUG = "--debug"
 # What counterbalance and its libraries raise on purpose; anything else is a fault of ours.

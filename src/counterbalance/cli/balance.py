@@ -2,26 +2,28 @@
 
 from __future__ import annotations
 
+from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from counterbalance.cli.balance_page import command_again, write_page
 from counterbalance.cli.balance_summary import show_summary, summarise
 from counterbalance.cli.balancing import Balanced, balance, make_sampler, rows_wanted
+from counterbalance.cli.on_dask import Cluster, balance_on_dask
 from counterbalance.cli.options import (
     DropMissingTarget,
     Jobs,
     Json,
     Keep,
     Seed,
-    TableFile,
     Target,
     Use,
 )
 from counterbalance.cli.terminal import note, show_json
 from counterbalance.cli.user_table import read_user_table
+from counterbalance.errors import TableError
 from counterbalance.extras import require
 from counterbalance.files import OutputError, check_output
 
@@ -36,6 +38,15 @@ DESCRIPTION = (
     "of the file come back as they are, new ones stand below them. Columns that look like "
     "identifiers, dates and free text are not used and are empty in new rows."
 )
+
+
+class Engine(StrEnum):
+    """Where the work is done."""
+
+    MEMORY = "memory"
+    DASK = "dask"
+
+
 EXAMPLES = (
     (
         "balance a table and keep the result",
@@ -53,21 +64,33 @@ EXAMPLES = (
         "a page with the map, every new row beside its twin, and the features that change",
         "counterbalance balance patients.csv --target risk --report report.html",
     ),
+    (
+        "files larger than memory, through workers of 2 GB",
+        "counterbalance balance big/*.parquet --target risk --out new --engine dask --memory 2GB",
+    ),
 )
 
 PAGE = "--report"
 
 
 def execute(
-    table: TableFile,
+    tables: Annotated[
+        list[Path],
+        typer.Argument(
+            metavar="TABLE",
+            help="A csv or tsv file (also gzipped), parquet, feather or arrow file with a header; "
+            "several parquet files with --engine dask.",
+            show_default=False,
+        ),
+    ],
     *,
     target: Target,
     out: Annotated[
         Path | None,
         typer.Option(
             metavar="FILE",
-            help="Where to write the balanced table; the suffix tells the format. Without it "
-            "nothing is written.",
+            help="Where to write the balanced table; the suffix tells the format (a folder with "
+            "--engine dask). Without it nothing is written.",
         ),
     ] = None,
     ratio: Annotated[
@@ -110,14 +133,58 @@ def execute(
     drop_missing_target: DropMissingTarget = False,
     jobs: Jobs = 1,
     json: Json = False,
+    engine: Annotated[
+        Engine,
+        typer.Option(
+            help="Where the work is done: in memory, or by Dask for parquet files larger than it, "
+            "which come out as a folder of such files."
+        ),
+    ] = Engine.MEMORY,
+    scheduler: Annotated[
+        str | None,
+        typer.Option(
+            metavar="ADDRESS",
+            help="Scheduler of a Dask cluster, such as tcp://10.0.0.1:8786; without it one is "
+            "started on this machine.",
+        ),
+    ] = None,
+    workers: Annotated[
+        int | None,
+        typer.Option(metavar="N", min=1, help="Dask workers on this machine (default: cores)."),
+    ] = None,
+    memory: Annotated[
+        str | None,
+        typer.Option(metavar="SIZE", help="Memory of each of them, such as 2GB; at least 1GB."),
+    ] = None,
 ) -> int:
     """Balance the table and say what was done."""
+    rules = {"--immutable": immutable, "--increasing": increasing, "--decreasing": decreasing}
+    if engine is Engine.DASK:
+        unused = {
+            "--keep": keep,
+            "--use": use,
+            "--provenance": provenance,
+            PAGE: report,
+            "--drop-missing-target": drop_missing_target,
+        }
+        _refuse(unused, "--engine memory", "leave it out")
+        cluster = Cluster(scheduler, workers, memory)
+        return balance_on_dask(
+            tables, target, out, ratio or (), rules, integer, seed, cluster, json=json
+        )
+    elsewhere = {"--scheduler": scheduler, "--workers": workers, "--memory": memory}
+    _refuse(elsewhere, "--engine dask", "add it")
+    if len(tables) > 1:
+        raise TableError(
+            f"one table at a time is balanced in memory, got {len(tables)}; "
+            "parquet files that are one table need --engine dask"
+        )
+    table = tables[0]
     check_outputs(table, {"--out": out, "--provenance": provenance, PAGE: report})
     user = read_user_table(
         table, target, keep=keep, use=use, drop_missing_target=drop_missing_target
     )
     strategy = rows_wanted(user, ratio or ())
-    rules = {"--immutable": immutable, "--increasing": increasing, "--decreasing": decreasing}
     sampler = make_sampler(user, strategy, rules, user.columns(integer, "--integer"), seed)
     sampler.set_params(n_jobs=jobs)
     balanced = balance(user, sampler)
@@ -139,6 +206,13 @@ def execute(
     if not summary["written"]:
         note("nothing was written: --out FILE keeps the balanced table")
     return 0
+
+
+def _refuse(options: dict[str, Any], engine: str, remedy: str) -> None:
+    """Refuse options that only another engine knows."""
+    for option, value in options.items():
+        if value:
+            raise TableError(f"{option} goes with {engine} only; {remedy}")
 
 
 def check_outputs(table: Path, outputs: dict[str, Path | None]) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -12,6 +12,7 @@ from counterbalance.errors import CounterbalanceError, TableError
 
 if TYPE_CHECKING:
     from counterbalance import CounterfactualOverSampler
+    from counterbalance.constraints import Constraint
     from counterbalance.storage import Stored
 
 # Words of the library in its messages, and what they are called here.
@@ -58,21 +59,36 @@ def make_sampler(
 ) -> CounterfactualOverSampler:
     """Return the sampler that the options describe."""
     from counterbalance import CounterfactualOverSampler
-    from counterbalance.constraints import Constraint, Decreasing, Immutable, Increasing
 
     named = {option: user.columns(given, option) for option, given in rules.items()}
-    constraints: list[Constraint] = [
-        *map(Immutable, named["--immutable"]),
-        *map(Increasing, named["--increasing"]),
-        *map(Decreasing, named["--decreasing"]),
-    ]
     return CounterfactualOverSampler(
         sampling_strategy=strategy,
         integer_features=integer or None,
         snap_to_grid=True,
-        constraints=constraints or None,
+        constraints=make_rules(named) or None,
         random_state=seed,
     )
+
+
+def make_rules(named: Mapping[str, Sequence[str] | None]) -> list[Constraint]:
+    """Return the constraints behind --immutable, --increasing and --decreasing."""
+    from counterbalance.constraints import Decreasing, Immutable, Increasing
+
+    return [
+        *map(Immutable, named["--immutable"] or ()),
+        *map(Increasing, named["--increasing"] or ()),
+        *map(Decreasing, named["--decreasing"] or ()),
+    ]
+
+
+def share_of_largest(ratio: Sequence[str]) -> float:
+    """Return the share that --ratio asks for where it may name no class."""
+    if len(ratio) > 1 or any("=" in text for text in ratio):
+        raise TableError(
+            f"--ratio must be one share with --engine dask, got {', '.join(ratio)}; "
+            "for example --ratio 0.5"
+        )
+    return _share(ratio[0]) if ratio else 1.0
 
 
 def rows_wanted(user: UserTable, ratio: Sequence[str]) -> dict[Any, int]:

@@ -18,7 +18,8 @@ from counterbalance.experiments.comparison.strategies import BASELINE
 from counterbalance.experiments.comparison.summary import PACKAGES, summarise
 from counterbalance.experiments.comparison.tables import csv_tables, score_tables
 from counterbalance.experiments.comparison.verdict import Verdict, judge
-from counterbalance.experiments.fingerprint import Fingerprint, method_modules, take_fingerprint
+from counterbalance.experiments.fingerprint import Fingerprint, take_fingerprint
+from counterbalance.experiments.method import SAMPLER_MODULES
 from counterbalance.experiments.runner import RunSummary, run
 from counterbalance.experiments.store import CellStore
 from counterbalance.files import written_whole
@@ -33,7 +34,7 @@ HERE = "counterbalance.experiments.comparison"
 CELL_MODULES = (
     "counterbalance.peers",
     "counterbalance.experiments.reproduction.classifiers",
-    "counterbalance.experiments.reproduction.metrics",
+    "counterbalance.experiments.metrics",
     *(
         f"{HERE}.{name}"
         for name in (
@@ -168,7 +169,7 @@ def write_files(comparison: Comparison, folder: Path) -> list[Path]:
 def fingerprint(plan: Plan) -> Fingerprint:
     """Return what makes the figures: the table, some settings, code and versions."""
     chosen = {name: getattr(plan.settings, name) for name in CELL_SETTINGS}
-    modules = [*method_modules(), *CELL_MODULES, *own_modules(plan.settings.classifiers)]
+    modules = [*SAMPLER_MODULES, *CELL_MODULES, *own_modules(plan.settings.classifiers)]
     return take_fingerprint(
         {"table": plan.table.digest, **chosen}, modules=modules, packages=PACKAGES
     )

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from counterbalance.datasets.record import require_pandas
 from counterbalance.errors import TableError
-from counterbalance.experiments.reproduction.data import share_of_rows
+from counterbalance.experiments.subset import share_of_rows
 from counterbalance.kinds import Kind
 from counterbalance.labels import read_labels
 from counterbalance.table import read_table

@@ -1,0 +1,153 @@
+"""``counterbalance balance --engine dask``: parquet files larger than memory."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from counterbalance.cli.balancing import make_rules, share_of_largest
+from counterbalance.cli.terminal import say, show_json, show_tables, working
+from counterbalance.errors import TableError
+from counterbalance.result_table import Table
+
+if TYPE_CHECKING:
+    from counterbalance.distributed import Balanced
+
+
+@dataclass(frozen=True)
+class Cluster:
+    """Where the work is done."""
+
+    scheduler: str | None
+    workers: int | None
+    memory: str | None
+
+
+@dataclass(frozen=True)
+class ShareOfLargest:
+    """A strategy: every class gets this share of the rows of the largest one."""
+
+    share: float
+
+    def __call__(self, y: Any) -> dict[Any, int]:
+        """Return how many rows each class gets in all; rows are only ever added."""
+        import numpy as np
+
+        labels, counts = np.unique(y, return_counts=True)
+        wanted = np.maximum(counts, int(self.share * counts.max()))
+        return dict(zip(labels.tolist(), wanted.tolist(), strict=True))
+
+
+def balance_on_dask(
+    tables: Sequence[Path],
+    target: str,
+    out: Path | None,
+    ratio: Sequence[str],
+    rules: dict[str, list[str] | None],
+    integer: list[str] | None,
+    seed: int,
+    cluster: Cluster,
+    *,
+    json: bool,
+) -> int:
+    """Balance parquet files into a folder of such files, and say what was done."""
+    from counterbalance import CounterfactualOverSampler
+    from counterbalance.distributed import balance_files
+
+    if out is None:
+        raise TableError("--engine dask needs --out FOLDER: the result may not fit the memory")
+    share = share_of_largest(ratio)
+    sampler = CounterfactualOverSampler(
+        sampling_strategy="auto" if share == 1 else ShareOfLargest(share),
+        integer_features=integer or None,
+        constraints=make_rules(rules) or None,
+        snap_to_grid=True,
+        random_state=seed,
+    )
+    progress = Progress()
+    with working("balancing on Dask"):
+        balanced = balance_files(
+            tables,
+            target,
+            out,
+            sampler=sampler,
+            scheduler=cluster.scheduler,
+            n_workers=cluster.workers,
+            memory=cluster.memory,
+            progress=progress,
+        )
+    progress.end()
+    summary = summarise(balanced, target)
+    if json:
+        show_json(summary)
+    else:
+        show_summary(summary)
+    return 0
+
+
+class Progress:
+    """Says on a terminal what is being done."""
+
+    def __call__(self, what: str, done: int, total: int) -> None:
+        """Write over the line."""
+        if sys.stderr.isatty():
+            sys.stderr.write(f"\r\x1b[K{what}: {done:,} of {total:,} partitions")
+            sys.stderr.flush()
+
+    def end(self) -> None:
+        """Leave no line behind."""
+        if sys.stderr.isatty():
+            sys.stderr.write("\r\x1b[K")
+
+
+def summarise(balanced: Balanced, target: str) -> dict[str, Any]:
+    """Return all that is to be said of the result, as plain values."""
+    return {
+        "target": target,
+        "rows_before": sum(balanced.before.values()),
+        "rows_after": sum(balanced.after.values()),
+        "classes": [
+            {"class": label, "before": count, "after": balanced.after[label]}
+            for label, count in balanced.before.items()
+        ],
+        "yield": [
+            {"from": larger, "to": smaller, **got._asdict(), "share": got.share}
+            for (larger, smaller), got in balanced.yields.items()
+        ],
+        "files": len([file for file in balanced.files if file.name.startswith("part-")]),
+        "written": {"out": str(balanced.folder), "provenance": f"{balanced.folder}/_provenance"},
+    }
+
+
+def show_summary(summary: dict[str, Any]) -> None:
+    """Show counts and yields, and where the result is."""
+    rows = [
+        (
+            str(item["class"]),
+            f"{item['before']:,}",
+            f"{item['after']:,}",
+            f"{item['after'] - item['before']:,}",
+        )
+        for item in summary["classes"]
+    ]
+    shown = [Table("classes", "Rows of each class", ("class", "before", "after", "new"), rows)]
+    pairs = [
+        (
+            f"{got['from']} → {got['to']}",
+            f"{got['factuals']:,}",
+            f"{got['inversions']:,}",
+            f"{got['share']:.0%}",
+            f"{got['used']:,}",
+        )
+        for got in summary["yield"]
+    ]
+    if pairs:
+        columns = ("pair", "searched", "found", "yield", "used")
+        shown.append(Table("yield", "Counterfactuals from class to class", columns, pairs))
+    show_tables(shown)
+    written = summary["written"]
+    say(f"wrote {summary['rows_after']:,} rows to {summary['files']} files in {written['out']}")
+    say(f"wrote where the new ones come from to {written['provenance']}")

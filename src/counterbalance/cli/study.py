@@ -1,0 +1,113 @@
+"""``counterbalance study``: which resampler helps, over many data sets."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from counterbalance.cli.terminal import note, say, show_tables
+
+NAME = "study"
+SUMMARY = "Compare resamplers over many data sets, classifiers and metrics."
+DESCRIPTION = (
+    "Data sets x methods x six classifiers x folds. Finished cells are kept in a store: stop it at "
+    "any time and run the same again to go on. Prints mean ranks, wins and losses, and how sure "
+    "one can be; tables (csv), the picture of the ranks and the page go into one folder."
+)
+EXAMPLES = (
+    (
+        "two data sets, three methods",
+        "counterbalance study --datasets glass2,ecoli3 --methods SMOTE,ADASYN,interior",
+    ),
+    ("the development suite, two processes", "counterbalance study --jobs 2"),
+    ("the data sets that no choice was made on", "counterbalance study --suite final --jobs 2"),
+)
+OUT = Path("study")
+
+
+def execute(
+    *,
+    suite: Annotated[
+        str,
+        typer.Option(
+            metavar="NAME,...", help="Of development and final; one part of the page each."
+        ),
+    ] = "development",
+    datasets: Annotated[
+        str | None,
+        typer.Option(metavar="NAME,...", help="These data sets only, by their KEEL names."),
+    ] = None,
+    methods: Annotated[
+        str | None,
+        typer.Option(metavar="NAME,...", help="These methods only; 'none' is always among them."),
+    ] = None,
+    folds: Annotated[int, typer.Option(metavar="N", help="Folds of the cross-validation.")] = 5,
+    repeats: Annotated[
+        str,
+        typer.Option(
+            metavar="N,...", help="Which shuffles of the rows: 0 is the first, 1 a second."
+        ),
+    ] = "0",
+    rows: Annotated[
+        int,
+        typer.Option(
+            metavar="N", help="Most rows of a data set, drawn by class share; 0 takes all."
+        ),
+    ] = 1600,
+    jobs: Annotated[int, typer.Option(metavar="N", help="Processes, -1 for one per core.")] = 1,
+    out: Annotated[Path, typer.Option(metavar="FOLDER", help="Output folder.")] = OUT,
+    store: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="Store of the finished cells (default cells.sqlite in the output folder).",
+        ),
+    ] = None,
+    page: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="Write the page here too, with its pictures in a folder figures beside it.",
+        ),
+    ] = None,
+    retry_failed: Annotated[
+        bool, typer.Option("--retry-failed", help="Compute cells that failed before again.")
+    ] = False,
+) -> int:
+    """Run the study; cells that fail count as no resampling and are shown."""
+    from counterbalance.experiments.progress import duration
+    from counterbalance.experiments.study import settings_of, study
+
+    settings = settings_of(
+        _names(suite),
+        datasets=_names(datasets),
+        methods=_names(methods),
+        folds=folds,
+        repeats=repeats,
+        rows=rows,
+    )
+    result = study(
+        settings,
+        store=store or out / "cells.sqlite",
+        out=out,
+        jobs=jobs,
+        retry_failed=retry_failed,
+        page_file=page,
+    )
+    for part in result.parts:
+        show_tables(part.tables)
+    summary = result.summary
+    say(
+        f"{summary.done} of {summary.total} cells done, {summary.failed} failed, "
+        f"{summary.computed} of them computed now in {duration(summary.seconds)}. "
+        f"Tables, picture and page: {result.folder}"
+    )
+    if summary.failed:
+        note(f"{summary.failed} cells failed and count as no resampling; the last table says why")
+    return 0
+
+
+def _names(text: str | None) -> tuple[str, ...]:
+    return tuple(name.strip() for name in (text or "").split(",") if name.strip())

@@ -1,0 +1,180 @@
+"""Engine: runs tasks on whatever Dask runs on, and says in words what can go wrong there.
+
+    task       a function call to be made on a worker
+    keep       make tasks and leave their results on the workers
+    compute    make tasks and fetch their results
+    joined     fetch one result: the tasks' results joined, a few at a time, on the workers
+
+Without a client tasks run in this process, by Dask's own threads.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+import dask
+from dask.utils import format_bytes, parse_bytes
+from distributed import Client, KilledWorker, LocalCluster, as_completed, get_client
+from distributed.client import FutureCancelledError
+from distributed.comm import CommClosedError
+from distributed.system import MEMORY_LIMIT
+
+from counterbalance.errors import EngineError
+
+# Below it Dask's own needs leave so little that a worker pauses at 80 % and waits for ever.
+SMALLEST_WORKER = 10**9
+# The share of its memory that a worker's block may take, with all that is made of it.
+SHARE_FOR_BLOCK = 0.1
+# Bytes that a cell of a block takes: in the file's form, in pandas', as code, as copies.
+BYTES_PER_CELL = 64
+FEWEST_ROWS = 1_000
+# So many results are joined by one task.
+JOINED_AT_ONCE = 16
+
+# Told what is being done, how many of its tasks are done, and how many there are.
+Progress = Callable[[str, int, int], None]
+
+
+def silent(what: str, done: int, total: int) -> None:
+    """Say nothing."""
+
+
+@dataclass(frozen=True)
+class Engine:
+    """Where tasks run."""
+
+    client: Any | None
+    memory: int  # bytes of the smallest worker, for each of its threads
+    progress: Progress = silent
+
+    @classmethod
+    def of(cls, client: Any | None, progress: Progress = silent) -> Engine:
+        """Return the engine of a client, of the active one, or of this process."""
+        if client is None:
+            try:
+                client = get_client()
+            except ValueError:
+                return cls(None, MEMORY_LIMIT // (os.cpu_count() or 1), progress)
+        return cls(client, _check_workers(client), progress)
+
+    def block_rows(self, n_columns: int) -> int:
+        """Return how many rows a block may have so that a worker stays within its memory."""
+        rows = int(self.memory * SHARE_FOR_BLOCK) // (BYTES_PER_CELL * n_columns)
+        return max(FEWEST_ROWS, rows)
+
+    def task(self, call: Callable[..., Any], *arguments: Any) -> Any:
+        """Return a call to be made on a worker; its arguments may be tasks or lists of them."""
+        return dask.delayed(call, pure=False)(*arguments)
+
+    def constant(self, thing: Any) -> Any:
+        """Return something that many tasks need, to be sent to a worker once."""
+        return dask.delayed(thing, pure=False, traverse=False)
+
+    def keep(self, tasks: list[Any], what: str) -> list[Any]:
+        """Make the tasks; what they give stays on the workers, and is made again if one dies."""
+        with self._in_words(what):
+            return list(dask.persist(*tasks)) if self.client is None else self.client.persist(tasks)
+
+    def compute(self, tasks: list[Any], what: str) -> list[Any]:
+        """Make the tasks and return what they give, in their order."""
+        with self._in_words(what):
+            if self.client is None:
+                results = list(dask.compute(*tasks))
+                self.progress(what, len(tasks), len(tasks))
+                return results
+            futures = self.client.compute(tasks)
+            for done, _ in enumerate(as_completed(futures), 1):
+                self.progress(what, done, len(futures))
+            return list(self.client.gather(futures))
+
+    def joined(self, tasks: list[Any], join: Callable[[list[Any]], Any], what: str) -> Any:
+        """Return the results of the tasks, joined; ``join`` takes a list of them."""
+        while len(tasks) > 1:
+            tasks = [
+                self.task(join, tasks[start : start + JOINED_AT_ONCE])
+                for start in range(0, len(tasks), JOINED_AT_ONCE)
+            ]
+        return self.compute(tasks, what)[0]
+
+    @contextmanager
+    def _in_words(self, what: str) -> Iterator[None]:
+        try:
+            yield
+        except KilledWorker as error:
+            raise EngineError(
+                f"{what}: workers died again and again over the same task, as they do when they "
+                "run out of memory; give them more (--memory, or memory_limit of the cluster), "
+                f"or cut the files into smaller row groups. Dask said: {error}"
+            ) from error
+        except (CommClosedError, FutureCancelledError, asyncio.CancelledError, OSError) as error:
+            if self.client is None or not _is_lost(self.client, error):
+                raise
+            raise EngineError(
+                f"{what}: the scheduler is lost ({type(error).__name__}); start it anew and run "
+                "the same again: what is finished is kept and not made once more"
+            ) from error
+
+
+def _is_lost(client: Any, error: BaseException) -> bool:
+    gone = client.status != "running" or client.scheduler is None
+    return gone or isinstance(
+        error, (CommClosedError, FutureCancelledError, asyncio.CancelledError)
+    )
+
+
+def _check_workers(client: Any) -> int:
+    """Return the memory for one thread of the smallest worker; refuse what is too small."""
+    workers = client.scheduler_info(n_workers=-1)["workers"]
+    if not workers:
+        raise EngineError(
+            "the cluster has no worker; start some, or wait: client.wait_for_workers(1)"
+        )
+    shares = []
+    for address, worker in workers.items():
+        limit = worker["memory_limit"] or MEMORY_LIMIT
+        check_memory(limit, f"worker {address}")
+        shares.append(limit // max(1, worker["nthreads"]))
+    return int(min(shares))
+
+
+def check_memory(limit: int, what: str) -> None:
+    """Refuse a worker that would hang."""
+    if limit < SMALLEST_WORKER:
+        raise EngineError(
+            f"{what} has {format_bytes(limit)} of memory, but needs at least 1 GB: below that Dask "
+            "stops giving it work at 80 % and waits for ever without an error; give fewer workers "
+            "more memory each"
+        )
+
+
+def _bytes(memory: int | str) -> int:
+    try:
+        return int(parse_bytes(memory))
+    except ValueError:
+        raise EngineError(f"memory must be a size such as 2GB, got {memory!r}") from None
+
+
+@contextmanager
+def local_client(n_workers: int | None, memory: int | str | None) -> Iterator[Any]:
+    """Start a cluster of processes on this machine, and close it at the end."""
+    if memory is not None:
+        check_memory(_bytes(memory), "memory: each worker")
+    with (
+        dask.config.set({"distributed.worker.daemon": True}),
+        LocalCluster(
+            n_workers=n_workers,
+            threads_per_worker=1,
+            memory_limit="auto" if memory is None else memory,
+            dashboard_address="127.0.0.1:0",
+            processes=True,
+            silence_logs=logging.ERROR,  # a worker that is slow to end is no news
+        ) as cluster,
+        Client(cluster) as client,
+    ):
+        yield client

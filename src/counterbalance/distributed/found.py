@@ -1,0 +1,96 @@
+"""Found: the inversions of one partition, small enough to keep, and where they are kept.
+
+A search is the dear part. What it found is 32 bytes for each row that inverted: it stays
+on the worker, or on disk where a folder is given, so that neither a worker that dies nor
+a run that is stopped loses it.
+"""
+
+from __future__ import annotations
+
+import zipfile
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from counterbalance.files import written_whole
+from counterbalance.search import Inversions, Small
+
+Integers = NDArray[np.intp]
+
+
+@dataclass(frozen=True)
+class Found:
+    """The inversions of a partition; the factuals are positions in the whole table."""
+
+    inversions: Inversions
+    source: Small  # the class of each factual
+    right: Integers  # rows of each class that f gets right
+    answers: Integers  # the classes that f gives some row
+
+    def pairs(self) -> Integers:
+        """Return how many inversions each pair (larger class, smaller class) gave."""
+        n_classes = len(self.right)
+        pair = self.source.astype(np.intp) * n_classes + self.inversions.target
+        return np.bincount(pair, minlength=n_classes**2).reshape(n_classes, n_classes)
+
+    def take(self, positions: Any) -> Found:
+        """Return some of the inversions."""
+        return Found(
+            self.inversions.take(positions), self.source[positions], self.right, self.answers
+        )
+
+    def between(self, first: int, stop: int, target: int | None = None) -> Inversions:
+        """Return the inversions of the factuals in a range, to one class if given."""
+        chosen = (self.inversions.factual >= first) & (self.inversions.factual < stop)
+        if target is not None:
+            chosen &= self.inversions.target == target
+        return self.inversions.take(chosen)
+
+    @classmethod
+    def join(cls, parts: list[Found], n_classes: int) -> Found:
+        """Put the blocks of a partition one behind the other."""
+        none = np.zeros(0, dtype=np.intp)
+        return cls(
+            Inversions.join([part.inversions for part in parts]),
+            np.concatenate([none.astype(np.int32), *(part.source for part in parts)]),
+            np.sum([np.zeros(n_classes, dtype=np.intp), *(part.right for part in parts)], axis=0),
+            np.unique(np.concatenate([none, *(part.answers for part in parts)])),
+        )
+
+
+@dataclass(frozen=True)
+class Kept:
+    """What was found, on disk."""
+
+    path: str
+
+
+def save(found: Found, path: Path) -> Kept:
+    """Write what was found, all or nothing."""
+    arrays = {field.name: getattr(found.inversions, field.name) for field in fields(Inversions)}
+    others = {name: getattr(found, name) for name in ("source", "right", "answers")}
+    with written_whole(path) as unfinished, unfinished.open("wb") as file:
+        np.savez(file, **arrays, **others)
+    return Kept(str(path))
+
+
+def load(found: Found | Kept) -> Found:
+    """Return what was found, wherever it is."""
+    if isinstance(found, Found):
+        return found
+    with np.load(found.path) as arrays:
+        inversions = Inversions(*(arrays[field.name] for field in fields(Inversions)))
+        return Found(inversions, *(arrays[name] for name in ("source", "right", "answers")))
+
+
+def saved(path: Path) -> Kept | None:
+    """Return what an earlier run wrote here, None where there is nothing or it is damaged."""
+    try:
+        with zipfile.ZipFile(path) as archive:
+            damaged = archive.testzip()  # compares the checksum of every array
+    except (OSError, EOFError, zipfile.BadZipFile):
+        return None
+    return None if damaged else Kept(str(path))

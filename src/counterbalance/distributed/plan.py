@@ -1,0 +1,145 @@
+"""Plan: what every task needs to search a block of rows as the whole table would be searched.
+
+The plan is made once, on the client, by the sampler's own steps: the order of the
+features, the rules, the seed, how many samples each class is to get.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from imblearn.utils import check_sampling_strategy
+from numpy.typing import NDArray
+
+from counterbalance import CounterfactualOverSampler
+from counterbalance.classifier import Classifier, judge
+from counterbalance.constraints import compile_rules
+from counterbalance.distributed.layout import Layout
+from counterbalance.distributed.partitions import Partition, Place, blocks
+from counterbalance.errors import ClassifierError, TableError
+from counterbalance.factuals import Factuals
+from counterbalance.profile import Floats, Profile
+from counterbalance.screen import Screen, linear_screen
+from counterbalance.search import Task
+from counterbalance.selection import Selection
+
+Integers = NDArray[np.intp]
+
+
+@dataclass(frozen=True)
+class Plan:
+    """Everything that decides the new rows of a block, except f and the rows themselves."""
+
+    layout: Layout
+    task: Task
+    selection: Selection
+    asked: dict[int, int]  # new rows for each class code
+    size: int  # rows of a block
+    own: bool  # whether f is the sampler's own, fitted to the codes of the table
+
+    def factuals(self, block: pd.DataFrame, first: int) -> Factuals:
+        """Return a block, ready to be searched; its first row has the id ``first``."""
+        layout = self.layout
+        task = replace(self.task, first_row=first - len(layout.sketch))
+        return Factuals(layout.table(block), layout.labels(block), task, None)
+
+    def blocks(self, partition: Partition, place: Place) -> Iterator[tuple[int, Factuals]]:
+        """Yield the blocks of a partition, each with the id of its first row."""
+        first = place.first
+        for block in blocks(partition, self.size):
+            yield first, self.factuals(block, first)
+            first += len(block)
+
+    def classifier(self, f: Any, factuals: Factuals) -> Classifier:
+        """Wrap f for a block; a linear f is screened by the ranges of the whole table."""
+        wrapped = judge(f, factuals.table, self.layout.classes, own=self.own)
+        if self.own:
+            return wrapped
+        decode = self._floats if self.layout.only_floats else wrapped.decode
+        return replace(wrapped, screen=self._screen(f), decode=decode)
+
+    def _floats(self, x: Floats, rows: Integers) -> pd.DataFrame:
+        """Decode a table of plain floats at once; column by column takes a third of the search.
+
+        In memory the array lies as it does behind a frame of single columns, so that f adds
+        up in the same order.
+        """
+        del rows  # a missing float is missing in one way only
+        return pd.DataFrame(np.asfortranarray(x), columns=self.layout.sketch.columns, copy=False)
+
+    def _screen(self, f: Any) -> Screen | None:
+        layout, profile = self.layout, self.task.perturbation.profile
+        if any(kind.has_levels for kind in layout.kinds):
+            return None
+        dtype = f"f{layout.grid.width.max()}"  # of the matrix that f makes of a frame
+        ends = np.array([profile.lower, profile.upper], dtype=dtype)
+        return linear_screen(f, ends, layout.classes)
+
+
+def check_sampler(sampler: Any) -> CounterfactualOverSampler:
+    """Return a copy of the sampler, its parameters checked."""
+    if type(sampler) is not CounterfactualOverSampler:
+        raise TableError(
+            "sampler must be a CounterfactualOverSampler, the only one that is distributed, got "
+            f"{sampler!r}; pass CounterfactualOverSampler(...)"
+        )
+    library = type(sampler.estimator).__module__
+    if library.startswith(("lightgbm.dask", "xgboost.dask")):
+        raise ClassifierError(
+            f"estimator is the Dask classifier {type(sampler.estimator).__name__}, which cannot "
+            "judge the rows of one partition; fit it first and pass its local model (of LightGBM: "
+            "to_local()) with prefit=True"
+        )
+    copy = CounterfactualOverSampler(**sampler.get_params(deep=False))
+    copy._validate_params()  # noqa: SLF001  (scikit-learn's own check)
+    return copy
+
+
+def make_asked(sampler: CounterfactualOverSampler, layout: Layout) -> dict[int, int]:
+    """Return how many new rows each class code is to get.
+
+    imbalanced-learn counts labels of rows: it gets the codes, a byte or two for each row.
+    A callable gets labels, sorted by class.
+    """
+    strategy, labels = sampler.sampling_strategy, layout.classes.tolist()
+    codes = {label: code for code, label in enumerate(labels)}
+    small = np.min_scalar_type(len(labels))
+    y = np.repeat(np.arange(len(labels), dtype=small), layout.counts)
+    if callable(strategy):
+        strategy = strategy(np.repeat(layout.classes, layout.counts))
+    if isinstance(strategy, dict):
+        strange = [label for label in strategy if label not in codes]
+        if strange:
+            raise TableError(
+                f"sampling_strategy names the class {strange[0]!r}, which the target does not "
+                f"have; its classes are {labels}"
+            )
+        strategy = {codes[label]: n for label, n in strategy.items()}
+    asked = check_sampling_strategy(strategy, y, sampler._sampling_type)  # noqa: SLF001
+    return {int(code): int(n) for code, n in asked.items()}
+
+
+def make_plan(
+    sampler: CounterfactualOverSampler,
+    layout: Layout,
+    profile: Profile,
+    seed: int,
+    size: int,
+) -> Plan:
+    """Make the plan with the steps of the sampler."""
+    sketch = layout.sketch_table
+    rules = compile_rules(sampler.constraints, sketch)
+    sampler.profile_ = profile
+    sampler.feature_order_ = sampler._order(sketch, rules)  # noqa: SLF001  (the sampler's own step)
+    return Plan(
+        layout,
+        sampler._task(sketch, rules, seed),  # noqa: SLF001  (the sampler's own step)
+        sampler.selection,
+        make_asked(sampler, layout),
+        size,
+        own=False,
+    )

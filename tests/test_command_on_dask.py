@@ -1,0 +1,104 @@
+"""``counterbalance balance --engine dask``: parquet files in, a folder of them out."""
+
+import json
+
+import dask
+import pandas as pd
+import pytest
+
+from counterbalance import CounterfactualOverSampler
+from counterbalance.cli import main
+from counterbalance.cli.on_dask import ShareOfLargest
+from counterbalance.constraints import Immutable
+from counterbalance.distributed import files
+from large_tables import numeric_table
+
+
+@pytest.fixture(autouse=True)
+def _in_this_process(monkeypatch):
+    """Run the tasks here: the tests of faults use real workers."""
+
+    class Nobody:
+        def __enter__(self):
+            return None
+
+        def __exit__(self, *_):
+            return None
+
+    original = files._client
+    given = (None, None, None)
+    monkeypatch.setattr(
+        files, "_client", lambda *asked: Nobody() if asked[1:] == given else original(*asked)
+    )
+    with dask.config.set(scheduler="synchronous"):
+        yield
+
+
+@pytest.fixture
+def source(tmp_path):
+    table = numeric_table(240)
+    for number in range(2):
+        part = table.iloc[120 * number : 120 * (number + 1)]
+        part.to_parquet(tmp_path / f"p{number}.parquet", index=False)
+    return [tmp_path / "p0.parquet", tmp_path / "p1.parquet"]
+
+
+def balance(*options):
+    return main(["balance", *map(str, options), "--target", "y", "--engine", "dask"])
+
+
+@pytest.mark.filterwarnings("ignore::counterbalance.errors.ShortfallWarning")
+def test_files_are_balanced_as_the_table_that_they_are(source, tmp_path, capsys):
+    out = tmp_path / "out"
+    assert balance(*source, "--out", out, "--ratio", 0.5, "--immutable", "a", "--json") == 0
+    summary = json.loads(capsys.readouterr().out)
+    assert summary["classes"] == [
+        {"class": 0, "before": 216, "after": 216},
+        {"class": 1, "before": 24, "after": 108},
+    ]
+    table = pd.concat(map(pd.read_parquet, source), ignore_index=True)
+    sampler = CounterfactualOverSampler(
+        sampling_strategy=0.5, constraints=[Immutable("a")], snap_to_grid=True, random_state=0
+    )
+    X, y = sampler.fit_resample(table.drop(columns="y"), table["y"])
+    pd.testing.assert_frame_equal(pd.read_parquet(out), X.assign(y=y), check_exact=True)
+
+
+def test_people_read_counts_and_where_the_result_is(source, tmp_path, capsys):
+    assert balance(*source, "--out", tmp_path / "out", "--ratio", 0.3) == 0
+    said = capsys.readouterr().out
+    assert ["1", "24", "64", "40"] in [line.split() for line in said.splitlines()]
+    assert f"wrote 280 rows to 4 files in {tmp_path / 'out'}" in said
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ((), "--engine dask needs --out FOLDER"),
+        (("--out", "new", "--keep", "a"), "--keep goes with --engine memory only"),
+        (("--out", "new", "--ratio", "1=50"), "--ratio must be one share with --engine dask"),
+        (("--out", "new", "--memory", "500MB"), "needs at least 1 GB"),
+        (("--out", "new", "--memory", "lots"), "memory must be a size such as 2GB, got 'lots'"),
+    ],
+)
+def test_what_cannot_be_is_said_in_one_line(
+    options, message, source, tmp_path, capsys, monkeypatch
+):
+    monkeypatch.chdir(tmp_path)
+    assert balance(*source, *options) == 1
+    error = capsys.readouterr().err
+    assert message in error
+    assert error.count("\n") == 1
+    assert not (tmp_path / "new").exists()
+    assert not (tmp_path / "new.partial").exists()
+
+
+def test_memory_takes_one_table_and_no_option_of_dask(source, capsys):
+    assert main(["balance", *map(str, source), "--target", "y"]) == 1
+    assert "one table at a time is balanced in memory, got 2" in capsys.readouterr().err
+    assert main(["balance", str(source[0]), "--target", "y", "--memory", "2GB"]) == 1
+    assert "--memory goes with --engine dask only; add it" in capsys.readouterr().err
+
+
+def test_a_share_of_the_largest_class_only_adds_rows():
+    assert ShareOfLargest(0.5)(["a"] * 10 + ["b"] * 7 + ["c"]) == {"a": 10, "b": 7, "c": 5}
