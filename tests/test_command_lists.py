@@ -6,8 +6,8 @@ import pandas as pd
 import pytest
 
 from counterbalance.cli import main
+from counterbalance.cli.method_sentences import SENTENCES
 from counterbalance.peers import all_samplers
-from counterbalance.peers.sentences import SENTENCES
 
 
 def test_data_sets_are_listed_with_their_sizes(capsys):

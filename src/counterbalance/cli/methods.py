@@ -68,8 +68,8 @@ def execute(
 def _methods() -> list[dict[str, Any]]:
     """Return what is known of each method, as plain values."""
     import counterbalance
+    from counterbalance.cli.method_sentences import SENTENCES
     from counterbalance.peers import all_samplers
-    from counterbalance.peers.sentences import SENTENCES
 
     ours = [
         {

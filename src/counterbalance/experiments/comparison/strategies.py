@@ -42,7 +42,10 @@ class Ours:
     sampler: str
 
 
-OURS = (Ours("Counterfactual", "counterbalance.sampler", "CounterfactualOverSampler"),)
+OURS = (
+    Ours("Counterfactual", "counterbalance.sampler", "CounterfactualOverSampler"),
+    Ours("Interior", "counterbalance.interior_sampler", "InteriorOverSampler"),
+)
 DEFAULT_STRATEGIES = (
     BASELINE,
     WEIGHTS,
