@@ -65,10 +65,18 @@ def test_without_agreement_new_rows_have_the_spread_of_a_smoothed_bootstrap():
     minority = rng.multivariate_normal([0, 0], shape, 200)
     X = np.vstack([rng.uniform(-30, 30, (4000, 2)), minority])
     y = np.repeat([0, 1], [4000, 200])
-    new, _ = new_rows(InteriorOverSampler(agreement=0, random_state=0), X, y)
+    new, _ = new_rows(InteriorOverSampler(agreement=0, between=0, random_state=0), X, y)
     h = (4 / (4 * 200)) ** (1 / 6)
     expected = np.cov(minority.T) * (1 + h**2)
     np.testing.assert_allclose(np.cov(new.T), expected, rtol=0.15)
+
+
+def test_all_rows_lie_between_rows_of_the_class_if_so_asked(table):
+    X, y = table
+    new, _ = new_rows(InteriorOverSampler(between=1, random_state=0), X, y)
+    minority = X[y == 1]
+    assert (new >= minority.min(axis=0)).all()
+    assert (new <= minority.max(axis=0)).all()
 
 
 def test_rows_of_several_classes_are_made(table):

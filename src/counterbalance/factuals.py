@@ -112,11 +112,12 @@ class Factuals:
             self._interiors[target] = Interior.of(rows, self.table.rows(rows), self.task, first_lot)
         return self._interiors[target]
 
-    def around(self, target: int, spread: float) -> Interior:
+    def around(self, target: int, spread: float, between: float) -> Interior:
         """Return a class, ready to be spread around its rows."""
         rows = np.flatnonzero(self.labels.codes == target)
         first_lot = target * LOTS_PER_CLASS
-        interior = Interior.around(rows, self.table.rows(rows), self.task, first_lot, spread)
+        x = self.table.rows(rows)
+        interior = Interior.around(rows, x, self.task, first_lot, spread, between)
         self._interiors[target] = interior
         return interior
 

@@ -49,7 +49,8 @@ class Interior:
     partners: Integers  # (n, k)
     task: Task
     first_lot: int
-    bandwidth: float | None = None  # h; None makes rows between neighbours
+    bandwidth: float | None = None  # h; None makes rows between neighbours only
+    between: float = 0.0  # with h: the share of rows that are between neighbours even so
 
     @classmethod
     def of(cls, rows: Integers, x: Floats, task: Task, first_lot: int) -> Self:
@@ -57,11 +58,18 @@ class Interior:
         return cls(rows, x, _partners(x, task.perturbation.profile), task, first_lot)
 
     @classmethod
-    def around(cls, rows: Integers, x: Floats, task: Task, first_lot: int, spread: float) -> Self:
-        """Spread new rows around every row, by Silverman's bandwidth times ``spread``."""
+    def around(
+        cls, rows: Integers, x: Floats, task: Task, first_lot: int, spread: float, between: float
+    ) -> Self:
+        """Spread new rows around every row, by Silverman's bandwidth times ``spread``.
+
+        A share of ``between`` goes between neighbours all the same: where a feature is skewed,
+        a difference of two rows leads out of the class and a neighbour does not.
+        """
         n, d = max(1, len(x)), len(task.order)
         bandwidth = spread * (4 / ((d + 2) * n)) ** (1 / (d + 4))
-        return cls(rows, x, np.zeros((len(x), 0), np.intp), task, first_lot, bandwidth)
+        partners = _partners(x, task.perturbation.profile)
+        return cls(rows, x, partners, task, first_lot, bandwidth, between)
 
     def at(self, lots: Integers) -> tuple[Floats, Integers]:
         """Return the new row of each lot, and the position in ``x`` of its base.
@@ -71,11 +79,14 @@ class Interior:
         """
         state = stream(self.task.seed, lots, 0)
         base = (uniform(state, 0) * len(self.x)).astype(np.intp)
-        if self.bandwidth is not None:
-            return self._around(state, base, self.bandwidth), base
-        if not self.partners.shape[1]:
-            return self.x[base], base
-        return self._between(state, base), base
+        alone = not self.partners.shape[1]
+        if self.bandwidth is None:
+            return self.x[base] if alone else self._between(state, base), base
+        new = self._around(state, base, self.bandwidth)
+        if self.between and not alone:
+            towards = uniform(stream(self.task.seed, lots, 3), 0) < self.between
+            new = np.where(towards[:, None], self._between(state, base), new)
+        return new, base
 
     def _between(self, state: Words, base: Integers) -> Floats:
         """Go a step towards a partner; a nominal cell is that of the nearer of the two."""

@@ -43,9 +43,9 @@ class InteriorOverSampler(TableOverSampler):
     """Oversample inside the class: spread new rows around real ones, weighed by f.
 
     Every new row starts from a real row of its class and is moved by a share of the
-    difference of two others, which keeps the shape of the class (a smoothed bootstrap).
-    Of eight such candidates for each row asked for, rows are drawn with weights
-    ``score ** agreement``, where the score is the probability that the classifier f gives
+    difference of two others, which keeps the shape of the class (a smoothed bootstrap), or
+    towards a neighbour. Of eight such candidates for each row asked for, rows are drawn with
+    weights ``score ** agreement``, where the score is the probability that the classifier f gives
     the class. Use it where a classifier is to be trained on the result; use
     :class:`CounterfactualOverSampler` where each new row is to be read as the smallest
     change that would have made the difference.
@@ -67,7 +67,11 @@ class InteriorOverSampler(TableOverSampler):
         How far new rows are spread, as a multiple of Silverman's bandwidth for the number of
         rows and features.
 
-    agreement : float, default=2.0
+    between : float, default=0.3
+        Share of the candidates that lie between a row and one of its nearest fellows, as
+        those of SMOTE do; the others are spread around it.
+
+    agreement : float, default=1.0
         How much f's score counts; 0 takes every candidate alike.
 
     categorical_features, integer_features, snap_to_grid, constraints
@@ -116,6 +120,7 @@ class InteriorOverSampler(TableOverSampler):
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **TableOverSampler._parameter_constraints,  # noqa: SLF001  (imbalanced-learn's own way)
         "spread": [Interval(Real, 0, None, closed="neither")],
+        "between": [Interval(Real, 0, 1, closed="both")],
         "agreement": [Interval(Real, 0, None, closed="left")],
     }
     _weight_of_classes: ClassVar[float] = 0.0
@@ -127,7 +132,8 @@ class InteriorOverSampler(TableOverSampler):
         estimator: Any = None,
         prefit: bool = False,
         spread: float = 1.0,
-        agreement: float = 2.0,
+        between: float = 0.3,
+        agreement: float = 1.0,
         categorical_features: Any = None,
         integer_features: Any = None,
         snap_to_grid: bool = False,
@@ -140,6 +146,7 @@ class InteriorOverSampler(TableOverSampler):
         self.estimator = estimator
         self.prefit = prefit
         self.spread = spread
+        self.between = between
         self.agreement = agreement
         self.categorical_features = categorical_features
         self.integer_features = integer_features
@@ -172,7 +179,7 @@ class InteriorOverSampler(TableOverSampler):
     def _fill(self, asked: dict[int, int], factuals: Factuals, f: Classifier) -> list[Filled]:
         filled = [Filled(target, n) for target, n in asked.items() if n]
         for part in filled:
-            interior = factuals.around(part.target, self.spread)
+            interior = factuals.around(part.target, self.spread, self.between)
             part.interior = self._draw(interior, part, f)
             if part.missing:
                 part.copies = interior.copies(part.missing)
