@@ -230,11 +230,16 @@ class FeatureChange:
 
 @dataclass(frozen=True)
 class Features:
-    """Which features change most, the most changed first."""
+    """Which features change most, the most changed first.
+
+    They are counted in the rows that went over to another class (``inverted``), or in all new
+    rows where none did.
+    """
 
     rows: tuple[FeatureChange, ...]
     total: int
     left_out: int = 0
+    inverted: bool = True
 
 
 @dataclass(frozen=True)
