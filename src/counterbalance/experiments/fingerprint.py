@@ -24,8 +24,6 @@ if TYPE_CHECKING:
 
 PACKAGES = ("numpy", "scipy", "scikit-learn", "imbalanced-learn")
 ABSENT = "absent"
-NOT_THE_METHOD = {"__main__"}
-
 
 # Modules beside those of the method, which make no figure.
 BESIDE_THE_METHOD = frozenset(
@@ -133,15 +131,6 @@ def take_fingerprint(
     versions["python"] = platform.python_version()
     versions["machine"] = platform.machine()
     return Fingerprint(dict(settings), source_digest(modules), versions)
-
-
-def method_modules() -> list[str]:
-    """Return the modules of the sampler itself: those that lie in the package, not below it."""
-    return sorted(
-        f"counterbalance.{module.name}"
-        for module in iter_modules(counterbalance.__path__)
-        if not module.ispkg and module.name not in NOT_THE_METHOD
-    )
 
 
 def source_digest(modules: Iterable[str]) -> str:

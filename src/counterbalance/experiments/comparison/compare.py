@@ -33,7 +33,10 @@ HERE = "counterbalance.experiments.comparison"
 CELL_MODULES = (
     "counterbalance.peers",
     "counterbalance.experiments.reproduction.classifiers",
-    "counterbalance.experiments.reproduction.metrics",
+    "counterbalance.experiments.metrics",
+    "counterbalance.experiments.resamplers",
+    "counterbalance.experiments.seed",
+    "counterbalance.experiments.subset",
     *(
         f"{HERE}.{name}"
         for name in (

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from counterbalance.datasets.record import require_pandas
 from counterbalance.errors import TableError
-from counterbalance.experiments.reproduction.data import share_of_rows
+from counterbalance.experiments.subset import share_of_rows
 from counterbalance.kinds import Kind
 from counterbalance.labels import read_labels
 from counterbalance.table import read_table
@@ -123,7 +123,7 @@ def read_compared(
     )
     _check_classes(table)
     if 0 < rows < len(frame):
-        table = table.part(share_of_rows(table.codes.astype(str), rows))
+        table = table.part(share_of_rows(table.codes, rows))
         table = replace(table, X=table.X.reset_index(drop=True))
     return table
 

@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.metrics import average_precision_score, confusion_matrix, roc_auc_score
 
-from counterbalance.experiments.reproduction.metrics import f_measure, g_mean, recalls
+from counterbalance.experiments.metrics import f_measure, g_mean, recalls
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.intp]

@@ -32,7 +32,7 @@ from counterbalance.experiments.comparison.metrics import (
 )
 from counterbalance.experiments.comparison.strategies import Resampled, resample
 from counterbalance.experiments.comparison.thresholds import HALF, tuned_thresholds
-from counterbalance.experiments.reproduction.cells.seed import seed_of
+from counterbalance.experiments.seed import seed_of
 from counterbalance.experiments.workers import CellResult
 
 if TYPE_CHECKING:

@@ -39,7 +39,7 @@ from counterbalance.experiments.comparison.data import ComparedTable, Integers
 from counterbalance.experiments.comparison.folds import usable_folds
 from counterbalance.experiments.comparison.preparation import prepare
 from counterbalance.experiments.comparison.strategies import adds_rows, resample
-from counterbalance.experiments.reproduction.cells.seed import seed_of
+from counterbalance.experiments.seed import seed_of
 from counterbalance.experiments.workers import CellResult
 
 if TYPE_CHECKING:
