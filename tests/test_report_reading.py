@@ -9,6 +9,8 @@ from counterbalance.report import SummaryError, reading
 from counterbalance.report.contract import read_summary
 
 POINTS = {"label": "a", "new": False, "x": [1, 2], "y": [1], "total": 2}
+FOREIGN = {"classes": ["a", "b"], "x": [0, 1], "y": [0, 1], "cells": [[0, 2]]}
+FLAT = FOREIGN | {"x": [1, 1]}
 TWIN = {
     "sample": 9, "factual": 1, "from_class": "a", "to_class": "b", "origin": "inversion",
     "distance": 1.0, "old": ["1"], "new": ["2"], "changed": [3],
@@ -44,6 +46,8 @@ def test_a_missing_key_is_named_with_its_place():
         ({"curves": [{"strategy": "a", "classifier": "b", "calibration": [[1]]}]}, "a list of 3"),
         ({"map": {"axes": "xy", "points": []}}, "must be a list"),
         ({"map": {"axes": ["x", "y"], "points": [POINTS]}}, "2 values of x and 1 of y"),
+        ({"map": {"axes": ["x", "y"], "points": [], "regions": FLAT}}, "must go up, got 1 and 1"),
+        ({"map": {"axes": ["x", "y"], "points": [], "regions": FOREIGN}}, "2 classes, got 2"),
         ({"explorer": {"columns": ["a", "b"], "rows": [TWIN], "total": 1}}, "1 cells for 2"),
         ({"explorer": {"columns": ["a"], "rows": [TWIN], "total": 1}}, "the columns are 0 to 0"),
     ],

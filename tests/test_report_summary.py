@@ -13,7 +13,7 @@ from scipy import sparse
 from sklearn.datasets import make_classification
 from sklearn.linear_model import LogisticRegression
 
-from counterbalance import CounterfactualOverSampler
+from counterbalance import CounterfactualOverSampler, InteriorOverSampler
 from counterbalance.constraints import Immutable, Increasing
 from counterbalance.datasets import load_wisconsin
 from counterbalance.errors import ShortfallWarning, TableError
@@ -314,6 +314,21 @@ def test_nothing_to_balance_has_no_explorer():
 
 def test_the_same_sampler_gives_the_same_page(mixed):
     assert render(summarise_sampler(*mixed)) == render(summarise_sampler(*mixed))
+
+
+def test_rows_made_within_their_class_are_not_called_counterfactuals(wisconsin):
+    _, X, y, _, _ = wisconsin
+    sampler = InteriorOverSampler(random_state=0)
+    summary = summarise_sampler(sampler, X, y, *sampler.fit_resample(X, y), alone=True)
+    sentences, caveats = summary["verdict"]["sentences"], summary["verdict"]["caveats"]
+    assert (
+        sentences[0]
+        == "217 rows are no counterfactuals but were made within their class: interior."
+    )
+    assert not any("counterfactual says" in text for text in caveats)
+    text = render(summary)
+    assert "of the 217 new rows each feature changed" in text
+    assert "malignant <span" not in text
 
 
 def test_a_sampler_without_provenance_is_refused():

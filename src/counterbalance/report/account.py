@@ -20,10 +20,10 @@ CITE = (
     "Luo and Liu, Counterfactual-based minority oversampling for imbalanced classification. "
     f"Computed with counterbalance {counterbalance.__version__}."
 )
-CAVEATS = (
-    "A counterfactual says what the classifier would answer, not what would happen in the world.",
-    "Whether new rows help a classifier is another question: counterbalance compare answers it.",
+COUNTERFACTUAL = (
+    "A counterfactual says what the classifier would answer, not what would happen in the world."
 )
+HELPS = "Whether new rows help a classifier is another question: counterbalance compare answers it."
 
 
 def tell_result(resampled: Resampled, features: dict[str, Any] | None) -> dict[str, Any]:
@@ -37,12 +37,13 @@ def tell_result(resampled: Resampled, features: dict[str, Any] | None) -> dict[s
     sentences = [
         f"{got.inversions:,} of {got.factuals:,} {plain(larger)} rows could be turned into "
         f"{plain(smaller)}; {got.used:,} of these were used."
-        for (larger, smaller), got in resampled.sampler.yield_.items()
+        for (larger, smaller), got in getattr(resampled.sampler, "yield_", {}).items()
     ]
+    any_inversion = "inversion" in resampled.provenance["origin"]
     return {
         "headline": ", ".join(grown) or "No new rows: no class asked for any",
         "sentences": [*sentences, *_others(resampled), *_changes(resampled, features)],
-        "caveats": list(CAVEATS),
+        "caveats": [COUNTERFACTUAL, HELPS] if any_inversion else [HELPS],
     }
 
 
@@ -92,9 +93,13 @@ def versions() -> dict[str, str]:
 def _others(resampled: Resampled) -> list[str]:
     """Say which rows are no plain inversions."""
     origins = Counter(map(str, resampled.provenance["origin"]))
+    what = (
+        "are no plain inversions but were made by the policy for shortfalls"
+        if hasattr(resampled.sampler, "on_shortfall")
+        else "are no counterfactuals but were made within their class"
+    )
     return [
-        f"{count:,} rows are no plain inversions but were made by the policy for shortfalls: "
-        f"{origin}."
+        f"{count:,} rows {what}: {origin}."
         for origin, count in sorted(origins.items())
         if origin != "inversion"
     ]

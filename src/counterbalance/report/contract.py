@@ -230,11 +230,16 @@ class FeatureChange:
 
 @dataclass(frozen=True)
 class Features:
-    """Which features change most, the most changed first."""
+    """Which features change most, the most changed first.
+
+    They are counted in the rows that went over to another class (``inverted``), or in all new
+    rows where none did.
+    """
 
     rows: tuple[FeatureChange, ...]
     total: int
     left_out: int = 0
+    inverted: bool = True
 
 
 @dataclass(frozen=True)
@@ -270,7 +275,23 @@ def read_summary(summary: Mapping[str, Any]) -> Summary:
                     f"summary['map']['points'][{place}] has {len(points.x)} values of x and "
                     f"{len(points.y)} of y; give as many of both"
                 )
+        if found.map.regions is not None:
+            _check_regions(found.map.regions, "summary['map']['regions']")
     return found
+
+
+def _check_regions(regions: Regions, where: str) -> None:
+    for name, (low, high) in (("x", regions.x), ("y", regions.y)):
+        if not low < high:
+            raise SummaryError(
+                f"{where}[{name!r}] must go up, got {low:g} and {high:g}; give the lower end first"
+            )
+    codes = {code for row in regions.cells for code in row}
+    if not codes <= set(range(-1, len(regions.classes))):
+        raise SummaryError(
+            f"{where}['cells'] must be -1 or places in its {len(regions.classes)} classes, got "
+            f"{max(codes)}; mend what made the summary"
+        )
 
 
 def _check_cells(row: Twin, columns: tuple[str, ...], where: str) -> None:

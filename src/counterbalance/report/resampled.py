@@ -23,7 +23,7 @@ class Resampled:
 
     Parameters
     ----------
-    sampler : CounterfactualOverSampler
+    sampler : CounterfactualOverSampler or InteriorOverSampler
         The fitted sampler.
     table : Table
         The real rows, and the new ones below.
@@ -63,7 +63,7 @@ def read_resampled(sampler: Any, X: Any, y: Any, X_resampled: Any, y_resampled: 
     provenance = getattr(sampler, "provenance_", None)
     if not isinstance(provenance, Provenance):
         raise SummaryError(
-            f"sampler must be a CounterfactualOverSampler after fit_resample, got "
+            f"sampler must be a sampler of counterbalance after fit_resample, got "
             f"{type(sampler).__name__} without provenance_; call its fit_resample first"
         )
     before, after = [_length(X), _length(y)], [_length(X_resampled), _length(y_resampled)]

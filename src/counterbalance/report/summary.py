@@ -27,7 +27,7 @@ def summarise_sampler(
 
     Parameters
     ----------
-    sampler : CounterfactualOverSampler
+    sampler : CounterfactualOverSampler or InteriorOverSampler
         Fitted: it made ``X_resampled`` and ``y_resampled`` of ``X`` and ``y``.
     X, y, X_resampled, y_resampled
         What went into ``fit_resample`` and what came out.

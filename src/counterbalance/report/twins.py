@@ -65,11 +65,9 @@ def explore(provenance: Provenance, table: Table) -> dict[str, Any]:
 
 
 def rank_features(provenance: Provenance, table: Table) -> dict[str, Any]:
-    """Return which features change most in rows that went over to another class."""
+    """Return which features change most in rows that went over to another class, or in all."""
     inverted = np.flatnonzero(provenance["from_class"] != provenance["to_class"])
-    if not inverted.size:
-        inverted = np.arange(len(provenance))
-    some = provenance[inverted]
+    some = provenance[inverted] if inverted.size else provenance
     counts = _changes(some)
     order = [m for m in _by_count(counts) if counts[m]]
     top = order[:MOST_FEATURES]
@@ -82,7 +80,12 @@ def rank_features(provenance: Provenance, table: Table) -> dict[str, Any]:
         }
         for place, m in enumerate(top)
     ]
-    return {"rows": rows, "total": len(some), "left_out": max(0, len(order) - MOST_FEATURES)}
+    return {
+        "rows": rows,
+        "total": len(some),
+        "left_out": max(0, len(order) - MOST_FEATURES),
+        "inverted": bool(inverted.size),
+    }
 
 
 def spread_evenly(n: int, most: int) -> Integers:
