@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import sys
 from collections import Counter
-from tempfile import TemporaryDirectory
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -20,8 +20,14 @@ import pandas as pd
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.linear_model import LogisticRegression
 
-from counterbalance.experiments.comparison import QUICK, Settings, compare
+from counterbalance.experiments.comparison import QUICK, Settings
+from counterbalance.experiments.comparison.cells import all_cells, compute
+from counterbalance.experiments.comparison.data import read_compared
 from counterbalance.experiments.comparison.evidence import find
+from counterbalance.experiments.comparison.plan import Plan
+from counterbalance.experiments.comparison.results import Results
+from counterbalance.experiments.store import CellRecord, State
+from counterbalance.experiments.workers import compute_cell
 
 STRATEGIES = ("class weights", "Random oversampling", "Random undersampling", "SMOTE", "ADASYN")
 
@@ -49,18 +55,26 @@ def clouds(seed: int) -> tuple[pd.DataFrame, Any]:
     return pd.DataFrame(X), np.repeat(["yes", "no"], [50, 350])
 
 
+def results_of(plan: Plan) -> Results:
+    """Compute every cell in this process: the tables are small."""
+    records = []
+    for cell in all_cells(plan):
+        outcome = compute_cell(partial(compute, plan), cell)
+        state: State = "failed" if outcome.error else "done"
+        parts = (outcome.figures, outcome.payload, outcome.error, outcome.traceback)
+        records.append(CellRecord(cell, state, *parts, outcome.seconds))
+    return Results(plan, records)
+
+
 def main() -> None:
     """Compare on many tables and count what was said."""
     tables = int(sys.argv[1]) if len(sys.argv) > 1 else 100
     settings = Settings(STRATEGIES, ("LR", "check_verdict:Deaf"), **{**QUICK, "draws": 0})
     said: dict[str, Counter[str]] = {name: Counter() for name in settings.classifiers}
-    with TemporaryDirectory() as folder:
-        for seed in range(tables):
-            X, y = clouds(seed)
-            store = f"{folder}/{seed}.sqlite"
-            result = compare(X, y, store=store, settings=settings, progress=False)
-            for finding in find(result.results):
-                said[finding.classifier][finding.state] += 1
+    for seed in range(tables):
+        plan = Plan(read_compared(*clouds(seed)), settings)
+        for finding in find(results_of(plan)):
+            said[finding.classifier][finding.state] += 1
     for name, counts in said.items():
         truth = "a gain" if ":" in name else "no gain"
         print(f"{name} ({truth}), {tables} tables: {dict(counts)}")

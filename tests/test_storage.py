@@ -87,6 +87,17 @@ def test_decimal_commas_and_line_ends_are_kept(tmp_path):
     assert (tmp_path / "o.csv").read_bytes().decode() == text + "1,50;y\r\n7,125;x\r\n"
 
 
+def test_large_whole_numbers_stay_exact_beside_missing_cells():
+    large = ["900719925474099301", "", "900719925474099303"]
+    assert typed(pd.Series(large, dtype=str)).dropna().tolist() == [int(large[0]), int(large[2])]
+
+
+def test_a_semicolon_alone_makes_no_decimal_commas(tmp_path):
+    frame = stored(tmp_path / "t.csv", b"a;b\n1,2;3.5\nx;4.5\n").frame
+    assert frame["a"].tolist() == ["1,2", "x"]
+    assert frame["b"].tolist() == [3.5, 4.5]
+
+
 def test_same_table_same_bytes_also_packed(tmp_path):
     table = stored(tmp_path / "t.csv", TEXT.encode())
     for name in ("a.csv.gz", "b.csv.gz", "a.parquet", "b.parquet"):

@@ -27,7 +27,7 @@ MISSING = frozenset(
 )
 WHOLE = r"\s*[+-]?\d{1,18}\s*"
 CODE = r"\s*[+-]?0\d.*"
-COMMA_NUMBER = re.compile(r"\s*[+-]?\d+,\d+\s*")
+COMMA_NUMBER = re.compile(r"\s*[+-]?\d+(?:,\d+)?\s*")
 TRUTHS = {"true": True, "false": False}
 
 
@@ -60,10 +60,10 @@ def _typed(texts: pd.Series[str], decimal: str) -> pd.Series[Any]:
 
 
 def decimal_mark(texts: pd.DataFrame) -> str:
-    """Return the comma if some column has numbers like 3,14 and none like 3.14."""
+    """Return the comma if some column holds nothing but numbers like 3,14."""
     for name in texts:
         known = texts[name][~texts[name].isin(MISSING)].head(1000)
-        if len(known) and known.str.fullmatch(COMMA_NUMBER).any():
+        if known.str.fullmatch(COMMA_NUMBER).all() and known.str.contains(",").any():
             return ","
     return "."
 
@@ -89,5 +89,5 @@ def plain_text(value: Any, decimal: str = ".") -> str:
 
 def _spread(known: Any, texts: pd.Series[str], dtype: str) -> pd.Series[Any]:
     """Give known cells back their places among the missing ones."""
-    column: pd.Series[Any] = known.reindex(texts.index).astype(dtype)
+    column: pd.Series[Any] = known.astype(dtype).reindex(texts.index)
     return column

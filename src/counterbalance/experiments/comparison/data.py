@@ -123,7 +123,7 @@ def read_compared(
     )
     _check_classes(table)
     if 0 < rows < len(frame):
-        table = table.part(share_of_rows(table.codes.astype(str), rows))
+        table = table.part(share_of_rows(table.codes, rows))
         table = replace(table, X=table.X.reset_index(drop=True))
     return table
 

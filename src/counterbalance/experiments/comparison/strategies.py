@@ -25,6 +25,7 @@ from numpy.typing import NDArray
 from counterbalance.errors import CounterbalanceError
 from counterbalance.experiments.comparison.data import ComparedTable, Integers
 from counterbalance.experiments.comparison.preparation import Floats, Preparation, prepare
+from counterbalance.experiments.resamplers import k_means_smote
 from counterbalance.peers.registry import all_samplers
 
 Kind = Literal["none", "weights", "ours", "over", "under"]
@@ -148,6 +149,8 @@ def resample(name: str, part: ComparedTable, kinds: list[Any], seed: int) -> Res
         rows = preparation.transform(table)
     elif name == "SMOTE" and preparation.nominal.size:
         rows, labels = _smote_of_levels(preparation, part, seed)
+    elif name == "k-means SMOTE":  # it refuses where no cluster has enough minority rows
+        rows, labels = k_means_smote(preparation.transform(part.X), part.codes, seed)
     else:
         sampler = _make_peer(name, _neighbours(part.codes), seed)
         rows, labels = sampler.fit_resample(preparation.transform(part.X), part.codes)

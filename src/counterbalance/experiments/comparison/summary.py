@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import platform
-from collections.abc import Mapping
-from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
 import counterbalance
@@ -13,6 +10,7 @@ from counterbalance.experiments.comparison.metrics import METRICS
 from counterbalance.experiments.comparison.results import Pair, Results
 from counterbalance.experiments.comparison.strategies import BASELINE
 from counterbalance.experiments.comparison.verdict import Verdict
+from counterbalance.experiments.versions import versions
 
 PACKAGES = ("numpy", "scipy", "scikit-learn", "imbalanced-learn", "pandas")
 CITE = (
@@ -78,21 +76,10 @@ def summarise(
         if table.is_binary
         else [],
         "settings": results.plan.settings.as_dict(),
-        "versions": versions(),
+        "versions": versions(PACKAGES),
         "reproduce": reproduce,
         "cite": f"{CITE} {counterbalance.__version__}",
     }
-
-
-def versions() -> Mapping[str, str]:
-    """Return the versions of Python, of this package and of those that it computes with."""
-    found = {"python": platform.python_version(), "counterbalance": counterbalance.__version__}
-    for name in PACKAGES:
-        try:
-            found[name] = version(name)
-        except PackageNotFoundError:
-            found[name] = "absent"
-    return found
 
 
 def _columns(results: Results) -> list[dict[str, Any]]:
