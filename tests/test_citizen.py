@@ -13,7 +13,7 @@ from sklearn.utils.estimator_checks import (
     parametrize_with_checks as parametrize_with_scikit_learn_checks,
 )
 
-from counterbalance import CounterfactualOverSampler
+from counterbalance import CounterfactualOverSampler, InteriorOverSampler
 from counterbalance.errors import ShortfallWarning
 
 SAMPLERS = [
@@ -21,6 +21,7 @@ SAMPLERS = [
     CounterfactualOverSampler(
         estimator=LogisticRegression(class_weight="balanced"), selection="random", random_state=0
     ),
+    InteriorOverSampler(random_state=0),
 ]
 
 
@@ -44,9 +45,9 @@ def test_scikit_learn(estimator, check):
 
 @pytest.mark.parametrize("sampler", SAMPLERS)
 def test_parameters_are_validated(sampler):
-    check_param_validation("CounterfactualOverSampler", sampler)
+    check_param_validation(type(sampler).__name__, sampler)
 
 
 @pytest.mark.parametrize("sampler", SAMPLERS)
 def test_column_names_are_consistent(sampler):
-    check_dataframe_column_names_consistency("CounterfactualOverSampler", sampler)
+    check_dataframe_column_names_consistency(type(sampler).__name__, sampler)

@@ -67,8 +67,9 @@ def test_the_file_comes_back_with_new_rows_below(folder, tmp_path, capsys):
 
 
 def test_same_seed_same_bytes_and_another_seed_another_table(folder, tmp_path):
-    for name, seed in (("a.csv", 1), ("b.csv", 1), ("c.csv", 2)):
-        assert balance(folder / "patients.csv", "--out", tmp_path / name, "--seed", seed) == 0
+    for name, seed, jobs in (("a.csv", 1, 1), ("b.csv", 1, 2), ("c.csv", 2, 1)):
+        how = ("--out", tmp_path / name, "--seed", seed, "--jobs", jobs)
+        assert balance(folder / "patients.csv", *how) == 0
     read = [(tmp_path / name).read_bytes() for name in ("a.csv", "b.csv", "c.csv")]
     assert read[0] == read[1] != read[2]
 

@@ -72,6 +72,7 @@ def test_what_only_looks_a_little_like_one_is_left_alone(cells, name):
         [f"{i % 24}:15" for i in range(N)],
         [dt.date(2020, 1, i % 28 + 1) for i in range(N)],
         pd.to_timedelta(range(N), unit="D"),
+        pd.date_range("2020-01-01", periods=N, tz="UTC"),
     ],
 )
 def test_dates_and_times_are_recognised(cells):
@@ -85,6 +86,8 @@ def test_constant_empty_mixed_and_unusable_columns_are_recognised():
     assert topic([str(i) for i in range(N - 2)] + ["unknown", "?"]) is Topic.MIXED
     assert topic([[1, 2]] * 30 + [[3]] * 30) is Topic.UNUSABLE
     assert topic([b"a", b"b"] * 30) is Topic.UNUSABLE
+    assert topic([np.array([1, 2])] * N) is Topic.UNUSABLE
+    assert topic([True, None] * 30 + [False]) is None
 
 
 def test_what_is_recognised_is_kept_out_unless_it_is_asked_for():
@@ -117,6 +120,7 @@ def test_missing_cells_are_counted():
         ("many", "120 classes|60 classes"),
         ("measure", "looks like a quantity.*regression"),
         ("whole", "looks like a quantity"),
+        ("halves", "looks like a quantity.*classes with names"),
         ("one", "one class only"),
         ("gone", "empty in every row"),
         ("gaps", "empty in 5 of 60 rows, the first is row 0.*--drop-missing-target"),
@@ -127,6 +131,7 @@ def test_a_target_that_cannot_be_one_is_refused_with_the_remedy(target, message)
         many=[f"class {i}" for i in range(N)],
         measure=np.linspace(0, 1, N),
         whole=np.arange(N) * 3,
+        halves=[0.5, 1.5] * 30,
         one="x",
         gone=None,
         gaps=[None] * 5 + RISK[5:],

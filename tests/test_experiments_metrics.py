@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from sklearn.metrics import f1_score
 
-from counterbalance.experiments.reproduction.metrics import f_measure, g_mean, recalls
+from counterbalance.experiments.metrics import f_measure, g_mean, recalls
 
 
 def test_two_classes_by_hand():

@@ -14,9 +14,9 @@ from scipy.stats import kstest, truncnorm
 
 from counterbalance.experiments.reproduction.cells import compute
 from counterbalance.experiments.reproduction.cells.scores import cells as score_cells
-from counterbalance.experiments.reproduction.data import share_of_rows
 from counterbalance.experiments.reproduction.figures.truncated_normal import draws
 from counterbalance.experiments.reproduction.settings import Settings
+from counterbalance.experiments.subset import share_of_rows
 
 pytest.importorskip("pandas")
 pytest.importorskip("matplotlib")

@@ -11,7 +11,11 @@ import counterbalance
 
 
 def test_the_public_names_are_these():
-    assert sorted(counterbalance.__all__) == ["CounterfactualOverSampler", "errors"]
+    assert sorted(counterbalance.__all__) == [
+        "CounterfactualOverSampler",
+        "InteriorOverSampler",
+        "errors",
+    ]
 
 
 def packages_after(statement):

@@ -4,22 +4,27 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from counterbalance import errors
+    from counterbalance.interior_sampler import InteriorOverSampler
     from counterbalance.sampler import CounterfactualOverSampler
 
 __version__ = "0.1.0"
 
-__all__ = ["CounterfactualOverSampler", "errors"]
+__all__ = ["CounterfactualOverSampler", "InteriorOverSampler", "errors"]
+
+# Where a name is, from which module it is loaded when it is first asked for.
+_MODULES = {
+    "CounterfactualOverSampler": "counterbalance.sampler",
+    "InteriorOverSampler": "counterbalance.interior_sampler",
+}
 
 
 def __getattr__(name: str) -> Any:
-    """Load the sampler, and scikit-learn with it, when it is first asked for."""
-    if name == "CounterfactualOverSampler":
-        from counterbalance.sampler import CounterfactualOverSampler  # noqa: PLC0415  (lazily)
+    """Load a sampler, and scikit-learn with it, when it is first asked for."""
+    from importlib import import_module  # noqa: PLC0415  (lazily)
 
-        return CounterfactualOverSampler
+    if name in _MODULES:
+        return getattr(import_module(_MODULES[name]), name)
     if name == "errors":
-        from importlib import import_module  # noqa: PLC0415  (lazily)
-
         return import_module("counterbalance.errors")
     raise AttributeError(f"module 'counterbalance' has no attribute {name!r}")
 

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn import config_context, get_config
 from sklearn.base import clone, is_classifier
-from sklearn.ensemble import ExtraTreesClassifier, RandomForestClassifier
+from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassifier
 from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import RidgeClassifier
 from sklearn.pipeline import Pipeline, make_pipeline
@@ -27,6 +27,7 @@ from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 
 from counterbalance.encoder import TableEncoder
 from counterbalance.errors import ClassifierError
+from counterbalance.forest import forest_probability, is_forest, walk_forest
 from counterbalance.labels import plain
 from counterbalance.profile import Floats
 from counterbalance.screen import Screen, linear_screen
@@ -34,11 +35,6 @@ from counterbalance.table import Block, Table
 
 Integers = NDArray[np.intp]
 Labels = NDArray[Any]
-
-# After half of the trees, the votes are looked at each time so many more have voted.
-TREES_BETWEEN_LOOKS = 10
-# More than rounding can add to a sum of votes.
-ROUNDING = 1e-6
 
 
 def default_classifier(table: Table, encoder: TableEncoder) -> Any:
@@ -52,6 +48,17 @@ def default_classifier(table: Table, encoder: TableEncoder) -> Any:
     accuracy, 0.56, 0.76 and 0.976 against 0.60, 0.77 and 0.979.)
     """
     f = RandomForestClassifier(min_samples_leaf=3)
+    return f if isinstance(table, Block) else make_pipeline(encoder, f)
+
+
+def interior_classifier(table: Table, encoder: TableEncoder) -> Any:
+    """Return the f of the interior sampler, unfitted: its scores matter there.
+
+    A few rounds of gradient boosting are enough to tell a class from its surroundings, take
+    missing values, and are fitted in a fraction of a forest's time. It is not weighted, so
+    that a score is the share that the class has of such rows.
+    """
+    f = HistGradientBoostingClassifier(max_iter=20, early_stopping=False)
     return f if isinstance(table, Block) else make_pipeline(encoder, f)
 
 
@@ -162,7 +169,7 @@ class Classifier:
         """Return f's score of each class for each row, (n, C), or None where f has none."""
         X = self.decode(x, rows)
         if hasattr(self.f, "predict_proba"):
-            score = self.f.predict_proba(X)
+            score = _probability(self.f, X)
         elif hasattr(self.f, "decision_function"):
             score = self.f.decision_function(X)
             score = np.column_stack([-score, score]) if score.ndim == 1 else score
@@ -231,37 +238,15 @@ def _check_classes(f: Any, classes: Labels) -> None:
 
 
 def _predict(f: Any, X: Any) -> Labels:
-    if type(f) in {RandomForestClassifier, ExtraTreesClassifier} and isinstance(X, np.ndarray):
-        return _walk_forest(f, X)
+    if is_forest(f) and isinstance(X, np.ndarray):
+        return walk_forest(f, X)
     return np.asarray(f.predict(X))
 
 
-def _walk_forest(forest: Any, X: NDArray[Any]) -> Labels:
-    """Predict like ``forest.predict``, label by label, without all of its work.
-
-    scikit-learn dispatches every tree, which costs some 65 microseconds whatever the
-    number of rows, and asks every tree about every row. Here a row leaves once its
-    leading class is ahead by more than all trees to come could give another one.
-    """
-    rows = np.ascontiguousarray(X, dtype=np.float32)
-    going = np.arange(len(rows))
-    votes = np.zeros((len(rows), forest.n_classes_))
-    winner = np.empty(len(rows), dtype=np.intp)
-    trees = forest.estimators_
-    for left, tree in zip(reversed(range(len(trees))), trees, strict=True):
-        votes += tree.tree_.predict(rows)
-        if left % TREES_BETWEEN_LOOKS or left > len(trees) // 2:
-            continue
-        ahead = np.partition(votes, -2, axis=1)
-        decided = ahead[:, -1] - ahead[:, -2] > left + ROUNDING
-        if left == 0:
-            decided[:] = True
-            votes /= len(trees)  # as the forest does: a tie after division is a tie
-        winner[going[decided]] = np.argmax(votes[decided], axis=1)
-        rows, votes, going = rows[~decided], votes[~decided], going[~decided]
-        if not going.size:
-            break
-    return np.asarray(forest.classes_.take(winner))
+def _probability(f: Any, X: Any) -> Floats:
+    """Ask f for probabilities, of a forest without dispatching every tree."""
+    quick = is_forest(f) and isinstance(X, np.ndarray)
+    return np.asarray(forest_probability(f, X) if quick else f.predict_proba(X))
 
 
 def _weight_parameter(f: Any, sample_weight: Floats) -> dict[str, Floats]:

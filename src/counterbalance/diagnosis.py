@@ -12,6 +12,7 @@ error; what is only remarkable is a finding, and the work goes on.
 from __future__ import annotations
 
 import re
+import shlex
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -30,9 +31,10 @@ if TYPE_CHECKING:
 # A target with more classes is refused: it is an identifier, a quantity or free text.
 MOST_CLASSES = 100
 MANY_CLASSES = 20
-# Numbers with fractions are classes only if there are few of them.
-MOST_FRACTIONS = 10
+# Whole numbers are classes only if there are few of them.
 MOST_NUMBERS = 50
+# Texts of so few kinds are categories, even if most of them are numbers.
+FEW_LEVELS = 10
 # A class with fewer rows can hardly be learnt.
 FEW_ROWS = 6
 # With fewer rows, that all values differ says nothing.
@@ -43,6 +45,8 @@ MOSTLY = 0.8
 # Beyond this, whole numbers are no longer exact in a float.
 LARGEST_INTEGER = 2**53
 LISTED = 5
+# Cells that tell whether a column of texts holds dates.
+LOOKED_AT = 1000
 
 CALLED_IDENTIFIER = re.compile(
     r"(?:^|[\W_])(?:id|ids|uuid|guid|key|nr|no|index|idx|rownames?)$|[a-z]I[dD]$|^unnamed.*|^$",
@@ -184,7 +188,11 @@ def look_at_column(column: pd.Series[Any], name: str) -> Finding | None:
     known = column.dropna()
     if known.empty:
         return _left_out(Topic.EMPTY, name, "is empty in every row")
-    different = int(known.astype(str).nunique() if known.dtype == object else known.nunique())
+    if known.dtype == object:
+        finding = _look_at_objects(known, name)
+        if finding is not None:
+            return finding
+    different = int(known.nunique())
     if different == 1:
         return Finding(
             Topic.CONSTANT,
@@ -192,15 +200,13 @@ def look_at_column(column: pd.Series[Any], name: str) -> Finding | None:
             f"column {name!r} holds {_short(known.iloc[0])} in every row that has a value; "
             "it tells nothing and stays as it is",
         )
-    match known.dtype.kind if isinstance(known.dtype, np.dtype) else str(known.dtype):
-        case "M" | "m":
-            return _date(name)
-        case "i" | "u" | "Int64":
-            return _look_at_whole(known, name, different)
-        case "f" | "b" | "boolean" | "category":
-            return None
-        case _:
-            return _look_at_texts(known, name, different)
+    if known.dtype.kind in "mM":  # also those with a time zone
+        return _date(name)
+    if known.dtype.kind in "iu":
+        return _look_at_whole(known, name, different)
+    if isinstance(known.iloc[0], str) and str(known.dtype) != "category":
+        return _look_at_texts(known, name, different)
+    return None
 
 
 def _look_at_whole(known: pd.Series[Any], name: str, different: int) -> Finding | None:
@@ -213,27 +219,32 @@ def _look_at_whole(known: pd.Series[Any], name: str, different: int) -> Finding 
     return None
 
 
-def _look_at_texts(known: pd.Series[Any], name: str, different: int) -> Finding | None:
-    kinds = {type(cell) for cell in known}
-    if not all(issubclass(kind, str) for kind in kinds):
-        if any("date" in kind.__name__ or "time" in kind.__name__.lower() for kind in kinds):
-            return _date(name)
-        if all(issubclass(kind, (bool, int, float, np.number)) for kind in kinds):
+def _look_at_objects(known: pd.Series[Any], name: str) -> Finding | None:
+    """Return a finding if the objects are neither texts, nor numbers, nor truths."""
+    kinds = set(map(type, known))
+    for usable in ((str,), (bool, np.bool_), (int, float, np.number)):
+        if all(issubclass(kind, usable) for kind in kinds):
             return None
-        listed = ", ".join(sorted(kind.__name__ for kind in kinds))
-        return _left_out(Topic.UNUSABLE, name, f"holds {listed}, which cannot be perturbed")
-    n, called = len(known), bool(CALLED_IDENTIFIER.search(name))
-    if known.str.fullmatch(DATE).mean() > DIFFERENT:
+    if any("date" in kind.__name__ or "time" in kind.__name__.lower() for kind in kinds):
         return _date(name)
-    numbers = known.str.fullmatch(NUMBER)
-    if numbers.mean() >= MOSTLY and not numbers.all() and different > MOST_FRACTIONS:
-        return Finding(
-            Topic.MIXED,
-            name,
-            f"column {name!r} is read as text because of cells such as "
-            f"{_short(known[~numbers].iloc[0])}, though {numbers.mean():.0%} are numbers; leave "
-            "such cells empty if it is meant to be a number",
-        )
+    listed = ", ".join(sorted(kind.__name__ for kind in kinds))
+    return _left_out(Topic.UNUSABLE, name, f"holds {listed}, which cannot be perturbed")
+
+
+def _look_at_texts(known: pd.Series[Any], name: str, different: int) -> Finding | None:
+    n, called = len(known), bool(CALLED_IDENTIFIER.search(name))
+    if known.head(LOOKED_AT).str.fullmatch(DATE).mean() > DIFFERENT:
+        return _date(name)
+    if different > FEW_LEVELS:
+        numbers = known.str.fullmatch(NUMBER)
+        if numbers.mean() >= MOSTLY and not numbers.all():
+            return Finding(
+                Topic.MIXED,
+                name,
+                f"column {name!r} is read as text because of cells such as "
+                f"{_short(known[~numbers].iloc[0])}, though {numbers.mean():.0%} are numbers; "
+                "leave such cells empty if it is meant to be a number",
+            )
     share = HALF if called else DIFFERENT
     if different > share * n and (n >= ENOUGH_ROWS or (called and different == n)):
         return _identifier(name, different, n)
@@ -255,21 +266,17 @@ def _date(name: str) -> Finding:
 
 
 def _left_out(topic: Topic, name: str, why: str) -> Finding:
-    more = f"; --use {name} uses it" if topic is Topic.IDENTIFIER else ""
+    more = f"; --use {shlex.quote(name)} uses it" if topic is Topic.IDENTIFIER else ""
     return Finding(topic, name, f"column {name!r} is kept but not used: it {why}{more}")
 
 
 def _says_the_class(column: pd.Series[Any], y: pd.Series[Any]) -> bool:
     """Whether every value belongs to one class and every class to one value."""
-    if len(y) < ENOUGH_ROWS or bool(column.isna().any()):
+    few = len(y) < ENOUGH_ROWS or bool(column.isna().any())
+    if few or column.dtype == object or column.nunique() != y.nunique():
         return False
-    values, classes = (
-        np.unique(cells.astype(str), return_inverse=True)[1] for cells in (column, y)
-    )
-    if values.max() != classes.max():
-        return False
-    pairs = set(zip(values.tolist(), classes.tolist(), strict=True))
-    return len(pairs) == int(classes.max()) + 1
+    pairs = set(zip(column.tolist(), y.tolist(), strict=True))
+    return len(pairs) == y.nunique()
 
 
 def _leak(name: str) -> Finding:
@@ -277,7 +284,7 @@ def _leak(name: str) -> Finding:
         Topic.LEAK,
         name,
         f"column {name!r} says the class outright: it is the target under another name; "
-        f"--keep {name} leaves it out",
+        f"--keep {shlex.quote(name)} leaves it out",
     )
 
 
@@ -303,9 +310,8 @@ def _missing_classes(y: pd.Series[Any], known: int, *, drop: bool) -> Finding:
             f"{len(y)} rows, the first is row {first}; fill them, or leave these rows out with "
             "--drop-missing-target"
         )
-    return Finding(
-        Topic.DROPPED, str(y.name), f"{gone} rows without a class were left out, as you asked"
-    )
+    rows = "1 row without a class was" if gone == 1 else f"{gone:,} rows without a class were"
+    return Finding(Topic.DROPPED, str(y.name), f"{rows} left out, as you asked")
 
 
 def _look_at_classes(y: pd.Series[Any]) -> Iterator[Finding]:
@@ -349,11 +355,11 @@ def _check_quantity(y: pd.Series[Any], different: int) -> None:
         return
     numbers = y.to_numpy(dtype="float64")
     fractions = bool((numbers != np.rint(numbers)).any())
-    if different > (MOST_FRACTIONS if fractions else MOST_NUMBERS):
+    if fractions or different > MOST_NUMBERS:
         raise TableError(
             f"the target {y.name!r} looks like a quantity, not a class ({different:,} different "
             f"numbers from {numbers.min():g} to {numbers.max():g}): this would be regression; cut "
-            "it into classes first, for example low and high, or name another column"
+            "it into classes with names, for example low and high, or name another column"
         )
 
 

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from counterbalance import frames
-from counterbalance.classifier import Classifier
+from counterbalance.classifier import Classifier, check_not_constant
 from counterbalance.errors import TableError
 from counterbalance.factuals import Factuals
 from counterbalance.labels import plain
@@ -92,6 +92,7 @@ def explain(
     if to not in classes:
         raise TableError(f"to must be a class of y, got {to!r}; the classes are {classes}")
     factuals, f = sampler._fit_factuals(table, labels, None)  # noqa: SLF001
+    check_not_constant(f, factuals.answers(f), table.rows(slice(None)))
     target, at = classes.index(to), np.array([row])
     found = np.zeros((0, len(table.names)))
     called = int(factuals.answers(f)[row])

@@ -112,6 +112,14 @@ class Factuals:
             self._interiors[target] = Interior.of(rows, self.table.rows(rows), self.task, first_lot)
         return self._interiors[target]
 
+    def around(self, target: int, spread: float) -> Interior:
+        """Return a class, ready to be spread around its rows."""
+        rows = np.flatnonzero(self.labels.codes == target)
+        first_lot = target * LOTS_PER_CLASS
+        interior = Interior.around(rows, self.table.rows(rows), self.task, first_lot, spread)
+        self._interiors[target] = interior
+        return interior
+
     def rebuild(self, found: Inversions) -> Floats:
         """Return the rows of some inversions."""
         x = self.table.rows(found.factual)

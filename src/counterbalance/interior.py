@@ -1,13 +1,22 @@
-"""Interior: new rows between the rows that a class already has.
+"""Interior: new rows inside a class, made from the rows that it already has.
 
     x          encoded rows of one class, (n, M)
     lot        the number that all draws of one new row belong to
     base       the row a new one starts from
     partner    one of its nearest rows of the same class
     step       how far it goes towards the partner, uniform on (0, 1)
+    a, b       any two rows of the class
+    h          the bandwidth: how wide a new row is spread around its base
 
-This is interpolation, not a counterfactual: it fills a class where inversions
-are too few. Where nothing can be interpolated, rows can only be copied.
+    between    base + step (partner - base)
+    around     base + h (a - b) / sqrt(2)
+
+``between`` is interpolation: it fills a class where inversions are too few. Where
+nothing can be interpolated, rows can only be copied.
+
+``around`` is the smoothed bootstrap (Silverman and Young, 1987): (a - b) / sqrt(2) has the
+covariance of the class, so new rows follow its shape, and are not drawn together as
+interpolated ones are.
 """
 
 from __future__ import annotations
@@ -19,7 +28,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.neighbors import NearestNeighbors
 
-from counterbalance.draws import stream, uniform
+from counterbalance.draws import Words, stream, uniform
 from counterbalance.profile import Floats, Mask, Profile
 from counterbalance.rules import differs
 from counterbalance.search import Task
@@ -40,34 +49,70 @@ class Interior:
     partners: Integers  # (n, k)
     task: Task
     first_lot: int
+    bandwidth: float | None = None  # h; None makes rows between neighbours
 
     @classmethod
     def of(cls, rows: Integers, x: Floats, task: Task, first_lot: int) -> Self:
         """Find the partners of every row."""
         return cls(rows, x, _partners(x, task.perturbation.profile), task, first_lot)
 
+    @classmethod
+    def around(cls, rows: Integers, x: Floats, task: Task, first_lot: int, spread: float) -> Self:
+        """Spread new rows around every row, by Silverman's bandwidth times ``spread``."""
+        n, d = max(1, len(x)), len(task.order)
+        bandwidth = spread * (4 / ((d + 2) * n)) ** (1 / (d + 4))
+        return cls(rows, x, np.zeros((len(x), 0), np.intp), task, first_lot, bandwidth)
+
     def at(self, lots: Integers) -> tuple[Floats, Integers]:
         """Return the new row of each lot, and the position in ``x`` of its base.
 
-        A nominal cell is the base's or the partner's, whichever is nearer; a cell that
-        is missing in either is the base's, and so is one that may not change.
+        A cell that is missing in a row that it is made from is the base's, and so is one
+        that may not change.
         """
-        perturbation, rules = self.task.perturbation, self.task.perturbation.rules
         state = stream(self.task.seed, lots, 0)
         base = (uniform(state, 0) * len(self.x)).astype(np.intp)
+        if self.bandwidth is not None:
+            return self._around(state, base, self.bandwidth), base
         if not self.partners.shape[1]:
             return self.x[base], base
+        return self._between(state, base), base
+
+    def _between(self, state: Words, base: Integers) -> Floats:
+        """Go a step towards a partner; a nominal cell is that of the nearer of the two."""
         choice = (uniform(state, 1) * self.partners.shape[1]).astype(np.intp)
         step = uniform(state, 2)[:, None]
         start, end = self.x[base], self.x[self.partners[base, choice]]
         new = start + step * (end - start)
+        nominal = np.where(step < 0.5, start, end)  # noqa: PLR2004
+        limits = np.minimum(start, end), np.maximum(start, end)
+        return self._settle(state, start, new, nominal, limits)
+
+    def _around(self, state: Words, base: Integers, h: float) -> Floats:
+        """Add h times the difference of two rows; h is the chance of a nominal cell to be a's."""
+        profile = self.task.perturbation.profile
+        start = self.x[base]
+        a, b = (self.x[(uniform(state, k) * len(self.x)).astype(np.intp)] for k in (1, 2))
+        new = start + h * (a - b) / np.sqrt(2)
+        swapped = uniform(stream(self.task.seed, state, 1)[:, None], np.arange(self.x.shape[1])) < h
+        nominal = np.where(swapped & ~np.isnan(a), a, start)
+        return self._settle(state, start, new, nominal, (profile.lower, profile.upper))
+
+    def _settle(
+        self,
+        state: Words,
+        start: Floats,
+        new: Floats,
+        nominal: Floats,
+        limits: tuple[Floats, Floats],
+    ) -> Floats:
+        """Put new cells onto their grids, inside their limits, and where rules allow a change."""
+        perturbation, rules = self.task.perturbation, self.task.perturbation.rules
         features = np.arange(self.x.shape[1])
         perturbation.snap(new, features)
-        lower, upper = rules.bounds(start, features, np.minimum(start, end), np.maximum(start, end))
+        lower, upper = rules.bounds(start, features, *limits)
         new = np.clip(new, lower, upper)
-        nearer = np.where(step < 0.5, start, end)  # noqa: PLR2004
-        new = np.where(perturbation.profile.nominal, nearer, new)
-        keep = np.isnan(start) | np.isnan(end) | (lower > upper)
+        new = np.where(perturbation.profile.nominal, nominal, new)
+        keep = np.isnan(start) | np.isnan(new) | (lower > upper)
         keep |= ~np.isin(features, self.task.order)
         new = np.where(keep, start, new)
         if rules.most_changed is not None:
@@ -75,7 +120,7 @@ class Interior:
             lot = np.where(differs(new, start), lot, np.inf)
             late = np.argsort(np.argsort(lot, axis=1), axis=1) >= rules.most_changed
             new = np.where(late, start, new)
-        return new, base
+        return new
 
     def accept(self, n: int) -> Integers:
         """Return ``n`` lots whose rows keep the rules and are no copies, fewer if they are rare."""
@@ -83,13 +128,16 @@ class Interior:
         for number in range(MOST_TRIES):
             more = self.first_lot + number * n + np.arange(n)
             for block in self.task.blocks(n, 8 * self.x.shape[1]):
-                new, base = self.at(more[block])
-                good = self.task.perturbation.rules.allow(new)
-                good &= differs(new, self.x[base]).any(axis=1)
+                good = self.sound(*self.at(more[block]))
                 lots = np.append(lots, more[block][good])[:n]
             if len(lots) == n:
                 break
         return lots
+
+    def sound(self, new: Floats, base: Integers) -> Mask:
+        """Return which new rows keep the rules and are no copies of their base."""
+        changed = differs(new, self.x[base]).any(axis=1)
+        return np.asarray(self.task.perturbation.rules.allow(new) & changed)
 
     def copies(self, n: int) -> Integers:
         """Return where ``n`` rows to copy are in the table, none where none keeps the rules."""

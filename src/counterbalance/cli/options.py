@@ -10,6 +10,13 @@ from typing import Annotated
 
 import typer
 
+
+def _check_jobs(jobs: int) -> int:
+    if jobs == 0:
+        raise typer.BadParameter("must be a positive number, or -1 for one per core")
+    return jobs
+
+
 TableFile = Annotated[
     Path,
     typer.Argument(
@@ -45,5 +52,14 @@ DropMissingTarget = Annotated[
 ]
 Seed = Annotated[
     int, typer.Option("--seed", metavar="N", min=0, help="Same seed, same result, to the byte.")
+]
+Jobs = Annotated[
+    int,
+    typer.Option(
+        "--jobs",
+        metavar="N",
+        help="Jobs that work at once, -1 for one per core.",
+        callback=_check_jobs,
+    ),
 ]
 Json = Annotated[bool, typer.Option("--json", help="Write the result as JSON, for machines.")]

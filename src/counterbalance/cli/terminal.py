@@ -100,10 +100,13 @@ def _draw(tables: Iterable[Table]) -> None:
     console = _console()
     for table in tables:
         console.print(Text(printable(table.title), style="bold"))
-        drawn = Drawn(box=SIMPLE_HEAD)
+        drawn = Drawn(box=SIMPLE_HEAD, padding=(0, 1, 0, 0), pad_edge=False)
         for place, column in enumerate(table.columns):
             drawn.add_column(
-                Text(printable(column)), justify="left" if place < table.left else "right"
+                Text(printable(column)),
+                justify="left" if place < table.left else "right",
+                overflow="fold",
+                no_wrap=place == 0,  # a name is there to be copied
             )
         for row in table.rows:
             style = "dim" if row[0].startswith("  ") else None

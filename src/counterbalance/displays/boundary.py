@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from counterbalance.displays.drawing import (
     NEW,
     REAL,
+    TITLE,
     as_written,
     axes_or_new,
     colour_of,
@@ -213,7 +214,7 @@ class BoundaryDisplay:
                         *shown.T, color=colour_of(code), label=f"{shown_as}, {name}", **style
                     )
         label_axes(ax, self.plane)
-        ax.set_title("Decision boundary", fontsize=11)
+        ax.set_title("Decision boundary", fontsize=TITLE)
         ax.legend(frameon=False, fontsize="small")
         self.ax_, self.figure_ = ax, ax.figure
         return ax

@@ -12,6 +12,7 @@ from counterbalance import frames
 from counterbalance.displays.drawing import (
     NEW,
     REAL,
+    TITLE,
     as_written,
     axes_or_new,
     colour_of,
@@ -159,17 +160,14 @@ class CounterfactualDisplay:
         )
         label_axes(ax, self.plane)
         n, most = int(self._inverted().sum()), len(shown)
-        ax.set_title("Counterfactuals and the rows they came from" + _of(most, n), fontsize=11)
+        ax.set_title("Counterfactual pairs" + _of(most, n), fontsize=TITLE)
         ax.legend(frameon=False, fontsize="small")
 
     def _draw_changes(self, ax: Any) -> None:
         names, shares = list(map(as_written, self.changed)), list(self.changed.values())
         ax.barh(names[::-1], shares[::-1], color=colour_of(0))
-        ax.set(
-            title="How often each feature changed",
-            xlabel="share of the counterfactuals",
-            xlim=(0, 1),
-        )
+        ax.set(xlabel="share of the counterfactuals", xlim=(0, 1))
+        ax.set_title("How often each feature changed", fontsize=TITLE)
         ax.spines[["top", "right"]].set_visible(False)
 
     def _inverted(self) -> NDArray[np.bool_]:

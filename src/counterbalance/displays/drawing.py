@@ -15,6 +15,7 @@ COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#F
 # Rows that pile up on whole numbers are spread by at most so much of a step.
 SPREAD = 0.25
 MOST_LEVELS = 12
+TITLE = 11  # points
 # Real rows are dots, new ones triangles with an edge, above all else.
 REAL: dict[str, Any] = {
     "s": 14,

@@ -13,8 +13,10 @@ from functools import cached_property
 from importlib.metadata import PackageNotFoundError, version
 from importlib.util import find_spec
 from pathlib import Path
+from pkgutil import iter_modules
 from typing import TYPE_CHECKING, Any
 
+import counterbalance
 from counterbalance.errors import CounterbalanceError
 
 if TYPE_CHECKING:
@@ -22,6 +24,30 @@ if TYPE_CHECKING:
 
 PACKAGES = ("numpy", "scipy", "scikit-learn", "imbalanced-learn")
 ABSENT = "absent"
+
+
+# Modules beside those of the method, which make no figure.
+BESIDE_THE_METHOD = frozenset(
+    {
+        "__main__",
+        "diagnosis",
+        "explanation",
+        "extras",
+        "files",
+        "formulas",
+        "plane",
+        "result_table",
+    }
+)
+
+
+def method_modules() -> list[str]:
+    """Return the names of the modules of the method."""
+    return sorted(
+        f"counterbalance.{module.name}"
+        for module in iter_modules(counterbalance.__path__)
+        if not module.ispkg and module.name not in BESIDE_THE_METHOD
+    )
 
 
 class FingerprintError(CounterbalanceError):

@@ -27,12 +27,18 @@ MISSING = frozenset(
 )
 WHOLE = r"\s*[+-]?\d{1,18}\s*"
 CODE = r"\s*[+-]?0\d.*"
-COMMA_NUMBER = re.compile(r"\s*[+-]?\d+,\d+\s*")
+COMMA_NUMBER = re.compile(r"\s*[+-]?\d+(?:,\d+)?\s*")
 TRUTHS = {"true": True, "false": False}
 
 
 def typed(texts: pd.Series[str], decimal: str = ".") -> pd.Series[Any]:
     """Return a column of texts as what it holds."""
+    place, different = require("pandas", "reading a table").factorize(texts)
+    column = _typed(different.to_series(index=range(len(different))), decimal)
+    return column.take(place).set_axis(texts.index)
+
+
+def _typed(texts: pd.Series[str], decimal: str) -> pd.Series[Any]:
     gone = texts.isin(MISSING)
     known = texts[~gone]
     missing = bool(gone.any())
@@ -54,25 +60,24 @@ def typed(texts: pd.Series[str], decimal: str = ".") -> pd.Series[Any]:
 
 
 def decimal_mark(texts: pd.DataFrame) -> str:
-    """Return the comma if some column has numbers like 3,14 and none like 3.14."""
+    """Return the comma if some column holds nothing but numbers like 3,14."""
     for name in texts:
         known = texts[name][~texts[name].isin(MISSING)].head(1000)
-        if len(known) and known.str.fullmatch(COMMA_NUMBER).any():
+        if known.str.fullmatch(COMMA_NUMBER).all() and known.str.contains(",").any():
             return ","
     return "."
 
 
-def written(values: pd.Series[Any], texts: pd.Series[str], decimal: str = ".") -> list[str]:
-    """Write new values of a column, given its ``texts`` so far."""
-    seen: dict[Any, str] = {}
-    own = typed(texts, decimal)
-    blank = next(iter(texts[own.isna()]), "")
-    for value, text in zip(own.tolist(), texts.tolist(), strict=True):
-        seen.setdefault(value, text)
-    gone = values.isna()
+def written(
+    new: pd.Series[Any], texts: pd.Series[str], values: pd.Series[Any], decimal: str = "."
+) -> list[str]:
+    """Write new values of a column, given its ``texts`` so far and what ``values`` they are."""
+    blank = next(iter(texts[values.isna()]), "")
+    first = ~values.duplicated()
+    seen = dict(zip(values[first].tolist(), texts[first].tolist(), strict=True))
     return [
         blank if is_gone else seen.get(value) or plain_text(value, decimal)
-        for value, is_gone in zip(values.tolist(), gone, strict=True)
+        for value, is_gone in zip(new.tolist(), new.isna(), strict=True)
     ]
 
 
@@ -84,5 +89,5 @@ def plain_text(value: Any, decimal: str = ".") -> str:
 
 def _spread(known: Any, texts: pd.Series[str], dtype: str) -> pd.Series[Any]:
     """Give known cells back their places among the missing ones."""
-    column: pd.Series[Any] = known.reindex(texts.index).astype(dtype)
+    column: pd.Series[Any] = known.astype(dtype).reindex(texts.index)
     return column

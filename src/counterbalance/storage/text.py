@@ -77,7 +77,8 @@ class TextTable(Stored):
         columns = {}
         for m, name in enumerate(self.names):
             if name in new.columns:
-                columns[m] = written(new[name], self.texts[m], self.dialect.decimal)
+                values = self.frame.iloc[:, m]
+                columns[m] = written(new[name], self.texts[m], values, self.dialect.decimal)
             else:
                 columns[m] = [""] * len(new)
         below = pandas.DataFrame(columns, index=range(len(new)), dtype=str)

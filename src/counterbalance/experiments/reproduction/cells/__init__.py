@@ -10,13 +10,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from counterbalance.experiments.expected import expected_warnings
 from counterbalance.experiments.reproduction.cells import (
     areas,
     class_counts,
     scores,
     sensitivity,
 )
-from counterbalance.experiments.reproduction.methods import expected_warnings
 
 if TYPE_CHECKING:
     from counterbalance.experiments.reproduction.settings import Settings

@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 from sklearn.model_selection import StratifiedShuffleSplit
 
-from counterbalance.experiments.reproduction.cells.seed import seed_of
 from counterbalance.experiments.reproduction.classifiers import make_classifier
 from counterbalance.experiments.reproduction.data import load_labelled
 from counterbalance.experiments.reproduction.methods import METHODS, resampled
 from counterbalance.experiments.reproduction.settings import TABLE_IV
+from counterbalance.experiments.seed import seed_of
 from counterbalance.experiments.workers import CellResult
 
 if TYPE_CHECKING:

@@ -13,11 +13,11 @@ import numpy as np
 from sklearn.metrics import confusion_matrix
 from sklearn.model_selection import StratifiedKFold
 
-from counterbalance.experiments.reproduction.cells.seed import seed_of
+from counterbalance.experiments.metrics import f_measure, g_mean
 from counterbalance.experiments.reproduction.classifiers import CLASSIFIERS, make_classifier
 from counterbalance.experiments.reproduction.data import Labelled, load_labelled
 from counterbalance.experiments.reproduction.methods import METHODS, resampled
-from counterbalance.experiments.reproduction.metrics import f_measure, g_mean
+from counterbalance.experiments.seed import seed_of
 from counterbalance.experiments.workers import CellResult
 
 if TYPE_CHECKING:

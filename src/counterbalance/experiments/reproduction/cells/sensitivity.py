@@ -19,13 +19,13 @@ from sklearn.neural_network import MLPClassifier
 from sklearn.svm import SVC
 
 from counterbalance import CounterfactualOverSampler
+from counterbalance.experiments.metrics import g_mean
 from counterbalance.experiments.reproduction.cells.areas import (
     DRAWS,
     EVERY_ROW,
     area_counts,
     synthetic_arrays,
 )
-from counterbalance.experiments.reproduction.metrics import g_mean
 from counterbalance.experiments.workers import CellResult
 
 if TYPE_CHECKING:

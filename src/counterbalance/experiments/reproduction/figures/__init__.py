@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from counterbalance.experiments.canvas import save_figure
+from counterbalance.experiments.expected import expected_warnings
 from counterbalance.experiments.reproduction.figures import (
     areas,
     boundaries,
@@ -13,8 +15,6 @@ from counterbalance.experiments.reproduction.figures import (
     sensitivity,
     truncated_normal,
 )
-from counterbalance.experiments.reproduction.figures.canvas import save_figure
-from counterbalance.experiments.reproduction.methods import expected_warnings
 from counterbalance.experiments.reproduction.tables.scores import scores
 from counterbalance.experiments.reproduction.tables.sensitivity import sensitivity_figures
 

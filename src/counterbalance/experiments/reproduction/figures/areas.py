@@ -7,16 +7,16 @@ from typing import Any
 import numpy as np
 
 from counterbalance.datasets import synthetic_area
-from counterbalance.experiments.reproduction.cells.areas import (
-    AREAS,
-    new_samples,
-    synthetic_arrays,
-)
-from counterbalance.experiments.reproduction.figures.canvas import (
+from counterbalance.experiments.canvas import (
     AREA_COLOURS,
     grid_around,
     new_figure,
     scatter,
+)
+from counterbalance.experiments.reproduction.cells.areas import (
+    AREAS,
+    new_samples,
+    synthetic_arrays,
 )
 
 PANELS = ("original", "SSO", "ADASYN", "ours")

@@ -7,14 +7,14 @@ from typing import Any
 import numpy as np
 from sklearn.svm import SVC
 
-from counterbalance.experiments.reproduction.cells.areas import METHODS as AREA_METHODS
-from counterbalance.experiments.reproduction.cells.areas import make_sampler, synthetic_arrays
-from counterbalance.experiments.reproduction.figures.canvas import (
+from counterbalance.experiments.canvas import (
     AREA_COLOURS,
     grid_around,
     new_figure,
     scatter,
 )
+from counterbalance.experiments.reproduction.cells.areas import METHODS as AREA_METHODS
+from counterbalance.experiments.reproduction.cells.areas import make_sampler, synthetic_arrays
 from counterbalance.experiments.reproduction.methods import resampled
 
 PANELS = ("none", "SSO", "ADASYN", "SOMO", "k-SMOTE", "CUSBoost", "ours", "ours, class-weighted f")

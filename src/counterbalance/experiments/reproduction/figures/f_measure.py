@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from counterbalance.experiments.canvas import new_figure
 from counterbalance.experiments.reproduction.classifiers import CLASSIFIERS
-from counterbalance.experiments.reproduction.figures.canvas import new_figure
 from counterbalance.experiments.reproduction.methods import METHODS
 from counterbalance.experiments.reproduction.tables.scores import Scores
 

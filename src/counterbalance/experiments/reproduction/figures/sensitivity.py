@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from counterbalance.experiments.canvas import NEW, new_figure
 from counterbalance.experiments.reproduction.cells.sensitivity import STEPS
-from counterbalance.experiments.reproduction.figures.canvas import NEW, new_figure
 from counterbalance.experiments.reproduction.tables.groups import Spread
 
 SHOWN = {"yield": "yield", "distance": "distance", "g_mean": "G-mean of SVM"}

@@ -9,7 +9,7 @@ from scipy.special import ndtr
 from scipy.stats import truncnorm
 
 from counterbalance.draws import exact_normal, gibbs_normal, stream, uniform
-from counterbalance.experiments.reproduction.figures.canvas import NEW, new_figure
+from counterbalance.experiments.canvas import NEW, new_figure
 
 SAMPLES = 20_000
 # a factual in the middle of its feature's range, one near the edge, one at it; the

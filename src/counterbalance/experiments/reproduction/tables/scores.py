@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from counterbalance.experiments.metrics import g_mean
 from counterbalance.experiments.reproduction import published
 from counterbalance.experiments.reproduction.cells.scores import EXPERIMENT
 from counterbalance.experiments.reproduction.classifiers import CLASSIFIERS
 from counterbalance.experiments.reproduction.methods import METHODS, RESAMPLING
-from counterbalance.experiments.reproduction.metrics import g_mean
 from counterbalance.experiments.reproduction.tables.groups import (
     Group,
     Spread,

@@ -1,0 +1,42 @@
+"""Peers that cannot be used plainly in an experiment: they refuse, or are part of a classifier.
+
+k-means SMOTE    refuses where no cluster has enough minority rows: asked again for less
+CUSBoost         a boosting classifier; its sampling step leaves half of the largest class
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from imblearn.over_sampling import SMOTE, KMeansSMOTE
+
+# imbalanced-learn refuses where no cluster holds enough minority rows; each threshold asks
+# for a smaller share of them than the one before
+BALANCE_THRESHOLDS = ("auto", 0.05, 0.0)
+
+
+def halved(y: Any) -> dict[Any, int]:
+    """Return what CUSBoost's sampling step leaves of the largest class: half of it.
+
+    Examples
+    --------
+    >>> halved(["a"] * 9 + ["b"] * 2), halved(["a"] * 4 + ["b"] * 3)
+    ({'a': 4}, {'a': 3})
+    """
+    labels, counts = np.unique(np.asarray(y), return_counts=True)
+    largest = int(np.argmax(counts))
+    return {labels[largest].item(): max(int(counts[largest]) // 2, int(counts.min()))}
+
+
+def k_means_smote(X: Any, y: Any, seed: int) -> tuple[Any, Any]:
+    """Resample with k-means SMOTE, with a lower balance threshold or SMOTE where it refuses."""
+    for threshold in BALANCE_THRESHOLDS:
+        sampler = KMeansSMOTE(random_state=seed, cluster_balance_threshold=threshold)
+        try:
+            return sampler.fit_resample(X, y)  # type: ignore[no-any-return]
+        except (RuntimeError, ValueError):  # no cluster, or one with too few minority rows
+            continue
+    fewest = int(np.unique(y, return_counts=True)[1].min())
+    neighbours = max(1, min(5, fewest - 1))
+    return SMOTE(random_state=seed, k_neighbors=neighbours).fit_resample(X, y)  # type: ignore[no-any-return]

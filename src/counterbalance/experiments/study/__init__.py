@@ -1,0 +1,1 @@
+"""The study: which resampler helps, over many data sets, classifiers and metrics."""

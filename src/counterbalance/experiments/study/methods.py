@@ -1,0 +1,80 @@
+"""The methods of the study: how each turns a training fold into something to fit to.
+
+    none, class weights, tuned threshold    prepare -> classify
+    a peer                                  prepare -> resample -> classify
+    ours                                    resample -> prepare -> classify
+
+``prepare`` imputes, encodes categories one-hot and scales, fitted inside the training fold.
+The peers need numbers without gaps and come after it; ours take the table as it is. Every
+method has one configuration for all data sets: its defaults.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.model_selection import TunedThresholdClassifierCV
+
+from counterbalance.experiments.preparation import prepare
+from counterbalance.experiments.resamplers import halved, k_means_smote
+from counterbalance.experiments.study.classifiers import fit_weighted
+from counterbalance.experiments.study.ours import OURS
+from counterbalance.peers import ClusterRandomUnderSampler, all_samplers
+
+NONE, WEIGHTS, THRESHOLD = "none", "class weights", "tuned threshold"
+PEERS = (
+    *("Random oversampling", "SMOTE", "Borderline-SMOTE", "SVM-SMOTE", "ADASYN"),
+    *("k-means SMOTE", "SOMO", "SSO", "CCR", "SWIM", "MDO", "ProWSyn", "polynom-fit-SMOTE"),
+    *("SMOTE-IPF", "Lee", "CFA", "Counterfactual SMOTE", "CUSBoost sampling"),
+)
+PAPER = ("SOMO", "k-means SMOTE", "CUSBoost sampling", "SSO", "ADASYN")
+METHODS = (NONE, WEIGHTS, THRESHOLD, *PEERS, *OURS)
+# K-nearest-neighbour peers want five neighbours; a fold may not hold six rows of a class.
+NEIGHBOURS = ("k_neighbors", "n_neighbors")
+
+
+def resampled(
+    name: str, X: Any, y: NDArray[np.intp], seed: int
+) -> tuple[NDArray[np.float64], NDArray[np.intp], Any]:
+    """Resample a training fold.
+
+    Returns
+    -------
+    X_resampled, y_resampled, preparation
+        What a classifier is fitted to, and the fitted preparation for the test fold.
+    """
+    preparation = prepare()
+    if name in OURS:
+        rows, labels = OURS[name](random_state=seed).fit_resample(X, y)
+        return preparation.fit_transform(rows), labels, preparation
+    rows = preparation.fit_transform(X)
+    if name in {NONE, WEIGHTS, THRESHOLD}:
+        return rows, y, preparation
+    if name == "k-means SMOTE":
+        return *k_means_smote(rows, y, seed), preparation
+    return *make_peer(name, y, seed).fit_resample(rows, y), preparation
+
+
+def make_peer(name: str, y: NDArray[np.intp], seed: int) -> Any:
+    """Return a peer with its defaults, and no more neighbours than the smallest class has."""
+    if name == "CUSBoost sampling":
+        return ClusterRandomUnderSampler(random_state=seed, sampling_strategy=halved)
+    sampler = all_samplers()[name].factory(random_state=seed)
+    most = int(np.bincount(y).min()) - 1
+    fewer = {
+        parameter: max(1, most)
+        for parameter in NEIGHBOURS
+        if isinstance(value := sampler.get_params().get(parameter), int) and value > most
+    }
+    return sampler.set_params(**fewer)
+
+
+def fitted(name: str, f: Any, X: NDArray[np.float64], y: NDArray[np.intp], seed: int) -> Any:
+    """Fit a classifier to a resampled training fold, in the way of the method."""
+    if name == WEIGHTS:
+        return fit_weighted(f, X, y)
+    if name == THRESHOLD:
+        f = TunedThresholdClassifierCV(f, scoring="balanced_accuracy", random_state=seed)
+    return f.fit(X, y)

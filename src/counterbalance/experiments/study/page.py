@@ -1,0 +1,87 @@
+"""The page of a study, ``docs/results.md``: tables, pictures, and where ours loses."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from counterbalance.experiments.study import classifiers
+from counterbalance.experiments.study.comparison import mean_ranks, probability
+from counterbalance.experiments.study.figures import CAPTION
+from counterbalance.experiments.study.methods import PAPER
+from counterbalance.experiments.study.metrics import METRICS
+from counterbalance.experiments.study.ours import DESCRIPTIONS, OURS
+from counterbalance.experiments.study.scores import Scores
+from counterbalance.experiments.study.settings import Settings
+from counterbalance.result_table import Table, as_markdown
+
+INTRODUCTION = """\
+# Does it help? The study
+
+Data sets x methods x six classifiers x folds, computed and written by `counterbalance study`.
+Every method has one configuration for all data sets. The training folds alone are resampled,
+imputed, encoded and scaled. Our samplers were developed on the *development* suite, so its
+figures flatter them; the *final* suite holds KEEL tables that no choice was made on."""
+
+
+@dataclass(frozen=True, eq=False)
+class Part:
+    """What came out for one suite."""
+
+    name: str
+    settings: Settings
+    scores: Scores
+    tables: tuple[Table, ...]
+
+
+def page(parts: Sequence[Part], versions: Mapping[str, str], figures: str) -> str:
+    """Write the page from one part for each suite; the pictures are in the folder ``figures``."""
+    lines = [INTRODUCTION, "", "## Ours", ""]
+    lines += [f"- **{name}**: {text}" for name, text in DESCRIPTIONS.items()]
+    lines += ["", "## The classifiers", ""]
+    lines += [f"- **{name}**: {text}" for name, text in classifiers.DESCRIPTIONS.items()]
+    for part in parts:
+        lines += ["", f"## The {part.name} suite", "", _sizes(part), "", *statements(part.scores)]
+        lines += ["", f"![mean ranks]({figures}/study_{part.name}.png)", "", CAPTION, ""]
+        lines += [as_markdown(table) for table in part.tables]
+    lines += ["", "## Versions", ""]
+    lines += [f"- {name} {version}" for name, version in versions.items()]
+    return "\n".join(lines).rstrip() + "\n"
+
+
+def statements(scores: Scores) -> list[str]:
+    """Say in plain words what holds and where ours loses."""
+    return [f"- {_statement(scores, ours)}" for ours in scores.methods if ours in OURS]
+
+
+def _statement(scores: Scores, ours: str) -> str:
+    groups = {
+        "every other method": [m for m in scores.methods if m not in OURS],
+        "every method that the paper compares with": [m for m in scores.methods if m in PAPER],
+    }
+    sentences = []
+    for group, others in groups.items():
+        won: list[str] = []
+        lost: list[str] = []
+        for metric, label in METRICS.items() if others else ():
+            ranks = dict(zip(scores.methods, mean_ranks(scores, metric).tolist(), strict=True))
+            best = min(others, key=ranks.__getitem__)
+            sure = probability(scores, metric, ours, best)
+            text = f"{label} ({ranks[ours]:.2f}; {best} {ranks[best]:.2f}; probability {sure:.2f})"
+            (won if ranks[ours] < ranks[best] else lost).append(text)
+        if won:
+            sentences.append(f"It has a better mean rank than {group} on {', '.join(won)}.")
+        if lost:
+            sentences.append(f"It does not have it on {', '.join(lost)}.")
+    return f"**{ours}**: {' '.join(sentences)}"
+
+
+def _sizes(part: Part) -> str:
+    settings = part.settings
+    rows = f"at most {settings.rows:,} rows of a table" if settings.rows else "all rows"
+    shuffles = ", ".join(map(str, settings.repeats))
+    return (
+        f"{len(part.scores.datasets)} data sets, {len(part.scores.methods)} methods, "
+        f"{settings.folds} folds, shuffles {shuffles}, {rows}. A probability is that of being "
+        "better than the named best other method on a further data set."
+    )
