@@ -22,32 +22,6 @@ if TYPE_CHECKING:
 
 PACKAGES = ("numpy", "scipy", "scikit-learn", "imbalanced-learn")
 ABSENT = "absent"
-<<<<<<< HEAD
-=======
-
-# Modules beside those of the method, which make no figure.
-BESIDE_THE_METHOD = frozenset(
-    {
-        "__main__",
-        "diagnosis",
-        "explanation",
-        "extras",
-        "files",
-        "formulas",
-        "plane",
-        "result_table",
-    }
-)
-
-
-def method_modules() -> list[str]:
-    """Return the names of the modules of the method."""
-    return sorted(
-        f"counterbalance.{module.name}"
-        for module in iter_modules(counterbalance.__path__)
-        if not module.ispkg and module.name not in BESIDE_THE_METHOD
-    )
->>>>>>> 878ca41e3cd9137cd75ac37c913e59ba61f9e9fc
 
 
 class FingerprintError(CounterbalanceError):

@@ -35,12 +35,9 @@ CELL_MODULES = (
     "counterbalance.peers",
     "counterbalance.experiments.reproduction.classifiers",
     "counterbalance.experiments.metrics",
-<<<<<<< HEAD
-=======
     "counterbalance.experiments.resamplers",
     "counterbalance.experiments.seed",
     "counterbalance.experiments.subset",
->>>>>>> 878ca41e3cd9137cd75ac37c913e59ba61f9e9fc
     *(
         f"{HERE}.{name}"
         for name in (
