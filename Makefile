@@ -77,3 +77,7 @@ reproduce: $(READY) ## run the paper's experiments in full; takes hours, can be 
 .PHONY: reproduce-quick
 reproduce-quick: $(READY) ## every table and figure of the paper from few folds and rows
 	@$(BIN)/counterbalance reproduce --quick --jobs $(JOBS) --out reproduction-quick
+
+.PHONY: study
+study: $(READY) ## rank all methods over the development and the final suite; takes hours, can be stopped and resumed
+	@OMP_NUM_THREADS=1 $(BIN)/counterbalance study --suite development,final --jobs $(JOBS) --out study

@@ -129,11 +129,11 @@ def report(
     policies: tuple[Policy, ...],
     constraints: list[Constraint],
 ) -> None:
-    """Warn of every class that did not get inversions of f only, or refuse."""
+    """Warn of every class that did not get plain inversions only, or refuse."""
     for tally in tallies:
         found = tally.made["inversion"]
-        if found + tally.made["redraw"] == tally.asked:
-            continue  # a further draw's inversion is as good as a first one's
+        if found == tally.asked:
+            continue
         label = plain(labels.classes[tally.target])
         head = f"class {label!r}: {tally.asked} new samples asked for, {found} inversions found"
         if not (labels.counts > labels.counts[tally.target]).any():

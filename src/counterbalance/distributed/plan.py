@@ -134,7 +134,6 @@ def make_plan(
     sketch = layout.sketch_table
     rules = compile_rules(sampler.constraints, sketch)
     sampler.profile_ = profile
-    order = sampler._order(sketch)  # noqa: SLF001  (the sampler's own steps, here and below)
     sampler.feature_order_ = sampler._order(sketch, rules)  # noqa: SLF001  (the sampler's own step)
     return Plan(
         layout,
