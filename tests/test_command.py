@@ -123,7 +123,9 @@ def test_a_shell_can_complete_commands_and_options():
 
     assert complete("counterbalance ba") == ["balance"]
     assert complete("counterbalance balance --prov") == ["--provenance"]
-    ended = run_command("--show-completion", "bash")
+    ended = run_command(
+        "--show-completion", "bash", _TYPER_COMPLETE_TEST_DISABLE_SHELL_DETECTION="1"
+    )
     assert ended.returncode == 0
     assert "_COUNTERBALANCE_COMPLETE" in ended.stdout
 
