@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import issparse
 from sklearn import config_context, get_config
 from sklearn.base import clone, is_classifier
 from sklearn.ensemble import ExtraTreesClassifier, HistGradientBoostingClassifier
@@ -54,8 +55,11 @@ def interior_classifier(table: Table, encoder: TableEncoder) -> Any:
 
     A few rounds of gradient boosting are enough to tell a class from its surroundings, take
     missing values, and are fitted in a fraction of a forest's time. It is not weighted, so
-    that a score is the share that the class has of such rows.
+    that a score is the share that the class has of such rows. It takes no sparse table; there
+    the trees of the other sampler stand in.
     """
+    if issparse(table.native):
+        return default_classifier(table, encoder)
     f = HistGradientBoostingClassifier(max_iter=20, early_stopping=False)
     return f if isinstance(table, Block) else make_pipeline(encoder, f)
 
