@@ -5,7 +5,6 @@ import signal
 import subprocess
 import sys
 import time
-from contextlib import ExitStack
 from pathlib import Path
 
 import dask
@@ -139,29 +138,30 @@ def test_jobs_on_dask_through_joblib_give_the_same_rows(table):
 
 @pytest.fixture
 def own_scheduler(tmp_path):
-    """A scheduler and a worker as processes of their own, ended whatever happens."""
-    address_file, python = tmp_path / "scheduler.json", [sys.executable, "-m"]
-    found_by = ["--scheduler-file", str(address_file), "--no-dashboard"]
-    scheduler_options = ["--host", "127.0.0.1", "--port", "0", *found_by]
-    worker_options = ["--memory-limit", "1GB", "--nthreads", "1", "--death-timeout", "120"]
-    with ExitStack() as stack:
-        log = stack.enter_context((tmp_path / "log").open("wb"))
-
-        def start(module, options):
-            process = subprocess.Popen([*python, module, *options], stdout=log, stderr=log)  # noqa: S603
-            stack.callback(process.wait)
-            stack.callback(process.kill)
-            return process
-
-        scheduler = start("distributed.cli.dask_scheduler", scheduler_options)
-        while not address_file.exists():
-            assert scheduler.poll() is None, (tmp_path / "log").read_text()
-            time.sleep(0.1)
-        start("distributed.cli.dask_worker", [*found_by, *worker_options])
-        with Client(scheduler_file=str(address_file), timeout=120) as connected:
-            connected.wait_for_workers(1, timeout=120)
-            address = connected.scheduler.address
-        yield scheduler, address
+    """A scheduler and a worker as processes of their own."""
+    address_file = tmp_path / "scheduler.json"
+    command = [sys.executable, "-m", "distributed.cli.dask_scheduler"]
+    options = ["--host", "127.0.0.1", "--port", "0", "--no-dashboard"]
+    log = (tmp_path / "log").open("wb")
+    scheduler = subprocess.Popen(  # noqa: S603
+        [*command, *options, "--scheduler-file", str(address_file)], stdout=log, stderr=log
+    )
+    while not address_file.exists():
+        assert scheduler.poll() is None, (tmp_path / "log").read_text()
+        time.sleep(0.1)
+    command = [sys.executable, "-m", "distributed.cli.dask_worker", "--no-dashboard"]
+    options = ["--memory-limit", "1GB", "--nthreads", "1", "--death-timeout", "120"]
+    worker = subprocess.Popen(  # noqa: S603
+        [*command, "--scheduler-file", str(address_file), *options], stdout=log, stderr=log
+    )
+    with Client(scheduler_file=str(address_file), timeout=120) as connected:
+        connected.wait_for_workers(1, timeout=120)
+        address = connected.scheduler.address
+    yield scheduler, address
+    for process in (scheduler, worker):
+        process.kill()
+        process.wait()
+    log.close()
 
 
 def test_a_lost_scheduler_leaves_no_result_and_a_rerun_goes_on(
