@@ -22,7 +22,7 @@ from sklearn.ensemble import ExtraTreesClassifier, HistGradientBoostingClassifie
 from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import RidgeClassifier
 from sklearn.pipeline import Pipeline, make_pipeline
-from sklearn.preprocessing import StandardScaler
+from sklearn.preprocessing import FunctionTransformer, StandardScaler
 from sklearn.utils import get_tags
 from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 
@@ -55,12 +55,12 @@ def interior_classifier(table: Table, encoder: TableEncoder) -> Any:
 
     A few rounds of gradient boosting are enough to tell a class from its surroundings, take
     missing values, and are fitted in a fraction of a forest's time. It is not weighted, so
-    that a score is the share that the class has of such rows. It takes no sparse table; there
-    the trees of the other sampler stand in.
+    that a score is the share that the class has of such rows. It takes no sparse table: that
+    is made dense before it.
     """
-    if issparse(table.native):
-        return default_classifier(table, encoder)
     f = HistGradientBoostingClassifier(max_iter=20, early_stopping=False)
+    if issparse(table.native):
+        return make_pipeline(FunctionTransformer(_dense, accept_sparse=True), f)
     return f if isinstance(table, Block) else make_pipeline(encoder, f)
 
 
@@ -217,6 +217,10 @@ def check_not_constant(f: Classifier, answers: Integers, x: Floats) -> None:
             "every row and can invert none; pass one that tells the classes apart, for example "
             "estimator=None or LogisticRegression(class_weight='balanced')"
         )
+
+
+def _dense(X: Any) -> Floats:
+    return np.asarray(X.toarray() if hasattr(X, "toarray") else X)
 
 
 def _as_is(x: Floats, rows: Integers) -> Floats:
