@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -26,12 +27,17 @@ figures flatter them; the *final* suite holds KEEL tables that no choice was mad
 
 @dataclass(frozen=True, eq=False)
 class Part:
-    """What came out for one suite."""
+    """What came out for one suite, or for a part of one."""
 
     name: str
     settings: Settings
     scores: Scores
     tables: tuple[Table, ...]
+
+    @property
+    def slug(self) -> str:
+        """The name as part of a file's name."""
+        return re.sub(r"[^a-z0-9]+", "_", self.name.lower())
 
 
 def page(parts: Sequence[Part], versions: Mapping[str, str], figures: str) -> str:
@@ -41,8 +47,15 @@ def page(parts: Sequence[Part], versions: Mapping[str, str], figures: str) -> st
     lines += ["", "## The classifiers", ""]
     lines += [f"- **{name}**: {text}" for name, text in classifiers.DESCRIPTIONS.items()]
     for part in parts:
-        lines += ["", f"## The {part.name} suite", "", _sizes(part), "", *statements(part.scores)]
-        lines += ["", f"![mean ranks]({figures}/study_{part.name}.png)", "", CAPTION, ""]
+        lines += [
+            "",
+            f"## {part.name.capitalize()}",
+            "",
+            _sizes(part),
+            "",
+            *statements(part.scores),
+        ]
+        lines += ["", f"![mean ranks]({figures}/study_{part.slug}.png)", "", CAPTION, ""]
         lines += [as_markdown(table) for table in part.tables]
     lines += ["", "## Versions", ""]
     lines += [f"- {name} {version}" for name, version in versions.items()]

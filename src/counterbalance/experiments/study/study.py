@@ -76,7 +76,7 @@ def study(
     Parameters
     ----------
     suites : mapping of str to Settings
-        What to compute, by the name of the suite.
+        What to compute, by the name of the part on the page, such as that of the suite.
     store : path
         The store of the cells; its folder is made if it is not there.
     out : path
@@ -118,9 +118,9 @@ def study(
 def _write(parts: Sequence[Part], out: Path, page_file: Path | None) -> None:
     for part in parts:
         for table in part.tables:
-            path = out / f"{part.name}_{table.name}.csv"
+            path = out / f"{part.slug}_{table.name}.csv"
             path.write_text(as_csv(table), encoding="utf-8")
-        save_figure(draw_ranks(part.scores), out, f"study_{part.name}")
+        save_figure(draw_ranks(part.scores), out, f"study_{part.slug}")
     out.joinpath("results.md").write_text(page(parts, versions(SHOWN), "."), encoding="utf-8")
     if page_file is not None:
         figures = page_file.parent / "figures"
