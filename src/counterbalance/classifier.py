@@ -47,7 +47,7 @@ def default_classifier(table: Table, encoder: TableEncoder) -> Any:
     those of a random forest, of boosting, or of linear models: see docs/research-log.md.
     """
     f = ExtraTreesClassifier(n_estimators=30, min_samples_leaf=3)
-    return f if isinstance(table, Block) else make_pipeline(encoder, f)
+    return _behind_encoder(f, table, encoder)
 
 
 def interior_classifier(table: Table, encoder: TableEncoder) -> Any:
@@ -55,10 +55,18 @@ def interior_classifier(table: Table, encoder: TableEncoder) -> Any:
 
     A few rounds of gradient boosting are enough to tell a class from its surroundings, take
     missing values, and are fitted in a fraction of a forest's time. It is not weighted, so
-    that a score is the share that the class has of such rows. It takes no sparse table: that
-    is made dense before it.
+    that a score is the share that the class has of such rows.
     """
     f = HistGradientBoostingClassifier(max_iter=20, early_stopping=False)
+    return _behind_encoder(f, table, encoder)
+
+
+def _behind_encoder(f: Any, table: Table, encoder: TableEncoder) -> Any:
+    """Put before our own f what makes a plain matrix of the table.
+
+    A sparse one is made dense: boosting takes no other, and randomised trees would grow
+    differently from the same numbers.
+    """
     if issparse(table.native):
         return make_pipeline(FunctionTransformer(_dense, accept_sparse=True), f)
     return f if isinstance(table, Block) else make_pipeline(encoder, f)

@@ -144,7 +144,7 @@ def execute(
         str | None,
         typer.Option(
             metavar="ADDRESS",
-            help="Scheduler of a Dask cluster, such as tcp://10.0.0.1:8786; without it one is "
+            help="Scheduler of a Dask cluster, such as tcp://scheduler:8786; without it one is "
             "started on this machine.",
         ),
     ] = None,
