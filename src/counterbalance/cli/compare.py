@@ -12,6 +12,7 @@ from counterbalance.cli.options import (
     DropMissingTarget,
     Json,
     Keep,
+    RetryFailed,
     Seed,
     TableFile,
     Target,
@@ -126,9 +127,7 @@ def execute(
     report: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Write a page to look at (html) here.")
     ] = None,
-    retry_failed: Annotated[
-        bool, typer.Option("--retry-failed", help="Compute cells that failed before again.")
-    ] = False,
+    retry_failed: RetryFailed = False,
     keep: Keep = None,
     use: Use = None,
     drop_missing_target: DropMissingTarget = False,

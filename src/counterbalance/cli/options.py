@@ -63,3 +63,25 @@ Jobs = Annotated[
     ),
 ]
 Json = Annotated[bool, typer.Option("--json", help="Write the result as JSON, for machines.")]
+
+# Of the commands that keep finished cells in a store.
+OutFolder = Annotated[Path, typer.Option("--out", metavar="FOLDER", help="Output folder.")]
+Store = Annotated[
+    Path | None,
+    typer.Option(
+        "--store",
+        metavar="FILE",
+        help="Store of the finished cells (default cells.sqlite in the output folder).",
+    ),
+]
+Page = Annotated[
+    Path | None,
+    typer.Option(
+        "--page",
+        metavar="FILE",
+        help="Write the page here too, with its figures in a folder figures beside it.",
+    ),
+]
+RetryFailed = Annotated[
+    bool, typer.Option("--retry-failed", help="Compute cells that failed before again.")
+]

@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from counterbalance.cli.options import Jobs, OutFolder, Page, RetryFailed, Store
 from counterbalance.cli.terminal import note, say, show_tables
 
 NAME = "study"
@@ -56,25 +57,11 @@ def execute(
             metavar="N", help="Most rows of a data set, drawn by class share; 0 takes all."
         ),
     ] = 1600,
-    jobs: Annotated[int, typer.Option(metavar="N", help="Processes, -1 for one per core.")] = 1,
-    out: Annotated[Path, typer.Option(metavar="FOLDER", help="Output folder.")] = OUT,
-    store: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="FILE",
-            help="Store of the finished cells (default cells.sqlite in the output folder).",
-        ),
-    ] = None,
-    page: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="FILE",
-            help="Write the page here too, with its pictures in a folder figures beside it.",
-        ),
-    ] = None,
-    retry_failed: Annotated[
-        bool, typer.Option("--retry-failed", help="Compute cells that failed before again.")
-    ] = False,
+    jobs: Jobs = 1,
+    out: OutFolder = OUT,
+    store: Store = None,
+    page: Page = None,
+    retry_failed: RetryFailed = False,
 ) -> int:
     """Run the study; cells that fail count as no resampling and are shown."""
     from counterbalance.experiments.progress import duration
