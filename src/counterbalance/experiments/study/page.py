@@ -85,7 +85,7 @@ def _statement(scores: Scores, ours: str) -> str:
         if won:
             sentences.append(f"It has a better mean rank than {group} on {', '.join(won)}.")
         if lost:
-            sentences.append(f"Not so on {', '.join(lost)}.")
+            sentences.append(f"It does not rank before {group} on {', '.join(lost)}.")
     return f"**{ours}**: {' '.join(sentences)}"
 
 
