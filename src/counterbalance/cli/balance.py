@@ -13,7 +13,10 @@ from counterbalance.cli.balance_summary import show_summary, summarise
 from counterbalance.cli.balancing import Balanced, balance, make_sampler, rows_wanted
 from counterbalance.cli.on_dask import Cluster, balance_on_dask
 from counterbalance.cli.options import (
+    Decreasing,
     DropMissingTarget,
+    Immutable,
+    Increasing,
     Jobs,
     Json,
     Keep,
@@ -103,18 +106,9 @@ def execute(
     ] = None,
     keep: Keep = None,
     use: Use = None,
-    immutable: Annotated[
-        list[str] | None,
-        typer.Option(metavar="COL", help="Column that never changes. May be given several times."),
-    ] = None,
-    increasing: Annotated[
-        list[str] | None,
-        typer.Option(metavar="COL", help="Column that only grows. May be given several times."),
-    ] = None,
-    decreasing: Annotated[
-        list[str] | None,
-        typer.Option(metavar="COL", help="Column that only shrinks. May be given several times."),
-    ] = None,
+    immutable: Immutable = None,
+    increasing: Increasing = None,
+    decreasing: Decreasing = None,
     integer: Annotated[
         list[str] | None,
         typer.Option(

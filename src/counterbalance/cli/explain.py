@@ -6,7 +6,18 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from counterbalance.cli.options import DropMissingTarget, Json, Keep, Seed, TableFile, Target, Use
+from counterbalance.cli.options import (
+    Decreasing,
+    DropMissingTarget,
+    Immutable,
+    Increasing,
+    Json,
+    Keep,
+    Seed,
+    TableFile,
+    Target,
+    Use,
+)
 from counterbalance.cli.terminal import note, say, show_json, show_tables, working
 from counterbalance.cli.user_table import UserTable, read_user_table
 from counterbalance.errors import TableError
@@ -55,18 +66,9 @@ def execute(
     ways: Annotated[int, typer.Option(metavar="N", help="How many ways at most.", min=1)] = 3,
     keep: Keep = None,
     use: Use = None,
-    immutable: Annotated[
-        list[str] | None,
-        typer.Option(metavar="COL", help="Column that never changes. May be given several times."),
-    ] = None,
-    increasing: Annotated[
-        list[str] | None,
-        typer.Option(metavar="COL", help="Column that only grows. May be given several times."),
-    ] = None,
-    decreasing: Annotated[
-        list[str] | None,
-        typer.Option(metavar="COL", help="Column that only shrinks. May be given several times."),
-    ] = None,
+    immutable: Immutable = None,
+    increasing: Increasing = None,
+    decreasing: Decreasing = None,
     seed: Seed = 0,
     drop_missing_target: DropMissingTarget = False,
     json: Json = False,

@@ -46,6 +46,24 @@ Use = Annotated[
         help="Column to use although it looks like an identifier. May be given several times.",
     ),
 ]
+Immutable = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--immutable", metavar="COL", help="Column that never changes. May be given several times."
+    ),
+]
+Increasing = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--increasing", metavar="COL", help="Column that only grows. May be given several times."
+    ),
+]
+Decreasing = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--decreasing", metavar="COL", help="Column that only shrinks. May be given several times."
+    ),
+]
 DropMissingTarget = Annotated[
     bool,
     typer.Option("--drop-missing-target", help="Leave out the rows in which the target is empty."),

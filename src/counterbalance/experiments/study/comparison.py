@@ -12,6 +12,8 @@ table are not six independent tables.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
@@ -35,6 +37,27 @@ class Record(NamedTuple):
     wins: int
     ties: int
     losses: int
+
+
+class Standing(NamedTuple):
+    """A method beside the best of others on one metric."""
+
+    rank: float
+    best: str
+    rank_of_best: float
+    probability: float  # of being better than that one on a further data set
+
+    @property
+    def leads(self) -> bool:
+        """Whether the method has the better mean rank."""
+        return self.rank < self.rank_of_best
+
+
+def standing(scores: Scores, metric: str, method: str, others: Sequence[str]) -> Standing:
+    """Set a method beside that one of ``others`` with the best mean rank."""
+    ranks = dict(zip(scores.methods, mean_ranks(scores, metric).tolist(), strict=True))
+    best = min(others, key=ranks.__getitem__)
+    return Standing(ranks[method], best, ranks[best], probability(scores, metric, method, best))
 
 
 def mean_ranks(scores: Scores, metric: str) -> Floats:
@@ -64,6 +87,7 @@ def record(scores: Scores, metric: str, method: str, other: str) -> Record:
     return Record(wins, difference.size - wins - losses, losses)
 
 
+@lru_cache(maxsize=4096)  # tables and page ask for the same ones
 def probability(scores: Scores, metric: str, method: str, other: str) -> float:
     """Return the probability that a method is better than another on a further data set."""
     from baycomp import SignedRankTest  # noqa: PLC0415 - the extra cli

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from counterbalance.experiments.study import classifiers
-from counterbalance.experiments.study.comparison import mean_ranks, probability
+from counterbalance.experiments.study.comparison import standing
 from counterbalance.experiments.study.figures import CAPTION
 from counterbalance.experiments.study.methods import PAPER
 from counterbalance.experiments.study.metrics import METRICS
@@ -77,11 +77,12 @@ def _statement(scores: Scores, ours: str) -> str:
         won: list[str] = []
         lost: list[str] = []
         for metric, label in METRICS.items() if others else ():
-            ranks = dict(zip(scores.methods, mean_ranks(scores, metric).tolist(), strict=True))
-            best = min(others, key=ranks.__getitem__)
-            sure = probability(scores, metric, ours, best)
-            text = f"{label} ({ranks[ours]:.2f}; {best} {ranks[best]:.2f}; probability {sure:.2f})"
-            (won if ranks[ours] < ranks[best] else lost).append(text)
+            found = standing(scores, metric, ours, others)
+            text = (
+                f"{label} ({found.rank:.2f}; {found.best} {found.rank_of_best:.2f}; "
+                f"probability {found.probability:.2f})"
+            )
+            (won if found.leads else lost).append(text)
         if won:
             sentences.append(f"It has a better mean rank than {group} on {', '.join(won)}.")
         if lost:

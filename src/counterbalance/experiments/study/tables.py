@@ -6,16 +6,14 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from counterbalance.experiments.study.comparison import mean_ranks, probability, record
+from counterbalance.experiments.study.comparison import mean_ranks, probability, record, standing
 from counterbalance.experiments.study.methods import NONE, PAPER, PEERS
 from counterbalance.experiments.study.metrics import LOWER_IS_BETTER, METRICS
 from counterbalance.experiments.study.ours import OURS
 from counterbalance.experiments.study.scores import Scores
-from counterbalance.result_table import Table
+from counterbalance.result_table import Table, Value
 
 MILLISECONDS = 1000
-# The bar for "better": this sure on a further data set.
-SURE = 0.9
 WORST_SHOWN = 8
 
 
@@ -103,35 +101,31 @@ def against_table(scores: Scores, ours: str) -> Table:
 
 def claims_table(scores: Scores, ours: str) -> Table:
     """Return the rank of ours beside the best other method, metric by metric."""
-    rows, records = [], []
+    rows: list[tuple[str, ...]] = []
+    records: list[dict[str, Value]] = []
     groups = {"all": [m for m in scores.methods if m not in OURS]}
     groups["the paper's"] = [m for m in scores.methods if m in PAPER]
     for group, others in groups.items():
-        for metric, label in METRICS.items():
-            if not others:
-                continue
-            ranks = dict(zip(scores.methods, mean_ranks(scores, metric).tolist(), strict=True))
-            best = min(others, key=ranks.__getitem__)
-            sure = probability(scores, metric, ours, best)
-            reached = "yes" if ranks[ours] < ranks[best] else "no"
+        for metric, label in METRICS.items() if others else ():
+            found = standing(scores, metric, ours, others)
             rows.append(
                 (
                     group,
                     label,
-                    f"{ranks[ours]:.2f}",
-                    f"{ranks[best]:.2f} ({best})",
-                    reached,
-                    f"{sure:.2f}",
+                    f"{found.rank:.2f}",
+                    f"{found.rank_of_best:.2f} ({found.best})",
+                    "yes" if found.leads else "no",
+                    f"{found.probability:.2f}",
                 )
             )
             records.append(
                 {
                     "group": group,
                     "metric": metric,
-                    "rank": ranks[ours],
-                    "best_other": best,
-                    "rank_of_best_other": ranks[best],
-                    "probability": sure,
+                    "rank": found.rank,
+                    "best_other": found.best,
+                    "rank_of_best_other": found.rank_of_best,
+                    "probability": found.probability,
                 }
             )
     return Table(
