@@ -3,14 +3,16 @@
     python benchmarks/scale.py [FOLDER] [PART ...]
 
     data        20 million rows x 20 features as parquet, made once (3.4 GB)
-    small       1 million rows through two workers, and through one
+    small       1 million rows through two workers, three times
+    workers     5 million rows through two workers and through one, in turn, twice
     large       20 million rows through two workers
     baseline    reading, predicting with f once and writing the same 20 million rows
     mixed       KEEL's fars, replicated: the same rows as in memory
 
 Every figure goes into FOLDER/figures.json with the load of the machine; a part that is
 there already is not measured again. Times are wall-clock seconds beside the CPU seconds of
-the workers, because the machine may be shared.
+the workers, because the machine may be shared; of repeated runs the median counts. To start
+the workers and to import the package there is not measured: it takes as long for any table.
 """
 
 from __future__ import annotations
@@ -26,7 +28,9 @@ import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from importlib import import_module
 from pathlib import Path
+from statistics import median
 from typing import Any
 
 import numpy as np
@@ -44,7 +48,7 @@ from counterbalance.distributed.partitions import FileRows
 from counterbalance.errors import ShortfallWarning
 
 ROWS_PER_FILE, N_FILES, N_FEATURES = 250_000, 80, 20
-SMALL_FILES = 4
+SMALL_FILES, MIDDLE_FILES = 4, 20
 MEMORY = "2GB"
 N_DRAWS = 5
 FARS_ROWS, FARS_COPIES = 100_968, 2
@@ -140,6 +144,14 @@ def watched(client: Any) -> Iterator[dict[str, Any]]:
         figures["load"] = os.getloadavg()[0]
 
 
+@contextmanager
+def warm_client(n_workers: int) -> Iterator[Any]:
+    """Start workers that have the package imported."""
+    with local_client(n_workers, MEMORY) as client:
+        client.run(import_module, "counterbalance.distributed")
+        yield client
+
+
 def balance(folder: Path, n_files: int, n_workers: int) -> dict[str, Any]:
     """Balance the first files; return the figures, with the seconds of each step."""
     out = folder / f"out-{n_files}-{n_workers}"
@@ -151,7 +163,7 @@ def balance(folder: Path, n_files: int, n_workers: int) -> dict[str, Any]:
         del done, total
         stamps[what] = time.perf_counter()
 
-    with local_client(n_workers, MEMORY) as client, watched(client) as figures:
+    with warm_client(n_workers) as client, watched(client) as figures:
         stamps["start"] = time.perf_counter()
         result = balance_files(
             files(folder, n_files),
@@ -177,9 +189,16 @@ def balance(folder: Path, n_files: int, n_workers: int) -> dict[str, Any]:
 
 
 def small(folder: Path) -> dict[str, Any]:
+    """Balance the first million rows."""
+    runs = [balance(folder, SMALL_FILES, 2) for _ in range(3)]
+    return {"runs": runs, "rows_per_second": median(run["rows_per_second"] for run in runs)}
+
+
+def workers(folder: Path) -> dict[str, Any]:
     """Compare two workers with one."""
-    two, one = balance(folder, SMALL_FILES, 2), balance(folder, SMALL_FILES, 1)
-    return {"two": two, "one": one, "speed_up": one["seconds"] / two["seconds"]}
+    pairs = [[balance(folder, MIDDLE_FILES, n) for n in (2, 1)] for _ in range(2)]
+    two, one = (median(pair[k]["seconds"] for pair in pairs) for k in (0, 1))
+    return {"pairs": pairs, "speed_up": one / two}
 
 
 def large(folder: Path) -> dict[str, Any]:
@@ -211,7 +230,7 @@ def _baseline(folder: Path, n_files: int) -> dict[str, Any]:
     parts = read_inputs(files(folder, n_files), "y").partitions
     first = pd.read_parquet(files(folder, 1)[0])
     f = LogisticRegression(class_weight="balanced").fit(first.drop(columns="y"), first["y"])
-    with local_client(2, MEMORY) as client, watched(client) as figures:
+    with warm_client(2) as client, watched(client) as figures:
         engine = Engine.of(client)
         shared = engine.constant(f)
         tasks = [
@@ -241,7 +260,7 @@ def mixed(folder: Path) -> dict[str, Any]:
         table.iloc[rows].to_parquet(source / f"{number:02d}.parquet", index=False)
     ours = CounterfactualOverSampler(n_draws=2, on_shortfall="accept", random_state=0)
     X, y = ours.fit_resample(table.drop(columns="target"), table["target"])
-    with local_client(2, MEMORY) as client, watched(client) as figures:
+    with warm_client(2) as client, watched(client) as figures:
         balance_files(source, "target", out, sampler=ours, client=client)
     same = pd.read_parquet(out).equals(X.assign(target=y))
     figures |= {"rows": len(table), "features": X.shape[1], "classes": len(set(y))}
@@ -251,6 +270,7 @@ def mixed(folder: Path) -> dict[str, Any]:
 PARTS: dict[str, Callable[[Path], dict[str, Any]]] = {
     "data": data,
     "small": small,
+    "workers": workers,
     "baseline": baseline,
     "large": large,
     "mixed": mixed,

@@ -25,7 +25,7 @@ from counterbalance.errors import ClassifierError
 from counterbalance.interior import Interior
 from counterbalance.labels import Labels
 from counterbalance.profile import Floats, Mask
-from counterbalance.search import FIRST_WINDOW, Inversions, Task, rebuild, search
+from counterbalance.search import Inversions, Task, rebuild, search, widths
 from counterbalance.table import Table
 
 Integers = NDArray[np.intp]
@@ -146,8 +146,8 @@ class Factuals:
 
     def _chunk(self, n_rows: int) -> int:
         """Return how many rows a job gets: what its memory holds, or an even share."""
-        width = min(FIRST_WINDOW, max(1, len(self.task.order)))
-        most = self.task.cells_at_once // (len(self.task.draws) * width)
+        width = max(1, widths(len(self.task.order))[0])
+        most = self.task.cells_at_once // self.task.window_cells(width)
         n_jobs: int = effective_n_jobs(self.n_jobs)
         share = -(-n_rows // (4 * n_jobs))
         return max(1, min(most, max(FEWEST_ROWS, share)))

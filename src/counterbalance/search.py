@@ -137,7 +137,8 @@ def search(
     judged = 0
     floor = np.zeros(len(x))  # everything nearer has been judged
     active = np.flatnonzero(wanted.any(axis=1))
-    for window in _windows(task.order):
+    for width in widths(len(task.order)):
+        window = _Window.of(task.order[:width])
         for block in task.blocks(len(active), task.window_cells(len(window.features))):
             part = active[block]
             candidates = _Candidates.draw(task, x[part], rows[part], window, wanted[part])
@@ -194,13 +195,17 @@ class _Window:
         return result
 
 
-def _windows(order: Positions) -> Iterator[_Window]:
-    """Yield growing prefixes of the order, the last one whole."""
-    width = FIRST_WINDOW
-    while width < len(order):
-        yield _Window.of(order[:width])
+def widths(n_features: int) -> list[int]:
+    """Return the widths of the windows, growing, the last one whole.
+
+    A window of more than half the features is left out: to draw it and then all of them
+    again costs more than it can save.
+    """
+    found, width = [], FIRST_WINDOW
+    while 2 * width <= n_features:
+        found.append(width)
         width *= WIDER
-    yield _Window.of(order)
+    return [*found, n_features]
 
 
 @dataclass(frozen=True)

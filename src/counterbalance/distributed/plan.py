@@ -20,7 +20,7 @@ from counterbalance.classifier import Classifier, judge
 from counterbalance.constraints import compile_rules
 from counterbalance.distributed.layout import Layout
 from counterbalance.distributed.partitions import Partition, Place, blocks
-from counterbalance.errors import ClassifierError, TableError
+from counterbalance.errors import TableError
 from counterbalance.factuals import Factuals
 from counterbalance.profile import Floats, Profile
 from counterbalance.screen import Screen, linear_screen
@@ -86,13 +86,6 @@ def check_sampler(sampler: Any) -> CounterfactualOverSampler:
         raise TableError(
             "sampler must be a CounterfactualOverSampler, the only one that is distributed, got "
             f"{sampler!r}; pass CounterfactualOverSampler(...)"
-        )
-    library = type(sampler.estimator).__module__
-    if library.startswith(("lightgbm.dask", "xgboost.dask")):
-        raise ClassifierError(
-            f"estimator is the Dask classifier {type(sampler.estimator).__name__}, which cannot "
-            "judge the rows of one partition; fit it first and pass its local model (of LightGBM: "
-            "to_local()) with prefit=True"
         )
     copy = CounterfactualOverSampler(**sampler.get_params(deep=False))
     copy._validate_params()  # noqa: SLF001  (scikit-learn's own check)

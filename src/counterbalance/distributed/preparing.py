@@ -33,6 +33,7 @@ from counterbalance.distributed.profiles import (
 )
 from counterbalance.distributed.statistics import join_columns
 from counterbalance.distributed.survey import Reading, join_surveys, make_layout, survey_partition
+from counterbalance.distributed.training import is_trainer, local_of, train
 from counterbalance.errors import ClassifierError, TableError
 from counterbalance.profile import Profile
 from counterbalance.shortfall import Policy, check_policies
@@ -103,7 +104,8 @@ def prepare(
         cells = int(engine.memory * SHARE_FOR_FIT) // BYTES_PER_CELL
         fit_rows = max(1, cells // len(source.columns))
     how = _way(statistics, engine, layout)
-    rates = make_rates(layout, fit_rows, fit=not sampler.prefit, statistics=how == "passes")
+    sampled = not (sampler.prefit or is_trainer(sampler.estimator))
+    rates = make_rates(layout, fit_rows, fit=sampled, statistics=how == "passes")
     laid = engine.constant(layout)
     samples = [
         engine.task(sample_partition, part, place, laid, rates, seed, size)
@@ -113,7 +115,11 @@ def prepare(
         samples = engine.keep(samples, "sample")
     profile = _profile(engine, source, layout, laid, samples, how, statistics, size)
     plan = make_plan(sampler, layout, profile, seed, size)
-    f, own = _f(engine, samples, sampler, layout, random_state)
+    if is_trainer(sampler.estimator) and not sampler.prefit:
+        parts = [(part, place.n_rows) for part, place in zip(source.parts, where, strict=True)]
+        f, own = train(engine, parts, sampler.estimator, layout, random_state, size), True
+    else:
+        f, own = _f(engine, samples, sampler, layout, random_state)
     dashes = "-" * (survey.dashes + 1)
     last = survey.last_label
     numbering = Numbering(None if last is None else last + 1, f"new{dashes}")
@@ -196,7 +202,8 @@ def _f(
                 f"prefit=True needs a fitted estimator, got {sampler.estimator!r}; "
                 "pass the fitted classifier or set prefit=False"
             )
-        return check_prefit(sampler.estimator, len(layout.features)), False
+        f = check_prefit(sampler.estimator, len(layout.features))
+        return (local_of(f) if is_trainer(f) else f), False
     task = engine.task(fit_f, samples, engine.constant(sampler), layout, random_state)
     f, complete = engine.compute([task], "fit f")[0]
     return f, sampler.estimator is None and complete
