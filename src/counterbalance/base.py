@@ -234,7 +234,14 @@ class TableOverSampler(BaseOverSampler):
         if self.estimator is None and self._weight_of_classes:
             given = 1.0 if sample_weight is None else sample_weight
             sample_weight = labels.balanced_weight**self._weight_of_classes * given
-        return fit_classifier(self._f(table), table, labels.values, sample_weight, random_state)
+        return fit_classifier(
+            self._f(table),
+            table,
+            labels.values,
+            sample_weight,
+            random_state,
+            own=self.estimator is None,
+        )
 
     def _f(self, table: Table) -> Any:
         """Return the classifier that ``estimator`` stands for, as it was given."""

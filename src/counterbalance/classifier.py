@@ -87,8 +87,13 @@ def fit_classifier(
     y: Labels,
     sample_weight: Floats | None,
     random_state: np.random.RandomState,
+    *,
+    own: bool = False,
 ) -> Any:
-    """Fit a clone of ``f`` to the user's table; what is random in it follows ``random_state``."""
+    """Fit a clone of ``f`` to the user's table; what is random in it follows ``random_state``.
+
+    Our ``own`` f behind an encoder gets the codes that the table has already.
+    """
     check_classifier(f)
     f = clone(f)
     random = {
@@ -97,7 +102,11 @@ def fit_classifier(
         if (name == "random_state" or name.endswith("__random_state")) and value is None
     }
     f.set_params(**random)
-    weights = {} if sample_weight is None else _weight_parameter(f, sample_weight)
+    if own and isinstance(f, Pipeline) and isinstance(f[0], TableEncoder):
+        f[0].learn(table)
+        f[-1].fit(table.rows(slice(None)), y, **_weight_parameter(f[-1], sample_weight))
+        return f
+    weights = _weight_parameter(f, sample_weight)
     try:
         with np.errstate(all="ignore"):  # f says itself what is too large for it
             return f.fit(table.native, y, **weights)
@@ -263,8 +272,10 @@ def _probability(f: Any, X: Any) -> Floats:
     return np.asarray(forest_probability(f, X) if quick else f.predict_proba(X))
 
 
-def _weight_parameter(f: Any, sample_weight: Floats) -> dict[str, Floats]:
+def _weight_parameter(f: Any, sample_weight: Floats | None) -> dict[str, Floats]:
     """Return the fit parameter that carries the weights, none where f takes no weights."""
+    if sample_weight is None:
+        return {}
     if isinstance(f, Pipeline) and not get_config()["enable_metadata_routing"]:
         name, last = f.steps[-1]
         return {

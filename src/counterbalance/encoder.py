@@ -9,7 +9,7 @@ from sklearn.base import BaseEstimator, TransformerMixin
 
 from counterbalance import frames
 from counterbalance.profile import Floats
-from counterbalance.table import read_table
+from counterbalance.table import Table, read_table
 
 
 class TableEncoder(TransformerMixin, BaseEstimator):
@@ -36,11 +36,16 @@ class TableEncoder(TransformerMixin, BaseEstimator):
             categorical_features=self.categorical_features,
             integer_features=self.integer_features,
         )
+        return self.learn(table)
+
+    def learn(self, table: Table) -> Self:
+        """Learn the levels of a table that has been read already."""
         self.n_features_in_ = len(table.names)
         self.levels_: list[dict[Any, float] | None] = []
         for m, kind in enumerate(table.kinds):
-            column = frames.column(X, m)
-            levels = frames.lookup(column, table.column(m)) if kind.has_levels else None
+            levels = None
+            if kind.has_levels:
+                levels = frames.lookup(frames.column(table.native, m), table.column(m))
             self.levels_.append(levels)
         return self
 

@@ -122,7 +122,8 @@ def from_columns(X: Any, columns: list[Any]) -> Any:
 
 def kind_of(native: Any, name: Any) -> Kind:
     """Recognise what a column holds from its dtype, or from its cells if they are objects."""
-    if not has_columns(native):
+    plain = isinstance(native.dtype, np.dtype) and native.dtype.kind in "fiub"
+    if plain or not has_columns(native):
         return _kind_of_array(native, name)
     subtype = getattr(native.dtype, "subtype", None)  # of a sparse pandas column
     if isinstance(subtype, np.dtype):
@@ -197,9 +198,9 @@ def lookup(native: Any, codes: Floats) -> dict[Any, float]:
 
 def width(native: Any) -> int:
     """Return the bytes of the floats of a column, 8 for anything else."""
-    dtype = str(
-        nw.from_native(native, series_only=True).dtype if has_columns(native) else native.dtype
-    )
+    if isinstance(native.dtype, np.dtype):
+        return min(native.dtype.itemsize, 8) if native.dtype.kind == "f" else 8
+    dtype = str(nw.from_native(native, series_only=True).dtype)
     return {"Float32": 4, "float32": 4, "float16": 2, "Float16": 2}.get(dtype, 8)
 
 

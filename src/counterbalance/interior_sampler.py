@@ -12,12 +12,13 @@ of them to believe.
 from __future__ import annotations
 
 import warnings
+from functools import cache
 from numbers import Real
 from typing import Any, ClassVar
 
 import numpy as np
-from sklearn.utils._param_validation import Interval
-from threadpoolctl import threadpool_limits
+from sklearn.utils._param_validation import HasMethods, Interval
+from threadpoolctl import ThreadpoolController
 
 from counterbalance.base import BYTES_PER_CELL, TableOverSampler
 from counterbalance.classifier import Classifier, interior_classifier
@@ -55,7 +56,7 @@ class InteriorOverSampler(TableOverSampler):
     sampling_strategy : float, str, dict or callable, default="auto"
         How many new rows each class gets, in all of imbalanced-learn's forms.
 
-    estimator : None, "ridge" or classifier, default=None
+    estimator : None or classifier, default=None
         f: any scikit-learn classifier with ``predict_proba``; it is cloned and fitted to X and
         y, unless ``prefit``. ``None`` is gradient boosting of twenty rounds, unweighted, so that
         its scores are shares of the class as it is.
@@ -119,6 +120,7 @@ class InteriorOverSampler(TableOverSampler):
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **TableOverSampler._parameter_constraints,  # noqa: SLF001  (imbalanced-learn's own way)
+        "estimator": [HasMethods(["fit", "predict"]), None],
         "spread": [Interval(Real, 0, None, closed="neither")],
         "between": [Interval(Real, 0, 1, closed="both")],
         "agreement": [Interval(Real, 0, None, closed="left")],
@@ -157,8 +159,10 @@ class InteriorOverSampler(TableOverSampler):
         self.random_state = random_state
 
     def _fit_resample(self, table: Table, labels: Labels, sample_weight: Any) -> tuple[Any, Any]:
+        if self.estimator is not None:
+            return super()._fit_resample(table, labels, sample_weight)
         # Boosting on several threads only waits for them on small tables and on busy cores.
-        with threadpool_limits(1 if self.estimator is None else None, user_api="openmp"):
+        with _threads().limit(limits=1, user_api="openmp"):
             return super()._fit_resample(table, labels, sample_weight)
 
     def _default_f(self, table: Table, encoder: TableEncoder) -> Any:
@@ -177,6 +181,12 @@ class InteriorOverSampler(TableOverSampler):
         )
 
     def _fill(self, asked: dict[int, int], factuals: Factuals, f: Classifier) -> list[Filled]:
+        # Asked of the fitted f: some know only then whether they have probabilities.
+        if not hasattr(f.f, "predict_proba"):
+            raise ClassifierError(
+                f"estimator {type(f.f).__name__} gives no probability of a class, which new rows "
+                "are weighed by; pass a classifier with predict_proba"
+            )
         filled = [Filled(target, n) for target, n in asked.items() if n]
         for part in filled:
             interior = factuals.around(part.target, self.spread, self.between)
@@ -196,17 +206,19 @@ class InteriorOverSampler(TableOverSampler):
         for block in interior.task.blocks(len(lots), 8 * interior.x.shape[1]):
             new, base = interior.at(lots[block])
             scores = f.scores(new, interior.rows[base])
-            if scores is None or not hasattr(f.f, "predict_proba"):
-                raise ClassifierError(
-                    f"estimator {type(f.f).__name__} gives no score of a class, which the "
-                    "agreement is taken from; pass a classifier with predict_proba"
-                )
+            assert scores is not None  # noqa: S101  (f has probabilities)
             weight = np.maximum(scores[:, part.target], LEAST_SCORE) ** self.agreement
             chance = uniform(stream(interior.task.seed, lots[block], 2), 0)
             sound = interior.sound(new, base)
             keys[block] = np.where(sound, np.log(chance) / weight, -np.inf)
         drawn = np.argsort(-keys, kind="stable")[: part.asked]
         return np.sort(lots[drawn[keys[drawn] > -np.inf]])
+
+
+@cache
+def _threads() -> ThreadpoolController:
+    """Return what sets the number of threads; to look for all libraries takes milliseconds."""
+    return ThreadpoolController()
 
 
 def _report(part: Filled, label: Any) -> None:

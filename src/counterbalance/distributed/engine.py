@@ -110,7 +110,10 @@ class Engine:
     @contextmanager
     def _in_words(self, what: str) -> Iterator[None]:
         try:
-            yield
+            # A forest as f takes some 50 MB and is sent with the tasks, so that it can be sent
+            # again when workers die; Dask would warn of it.
+            with dask.config.set({"distributed.admin.large-graph-warning-threshold": "1GB"}):
+                yield
         except KilledWorker as error:
             raise EngineError(
                 f"{what}: workers died again and again over the same task, as they do when they "
