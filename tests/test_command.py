@@ -44,6 +44,9 @@ def test_every_command_and_option_says_what_it_does(capsys):
         ["reproduce", "--rnus", "3"],
         ["reproduce", "--runs", "many"],
         ["study", "--jobs", "0"],
+        ["study", "--suite", "finals"],
+        ["study", "--repeats", "first"],
+        ["study", "--folds", "1"],
     ],
 )
 def test_a_command_that_is_not_understood_ends_with_two(options, capsys):

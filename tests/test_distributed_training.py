@@ -1,11 +1,12 @@
 """f trained by all workers at once, by real libraries on real worker processes."""
 
+from importlib import import_module
+
 import dask
 import dask.dataframe as dd
 import numpy as np
 import pytest
 from distributed import Client, LocalCluster
-from lightgbm import DaskLGBMClassifier
 
 from counterbalance import CounterfactualOverSampler
 from counterbalance.distributed import balance_files, fit_resample
@@ -28,13 +29,22 @@ def client():
         yield connected
 
 
+def library(name):
+    """Import a library that brings compiled code; LightGBM needs the system's libgomp."""
+    try:
+        return import_module(name)
+    except (ImportError, OSError) as error:
+        pytest.skip(f"{name} cannot be imported: {error}; on Debian: apt-get install libgomp1")
+
+
 def xgboost(**settings):
-    library = pytest.importorskip("xgboost.dask")
-    return library.DaskXGBClassifier(n_estimators=10, max_depth=4, **settings)
+    f = library("xgboost.dask").DaskXGBClassifier
+    return f(n_estimators=10, max_depth=4, **settings)
 
 
 def lightgbm(**settings):
-    return DaskLGBMClassifier(n_estimators=10, num_leaves=8, verbose=-1, **settings)
+    f = library("lightgbm").DaskLGBMClassifier
+    return f(n_estimators=10, num_leaves=8, verbose=-1, **settings)
 
 
 def partitioned(table, n):

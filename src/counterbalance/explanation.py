@@ -30,7 +30,7 @@ from counterbalance.search import rebuild, search
 Integers = NDArray[np.intp]
 
 # How many searches of T draws one row gets.
-SEARCHES = 50
+SEARCHES = 100
 
 
 @dataclass(frozen=True)

@@ -64,7 +64,7 @@ class InteriorOverSampler(TableOverSampler):
     prefit : bool, default=False
         Whether ``estimator`` is fitted already and is used as it is.
 
-    spread : float, default=1.0
+    spread : float, default=1.2
         How far new rows are spread, as a multiple of Silverman's bandwidth for the number of
         rows and features.
 
@@ -72,7 +72,7 @@ class InteriorOverSampler(TableOverSampler):
         Share of the candidates that lie between a row and one of its nearest fellows, as
         those of SMOTE do; the others are spread around it.
 
-    agreement : float, default=1.0
+    agreement : float, default=1.5
         How much f's score counts; 0 takes every candidate alike.
 
     categorical_features, integer_features, snap_to_grid, constraints
@@ -133,9 +133,9 @@ class InteriorOverSampler(TableOverSampler):
         sampling_strategy: Any = "auto",
         estimator: Any = None,
         prefit: bool = False,
-        spread: float = 1.0,
+        spread: float = 1.2,
         between: float = 0.3,
-        agreement: float = 1.0,
+        agreement: float = 1.5,
         categorical_features: Any = None,
         integer_features: Any = None,
         snap_to_grid: bool = False,

@@ -60,7 +60,7 @@ class CounterfactualOverSampler(TableOverSampler):
     prefit : bool, default=False
         Whether ``estimator`` is fitted already and is used as it is.
 
-    n_draws : int, default=20
+    n_draws : int, default=10
         T in the paper: how often each factual is perturbed in each round.
 
     epsilon : float, default=None
@@ -188,7 +188,7 @@ class CounterfactualOverSampler(TableOverSampler):
         sampling_strategy: Any = "auto",
         estimator: Any = None,
         prefit: bool = False,
-        n_draws: int = 20,
+        n_draws: int = 10,
         epsilon: float | None = None,
         draws: Way = "exact",
         search: str = "perturb",

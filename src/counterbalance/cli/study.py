@@ -66,15 +66,19 @@ def execute(
     """Run the study; cells that fail count as no resampling and are shown."""
     from counterbalance.experiments.progress import duration
     from counterbalance.experiments.study import settings_of, study
+    from counterbalance.experiments.study.settings import StudySettingsError
 
-    settings = settings_of(
-        _names(suite),
-        datasets=_names(datasets),
-        methods=_names(methods),
-        folds=folds,
-        repeats=repeats,
-        rows=rows,
-    )
+    try:
+        settings = settings_of(
+            _names(suite),
+            datasets=_names(datasets),
+            methods=_names(methods),
+            folds=folds,
+            repeats=repeats,
+            rows=rows,
+        )
+    except StudySettingsError as error:
+        raise typer.BadParameter(str(error)) from error
     result = study(
         settings,
         store=store or out / "cells.sqlite",
