@@ -160,13 +160,13 @@ class CounterfactualOverSampler(TableOverSampler):
     >>> from collections import Counter
     >>> from sklearn.datasets import make_classification
     >>> from counterbalance import CounterfactualOverSampler
-    >>> X, y = make_classification(300, n_features=4, weights=[0.8], random_state=0)
+    >>> X, y = make_classification(300, n_features=4, weights=[0.7], random_state=0)
     >>> sampler = CounterfactualOverSampler(random_state=0)
     >>> X_resampled, y_resampled = sampler.fit_resample(X, y)
     >>> sorted(Counter(y_resampled.tolist()).items())
-    [(0, 239), (1, 239)]
+    [(0, 209), (1, 209)]
     >>> sampler.provenance_[0]["changed"]
-    ('x0', 'x2')
+    ('x0', 'x1', 'x2', 'x3')
     """
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
