@@ -84,7 +84,7 @@ def test_files_are_balanced_with_it(client, tmp_path):
     for number, rows in enumerate(np.array_split(np.arange(len(table)), 3)):
         table.iloc[rows].to_parquet(tmp_path / "in" / f"{number}.parquet", index=False)
     weights = {"few": 3.0, "more": 2.0, "most": 1.0}
-    own = sampler(lightgbm(class_weight=weights))
+    own = sampler(lightgbm(class_weight=weights, client=client))
     result = balance_files(tmp_path / "in", "y", tmp_path / "out", sampler=own, client=client)
     assert result.after["few"] > result.before["few"]
 
@@ -116,6 +116,10 @@ def test_what_the_library_cannot_do_is_said_in_words(client):
     ddf = dd.from_pandas(numeric_table(300), npartitions=2)
     with pytest.raises(ClassifierError, match=r"DaskLGBMClassifier cannot be trained on this"):
         fit_resample(sampler(lightgbm(boosting_type="no such")), ddf, "y", client)
+    with pytest.raises(ClassifierError, match=r"not fitted"):
+        fit_resample(sampler(lightgbm(), prefit=True), ddf, "y", client)
+    with pytest.raises(ClassifierError, match=r"must be a scikit-learn classifier"):
+        fit_resample(sampler(library("lightgbm").DaskLGBMRegressor()), ddf, "y", client)
     with pytest.raises(ClassifierError, match=r"names the class 'rare', which the target"):
         fit_resample(sampler(lightgbm(class_weight={"rare": 2.0})), ddf, "y", client)
 

@@ -121,9 +121,9 @@ def balance_files(
             "index; write the files with index=False",
             stacklevel=2,
         )
-    run = joblib.hash(
-        (__version__, inputs.fingerprint, target, own.get_params(), statistics, fit_rows)
-    )
+    # The estimator is hashed as a whole: a Dask classifier then leaves its client out.
+    settings = own.get_params(deep=False)
+    run = joblib.hash((__version__, inputs.fingerprint, target, settings, statistics, fit_rows))
     partial = out.with_name(f"{out.name}.partial")
     _check_partial(partial, run)
     with _client(client, scheduler, n_workers, memory) as connected:

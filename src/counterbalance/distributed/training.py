@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.pipeline import Pipeline, make_pipeline
 
+from counterbalance.classifier import check_classifier
 from counterbalance.distributed.engine import Engine
 from counterbalance.distributed.layout import Layout
 from counterbalance.distributed.partitions import Partition, blocks
@@ -86,6 +87,7 @@ def train(
 
     ``parts`` are the partitions, each with its number of rows.
     """
+    check_classifier(trainer)
     name = type(trainer).__name__
     if engine.client is None:
         raise EngineError(
