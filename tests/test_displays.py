@@ -38,7 +38,7 @@ def mixed():
     )
     X.loc[3, "dose"] = np.nan
     y = pd.Series(np.where(X["age $x_{"] + rng.normal(0, 5, n) > 62, "_high", "low"))
-    sampler = CounterfactualOverSampler(random_state=0, on_shortfall=("redraw", "accept"))
+    sampler = CounterfactualOverSampler(n_draws=20, random_state=0)
     return sampler, *sampler.fit_resample(X, y)
 
 
@@ -47,7 +47,7 @@ def numbers():
     rng = np.random.default_rng(1)
     y = np.repeat([0, 1, 2], [80, 40, 30])
     X = rng.normal(size=(150, 3)) + 1.5 * y[:, None]
-    sampler = CounterfactualOverSampler(random_state=0, on_shortfall=("redraw", "accept"))
+    sampler = CounterfactualOverSampler(n_draws=20, random_state=0)
     return sampler, *sampler.fit_resample(X, y)
 
 

@@ -342,7 +342,7 @@ def test_hostile_names_of_a_real_table_stay_text(visit, tmp_path):
     X[names[3]] = np.where(X[names[0]] > 0, "<iframe src=javascript:alert(1)>", "'\"`${1}{{1}}")
     y = np.where(X[names[0]] > 0.9, "</title><script>alert(2)</script>", "<b>big")
     X.index = [f"<i>{k}" for k in range(n)]
-    sampler = CounterfactualOverSampler(random_state=0)
+    sampler = CounterfactualOverSampler(n_draws=20, random_state=0)
     summary = summarise_sampler(
         sampler, X, y, *sampler.fit_resample(X, y),
         alone=True, file="<style>*{display:none}</style>.csv", target="<plaintext>",

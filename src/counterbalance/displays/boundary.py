@@ -65,7 +65,7 @@ class BoundaryDisplay:
     >>> from sklearn.datasets import make_classification
     >>> from counterbalance import CounterfactualOverSampler
     >>> from counterbalance.displays import BoundaryDisplay
-    >>> X, y = make_classification(300, n_features=4, weights=[0.8], random_state=0)
+    >>> X, y = make_classification(300, n_features=4, weights=[0.7], random_state=0)
     >>> sampler = CounterfactualOverSampler(random_state=0)
     >>> display = BoundaryDisplay.from_sampler(sampler, *sampler.fit_resample(X, y))
     >>> display.ax_.get_xlabel()

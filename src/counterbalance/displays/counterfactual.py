@@ -58,7 +58,7 @@ class CounterfactualDisplay:
     >>> from sklearn.datasets import make_classification
     >>> from counterbalance import CounterfactualOverSampler
     >>> from counterbalance.displays import CounterfactualDisplay
-    >>> X, y = make_classification(300, n_features=4, weights=[0.8], random_state=0)
+    >>> X, y = make_classification(300, n_features=4, weights=[0.7], random_state=0)
     >>> sampler = CounterfactualOverSampler(random_state=0)
     >>> display = CounterfactualDisplay.from_sampler(sampler, *sampler.fit_resample(X, y))
     >>> display.ax_.get_xlabel()
