@@ -2,7 +2,7 @@
 
     python benchmarks/scale.py [FOLDER] [PART ...]
 
-    data        20 million rows x 20 features as parquet, made once (3.4 GB)
+    data        20 million rows x 20 features as parquet, made once (2.96 GB)
     small       1 million rows through two workers, three times
     workers     5 million rows through two workers and through one, in turn, twice
     large       20 million rows through two workers

@@ -43,6 +43,7 @@ def test_every_command_and_option_says_what_it_does(capsys):
         ["reproduct"],
         ["reproduce", "--rnus", "3"],
         ["reproduce", "--runs", "many"],
+        ["reproduce", "--jobs", "0"],
         ["study", "--jobs", "0"],
         ["study", "--suite", "finals"],
         ["study", "--repeats", "first"],

@@ -102,16 +102,17 @@ def fit_classifier(
         if (name == "random_state" or name.endswith("__random_state")) and value is None
     }
     f.set_params(**random)
+    last, rows = f, table.native
     if own and isinstance(f, Pipeline) and isinstance(f[0], TableEncoder):
         f[0].learn(table)
-        f[-1].fit(table.rows(slice(None)), y, **_weight_parameter(f[-1], sample_weight))
-        return f
-    weights = _weight_parameter(f, sample_weight)
+        last, rows = f[-1], table.rows(slice(None))
+    weights = _weight_parameter(last, sample_weight)
     try:
         with np.errstate(all="ignore"):  # f says itself what is too large for it
-            return f.fit(table.native, y, **weights)
+            last.fit(rows, y, **weights)
     except (ValueError, TypeError) as error:
-        raise ClassifierError(cannot_take(f, table, error)) from error
+        raise ClassifierError(cannot_take(last, table, error)) from error
+    return f
 
 
 def check_classifier(f: Any) -> None:

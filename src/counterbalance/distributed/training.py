@@ -15,7 +15,6 @@ from typing import Any, Self
 
 import dask.array as da
 import numpy as np
-from distributed import wait
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.pipeline import Pipeline, make_pipeline
@@ -101,8 +100,8 @@ def train(
         for part, n_rows in parts
         if n_rows
     ]
-    codes = engine.client.persist(da.concatenate(blocks_of))
-    wait(codes)
+    codes = engine.keep([da.concatenate(blocks_of)], "fit f")[0]
+    engine.progress("fit f", 0, 1)
     own = type(trainer)(**_settings(trainer, layout, random_state))
     own.client = engine.client
     try:
@@ -111,9 +110,8 @@ def train(
             warnings.filterwarnings("ignore", "Parameter n_jobs will be ignored")
             own.fit(codes[:, :-1], codes[:, -1].astype(np.int64))
     except Exception as error:
-        raise ClassifierError(
-            f"estimator {name} cannot be trained on this table: {error}"
-        ) from error
+        raise ClassifierError(f"estimator {name} could not be trained: {error}") from error
+    engine.progress("fit f", 1, 1)
     encoder = TableEncoder(categorical_features=layout.categorical, integer_features=layout.integer)
     return make_pipeline(encoder.fit(layout.sketch), OfCodes(local_of(own), layout.classes))
 

@@ -1,8 +1,8 @@
 """The data sets of the study: one suite to develop on, one that is kept for the final check.
 
 Every choice in this library that figures decided was decided on the development suite. The
-final suite is all other KEEL tables that a study of hours can hold, and was looked at once
-the choices were made.
+final suite is all other KEEL tables that a study of hours can hold: they are looked at when
+choices have been made (docs/research-log.md says when).
 """
 
 from __future__ import annotations
