@@ -96,3 +96,20 @@ def minimum_inversion(
             if predict(changed[None, :])[0] == i and (best is None or distance < best[0]):
                 best = (distance, m, t, changed)
     return best
+
+
+def all_counterfactuals(predict, X, y, order, statistics, deviation, seed, n_draws, **cell):
+    """Algorithm 1 for every pair of classes N_i < N_j: (factual, i, distance, x') of each winner."""
+    counts = {label: int(np.sum(y == label)) for label in sorted(set(y.tolist()))}
+    found = []
+    for i in counts:
+        for row in range(len(X)):
+            j = y[row].item()
+            if not counts[i] < counts[j]:
+                continue
+            best = minimum_inversion(
+                predict, X[row], row, j, i, order, statistics, deviation, seed, n_draws, **cell
+            )
+            if best is not None:
+                found.append((row, i, best[0], best[3]))
+    return found

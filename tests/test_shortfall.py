@@ -8,7 +8,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.tree import DecisionTreeClassifier
 
 from counterbalance import CounterfactualOverSampler
-from counterbalance.errors import ShortfallError, ShortfallWarning
+from counterbalance.errors import InflatedClassWarning, ShortfallError, ShortfallWarning
 
 # f says "minority" for few candidates only, and for none within a small epsilon.
 RNG = np.random.default_rng(0)
@@ -100,8 +100,9 @@ def test_a_class_of_one_row_that_f_never_says_is_copied_and_said_so():
     y = np.zeros(220, dtype=int)
     y[0] = 1
     sampler = CounterfactualOverSampler(estimator=TIMID, epsilon=1e-9, random_state=0)
-    with pytest.warns(ShortfallWarning, match="218 more by copying rows of the class"):
+    with pytest.warns(ShortfallWarning) as caught:
         X_new, _ = sampler.fit_resample(X, y)
+    assert "218 more by copying rows of the class" in str(caught[0].message)
     assert (X_new[220:] == X[0]).all()
     assert set(sampler.provenance_["origin"]) == {"copy"}
 
@@ -160,3 +161,51 @@ def test_no_warning_where_nothing_is_short():
     sampler.fit_resample(X, Y)
     assert set(sampler.provenance_["origin"]) == {"inversion"}
     assert sampler.yield_[0, 1].used == len(sampler.provenance_)
+
+
+def test_the_default_never_moves_the_threshold():
+    sampler = CounterfactualOverSampler(estimator=TIMID, n_draws=1, epsilon=4, random_state=0)
+    with pytest.warns(ShortfallWarning):
+        X_new, y_new = sampler.fit_resample(X, Y)
+    origin = sampler.provenance_["origin"].astype(str)
+    assert set(origin) <= {"inversion", "redraw", "interior"}
+    by_f = origin != "interior"
+    assert by_f.any()
+    assert (sampler.estimator_.predict(X_new[220:][by_f]) == y_new[220:][by_f]).all()
+
+
+def few_of_many(n_few):
+    """Three classes on noise, the smallest of a handful of rows."""
+    y = np.repeat(["many", "some", "few"], [400, 100, n_few])
+    rng = np.random.default_rng(1)
+    return rng.normal(size=(len(y), 3)) + 0.6 * (y == "some")[:, None], y
+
+
+def test_a_class_of_five_rows_is_not_blown_up_without_naming_what_to_ask_for():
+    rows, y = few_of_many(5)
+    with pytest.warns(ShortfallWarning) as caught:
+        sampler = CounterfactualOverSampler(n_draws=2, random_state=0)
+        sampler.fit_resample(rows, y)
+    loud = [w for w in caught if w.category is InflatedClassWarning]
+    assert len(loud) == 1
+    text = str(loud[0].message)
+    assert text.startswith("class 'few' has 5 rows and got 395 new ones, 79 for each real row")
+    wanted = eval(text.split("sampling_strategy=")[1].split("}")[0] + "}")  # noqa: S307 - our own
+    assert wanted["some"] == 400
+    assert 5 < wanted["few"] < 400
+    # what is advised is enough: it is no longer called inflated
+    with pytest.warns(ShortfallWarning) as caught:
+        sampler.set_params(sampling_strategy=wanted).fit_resample(rows, y)
+    assert InflatedClassWarning not in {w.category for w in caught}
+    sampler.set_params(sampling_strategy="all").fit_resample(rows, y)
+
+
+def test_a_remedy_of_many_classes_stays_short():
+    y = np.repeat(np.arange(40), [400, *[2] * 39])
+    rows = np.random.default_rng(0).normal(size=(len(y), 2))
+    with pytest.warns(ShortfallWarning) as caught:
+        CounterfactualOverSampler(n_draws=1, epsilon=0.01, random_state=0).fit_resample(rows, y)
+    loud = [str(w.message) for w in caught if w.category is InflatedClassWarning]
+    assert len(loud) == 1
+    assert len(loud[0]) < 1000
+    assert "34 more classes" in loud[0]

@@ -36,6 +36,7 @@ from counterbalance.profile import Floats, Positions, by_importance, profile_tab
 from counterbalance.rules import Rules
 from counterbalance.samples import Builder
 from counterbalance.search import Task
+from counterbalance.selection import is_every
 from counterbalance.shortfall import Filled
 from counterbalance.table import Table, read_table
 
@@ -173,9 +174,7 @@ class TableOverSampler(BaseOverSampler):
                 f"X has {X.shape[0]} rows but y has {len(labels.codes)} labels; "
                 "give one label for each row"
             )
-        self.sampling_strategy_ = check_sampling_strategy(
-            self.sampling_strategy, labels.values, self._sampling_type
-        )
+        self.sampling_strategy_ = self._strategy(labels)
         table = read_table(
             X,
             categorical_features=self.categorical_features,
@@ -185,6 +184,18 @@ class TableOverSampler(BaseOverSampler):
         if self.estimator is not None:
             check_takes(self._f(table), table)
         return table, labels
+
+    def _strategy(self, labels: Labels) -> dict[Any, int]:
+        """Return how many new rows each class is to get."""
+        if is_every(self.sampling_strategy):
+            raise TableError(
+                f"sampling_strategy='all' asks for every minimum inversion, and {type(self).__name__} "
+                "makes none; use 'auto', a share or numbers of rows, or CounterfactualOverSampler"
+            )
+        strategy: dict[Any, int] = check_sampling_strategy(
+            self.sampling_strategy, labels.values, self._sampling_type
+        )
+        return strategy
 
     def _check_table(self, X: Any) -> Any:
         """Check the shape of X; a frame stays the frame it is."""

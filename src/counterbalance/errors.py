@@ -13,9 +13,12 @@
     Warning
     └── UserWarning
         └── ShortfallWarning      samples that are no inversions were returned
+            └── InflatedClassWarning  a class got far more rows than its real ones bear out
 
 Every message states the parameter, the rule, the value and the remedy.
 """
+
+from typing import Any
 
 
 class CounterbalanceError(ValueError):
@@ -52,3 +55,14 @@ class EngineError(CounterbalanceError):
 
 class ShortfallWarning(UserWarning):
     """A class got fewer inversions than asked for; the message says what was done."""
+
+
+class InflatedClassWarning(ShortfallWarning):
+    """A class got far more new rows than its real ones bear out; the message says what to ask for.
+
+    ``classes`` holds an :class:`~counterbalance.origins.Inflated` for each such class.
+    """
+
+    def __init__(self, message: str, classes: tuple[Any, ...] = ()) -> None:
+        super().__init__(message)
+        self.classes = classes

@@ -11,7 +11,6 @@ of them to believe.
 
 from __future__ import annotations
 
-import warnings
 from functools import cache
 from numbers import Real
 from typing import Any, ClassVar
@@ -28,11 +27,13 @@ from counterbalance.errors import ClassifierError, ShortfallError, ShortfallWarn
 from counterbalance.factuals import Factuals
 from counterbalance.interior import Integers, Interior
 from counterbalance.labels import Labels, plain
+from counterbalance.origins import MOST_PER_ROW_WITHIN
 from counterbalance.perturbation import Perturbation
 from counterbalance.rules import Rules
 from counterbalance.search import Task
-from counterbalance.shortfall import Filled
+from counterbalance.shortfall import Filled, warn_inflated
 from counterbalance.table import Table
+from counterbalance.user_warnings import warn_user
 
 # Candidates for each new row: enough for f to choose from.
 POOL = 8
@@ -194,6 +195,8 @@ class InteriorOverSampler(TableOverSampler):
             if part.missing:
                 part.copies = interior.copies(part.missing)
                 _report(part, plain(factuals.labels.classes[part.target]))
+        tallies = [part.tally for part in filled]
+        warn_inflated(tallies, factuals.labels, most_per_row=MOST_PER_ROW_WITHIN)
         return filled
 
     def _draw(self, interior: Interior, part: Filled, f: Classifier) -> Integers:
@@ -230,4 +233,4 @@ def _report(part: Filled, label: Any) -> None:
             f"{head}, {part.missing} missing: no row of the class keeps the constraints; "
             "loosen them or ask for fewer with sampling_strategy"
         )
-    warnings.warn(f"{head}; {copied} more by copying rows", ShortfallWarning, stacklevel=6)
+    warn_user(ShortfallWarning(f"{head}; {copied} more by copying rows"), f"class {label!r}")

@@ -45,6 +45,8 @@ COLUMNS = (
 # How many rows a printed table shows, and how many changes a sentence tells.
 SHOWN_ROWS = 10
 TOLD_CHANGES = 4
+# Origins of rows that started from a row of another class, as f or its moved threshold allowed.
+JUDGED = ("inversion", "redraw", "threshold")
 
 
 class Provenance:
@@ -149,10 +151,12 @@ class Provenance:
 
     def _sentence(self, row: dict[str, Any], X: Any) -> str:
         start = f"row {row['factual']}, class {row['from_class']}"
-        if row["from_class"] == row["to_class"]:
-            return (
-                f"{start}: moved within its class ({row['origin']}), distance {row['distance']:.3g}"
-            )
+        origin, far = row["origin"], f"distance {row['distance']:.3g}"
+        if origin == "copy":
+            return f"{start}: copied as it is (copy)"
+        if origin not in JUDGED:
+            scored = _scored(row, f"f's score of {row['to_class']} is")
+            return f"{start}: moved within its class, no counterfactual{scored}, {far} ({origin})"
         changes = []
         for name in row["changed"][:TOLD_CHANGES]:
             column = frames.column(X, self._names.index(name))
@@ -160,9 +164,16 @@ class Provenance:
             changes.append(f"{name} {before} → {after}")
         if len(row["changed"]) > TOLD_CHANGES:
             changes.append(f"{len(row['changed']) - TOLD_CHANGES} more")
+        what = f"{start}: {', '.join(changes)}"
+        if origin == "threshold":
+            scored = _scored(row, f"scored for {row['to_class']}")
+            return (
+                f"{what}{scored}; f does not call it {row['to_class']}: accepted because the "
+                f"threshold was moved to the class's share, {far} (threshold)"
+            )
         makes = "makes" if len(row["changed"]) == 1 else "make"
-        what = f"{', '.join(changes)} {makes} it {row['to_class']}, distance {row['distance']:.3g}"
-        return f"{start}: {what}" + (f" ({row['origin']})" if row["origin"] != "inversion" else "")
+        again = "" if origin == "inversion" else f" ({origin})"
+        return f"{what} {makes} it {row['to_class']}, {far}{again}"
 
     def __repr__(self) -> str:
         shown = [self[place] for place in range(min(len(self), SHOWN_ROWS))]
@@ -174,6 +185,12 @@ class Provenance:
         if len(self) > SHOWN_ROWS:
             lines.append(f"... and {len(self) - SHOWN_ROWS} more rows")
         return "\n".join(lines)
+
+
+def _scored(row: dict[str, Any], words: str) -> str:
+    """Say f's score of a new row, or nothing where f has none."""
+    score = row["score_after"]
+    return "" if np.isnan(score) else f", {words} {score:.2g}"
 
 
 def _cell(column: Any, place: int) -> str:

@@ -20,12 +20,12 @@ from counterbalance.draws import Way
 from counterbalance.encoder import TableEncoder
 from counterbalance.errors import TableError
 from counterbalance.factuals import Factuals
-from counterbalance.labels import Labels
+from counterbalance.labels import Labels, plain
 from counterbalance.perturbation import Perturbation
 from counterbalance.profile import Floats, Positions
 from counterbalance.rules import Rules
 from counterbalance.search import Task
-from counterbalance.selection import Selection, select
+from counterbalance.selection import Selection, is_every, most_inversions, select
 from counterbalance.shortfall import Filled
 from counterbalance.table import Table
 
@@ -46,7 +46,12 @@ class CounterfactualOverSampler(TableOverSampler):
     Parameters
     ----------
     sampling_strategy : float, str, dict or callable, default="auto"
-        How many new rows each class gets, in all of imbalanced-learn's forms.
+        How many new rows each class gets, in imbalanced-learn's forms, with one meaning of
+        our own: ``"all"`` is the paper's algorithm as it is printed. For each pair of classes
+        with N_i < N_j every row of j that inverts gives its nearest counterfactual of i; the
+        number is not capped and nothing is filled up, so ``selection`` and ``on_shortfall``
+        have no part in it, no shortfall is warned of, and ``yield_`` tells what came of it.
+        (For imbalanced-learn's oversamplers "all" is the same as "auto".)
 
     estimator : None, "ridge" or classifier, default=None
         f in the paper. Any scikit-learn classifier; it is cloned and fitted to X and y,
@@ -83,14 +88,15 @@ class CounterfactualOverSampler(TableOverSampler):
     selection : {"nearest", "random"}, default="nearest"
         Which inversions are taken where more are found than asked for.
 
-    on_shortfall : str or sequence of str, default=("redraw", "threshold", "interior")
+    on_shortfall : str or sequence of str, default=("redraw", "interior")
         What to do for a class with fewer inversions than asked for; policies are tried
         in order, and a warning says what was done.
 
         - ``"redraw"``: draw again, up to ten times ``n_draws`` for the factuals that
           inverted and then as often for all, as long as that gives new rows;
         - ``"threshold"``: move f's decision threshold to the class prior (needs
-          ``predict_proba``);
+          ``predict_proba``); f itself does not call these rows the class that they are
+          given, so it is no part of the default;
         - ``"interior"``: interpolate between rows of the class, or copy them where they
           are too much alike;
         - ``"accept"``: return fewer rows;
@@ -126,7 +132,8 @@ class CounterfactualOverSampler(TableOverSampler):
     Attributes
     ----------
     sampling_strategy_ : dict
-        How many new rows each class was to get.
+        How many new rows each class was to get; with ``"all"`` the number of rows in larger
+        classes, which is the most that it can get.
     estimator_ : classifier
         The fitted f.
     profile_ : Profile
@@ -224,11 +231,22 @@ class CounterfactualOverSampler(TableOverSampler):
         self.random_state = random_state
 
     def _fill(self, asked: dict[int, int], factuals: Factuals, f: Classifier) -> list[Filled]:
-        policies = shortfall.check_policies(self.on_shortfall)
+        policies = self._policies()
         filled, self.yield_ = shortfall.fill(asked, factuals, f, self._pick(factuals), policies)
         tallies, constraints = [part.tally for part in filled], as_constraints(self.constraints)
         shortfall.report(tallies, factuals.labels, policies, constraints)
         return filled
+
+    def _policies(self) -> tuple[shortfall.Policy, ...]:
+        """Return what is done for a class that is short; none is short of every inversion."""
+        policies = shortfall.check_policies(self.on_shortfall)
+        return shortfall.NO_NUMBER if is_every(self.sampling_strategy) else policies
+
+    def _strategy(self, labels: Labels) -> dict[Any, int]:
+        if not is_every(self.sampling_strategy):
+            return super()._strategy(labels)
+        most = most_inversions(labels.counts)
+        return {plain(labels.classes[code]): n for code, n in most.items()}
 
     def _fit_factuals(
         self, table: Table, labels: Labels, weights: Floats | None

@@ -1,7 +1,8 @@
 """Shortfall: what to do for a class that got fewer inversions than asked for.
 
     redraw      draw again: more perturbations of the factuals, judged by the same f
-    threshold   move f's decision threshold to the class prior and search once more
+    threshold   move f's decision threshold to the class prior and search once more; f itself
+                does not call such rows the class
     interior    interpolate between the rows that the class has, or copy them if they are alike
     accept      return fewer
     raise       refuse
@@ -13,7 +14,6 @@ the column ``origin`` of the provenance.
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, Literal
@@ -24,16 +24,25 @@ from numpy.typing import NDArray
 from counterbalance.classifier import Classifier
 from counterbalance.constraints import Constraint
 from counterbalance.draws import Words
-from counterbalance.errors import ShortfallError, ShortfallWarning
+from counterbalance.errors import InflatedClassWarning, ShortfallError, ShortfallWarning
 from counterbalance.factuals import Factuals, Yield
 from counterbalance.labels import Labels, plain
+from counterbalance.origins import MOST_PER_ROW, find_inflated, tell_inflated
 from counterbalance.search import Inversions
+from counterbalance.user_warnings import warn_user
 
 Integers = NDArray[np.intp]
-Policy = Literal["redraw", "threshold", "interior", "accept", "raise"]
+Policy = Literal["redraw", "threshold", "interior", "accept", "raise", "no number"]
 POLICIES: tuple[Policy, ...] = ("redraw", "threshold", "interior", "accept", "raise")
-DEFAULT: tuple[Policy, ...] = ("redraw", "threshold", "interior")
+# Not "threshold": f does not call its rows the class that they are given.
+DEFAULT: tuple[Policy, ...] = ("redraw", "interior")
 
+# Policies that end a chain. The last is not for users: with it every inversion is kept, no number
+# was asked for, and nothing can be short.
+ENDS = frozenset({"accept", "raise", "no number"})
+NO_NUMBER: tuple[Policy, ...] = ("no number",)
+# Classes that a remedy lists.
+MOST_LISTED = 12
 # Passes of T draws each; a pass that finds nothing new ends the policy at once.
 MOST_REDRAWS = 10
 
@@ -109,7 +118,7 @@ def fill(
     del found  # it may be larger than all that follows
     for policy in policies:
         short = [filled for filled in classes if filled.missing]
-        if not short or policy in {"accept", "raise"}:
+        if not short or policy in ENDS:
             break
         if policy == "redraw":
             _redraw(short, factuals, f, pick)
@@ -130,6 +139,8 @@ def report(
     constraints: list[Constraint],
 ) -> None:
     """Warn of every class that did not get plain inversions only, or refuse."""
+    if policies == NO_NUMBER:
+        return
     for tally in tallies:
         found = tally.made["inversion"]
         if found == tally.asked:
@@ -159,7 +170,38 @@ def report(
             )
         if tally.missing:
             done.append(f"{tally.missing} missing, as on_shortfall='accept' allows")
-        warnings.warn(f"{head}; {', '.join(done)}", ShortfallWarning, stacklevel=5)
+        warn_user(ShortfallWarning(f"{head}; {', '.join(done)}"), f"class {label!r}")
+    warn_inflated(tallies, labels)
+
+
+def warn_inflated(
+    tallies: list[Tally], labels: Labels, *, most_per_row: int = MOST_PER_ROW
+) -> None:
+    """Warn, once for all classes, of those that got far more rows than their own bear out."""
+    found = []
+    for tally in tallies:
+        label, rows = plain(labels.classes[tally.target]), int(labels.counts[tally.target])
+        one = find_inflated(label, rows, tally.made, most_per_row)
+        found += [one] if one else []
+    if not found:
+        return
+    inflated = {one.label: one.most for one in found}
+    wanted = {
+        label: inflated.get(label, int(labels.counts[tally.target]) + sum(tally.made.values()))
+        for tally in tallies
+        for label in [plain(labels.classes[tally.target])]
+    }
+    if len(wanted) <= MOST_LISTED:
+        remedy = f"sampling_strategy={wanted!r}"
+    else:
+        some = ", ".join(f"{label!r}: {n}" for label, n in list(inflated.items())[:MOST_LISTED])
+        remedy = f"sampling_strategy={{{some}, ...}}"
+    inversions = sum(tally.made["inversion"] for tally in tallies)
+    if inversions:
+        remedy += (
+            f", or sampling_strategy='all' for the {inversions:,} minimum inversions and no others"
+        )
+    warn_user(InflatedClassWarning(tell_inflated(found, remedy), tuple(found)), "inflated")
 
 
 def check_policies(chosen: Any) -> tuple[Policy, ...]:

@@ -22,7 +22,7 @@ from counterbalance.distributed.searching import Pass, check_tells_apart, search
 from counterbalance.errors import ClassifierError, EngineError
 from counterbalance.factuals import Yield
 from counterbalance.labels import Labels, plain
-from counterbalance.shortfall import Tally, report
+from counterbalance.shortfall import ENDS, Tally, report
 
 # The share of a worker's memory for the rows of a class that is filled by interior samples.
 SHARE_FOR_MEMBERS = 0.25
@@ -142,7 +142,7 @@ def balance(
 
 def _before_the_end(policies: tuple[Any, ...]) -> tuple[Any, ...]:
     """Return the policies that come before one that ends the chain."""
-    ends = [place for place, policy in enumerate(policies) if policy in {"accept", "raise"}]
+    ends = [place for place, policy in enumerate(policies) if policy in ENDS]
     return policies[: ends[0]] if ends else policies
 
 
@@ -155,5 +155,5 @@ def _check_fits(engine: Engine, prepared: Prepared, target: int) -> None:
         raise EngineError(
             f"on_shortfall='interior' needs the {n_rows} rows of class {label!r} on one worker, "
             f"some {needed / 1e9:.1f} GB, which may take {SHARE_FOR_MEMBERS:.0%} of its memory; "
-            "give the workers more memory, or use on_shortfall=('redraw', 'threshold', 'accept')"
+            "give the workers more memory, or use on_shortfall=('redraw', 'accept')"
         )

@@ -14,7 +14,6 @@ from __future__ import annotations
 
 import json
 import shutil
-import warnings
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
@@ -45,6 +44,7 @@ from counterbalance.errors import EngineError, TableError
 from counterbalance.factuals import Yield
 from counterbalance.files import written_whole
 from counterbalance.labels import plain
+from counterbalance.user_warnings import warn_user
 
 MANIFEST = "_manifest.json"
 # Numbers of files have at least so many digits, so that names sort as numbers do.
@@ -116,10 +116,11 @@ def balance_files(
     out = Path(out)
     _check_out(out)
     if inputs.indexes:
-        warnings.warn(
-            f"the index column {inputs.indexes[0]!r} of the files is left out: new rows have no "
-            "index; write the files with index=False",
-            stacklevel=2,
+        warn_user(
+            UserWarning(
+                f"the index column {inputs.indexes[0]!r} of the files is left out: new rows have "
+                "no index; write the files with index=False"
+            )
         )
     # The estimator is hashed as a whole: a Dask classifier then leaves its client out.
     settings = own.get_params(deep=False)

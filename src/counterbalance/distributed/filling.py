@@ -20,7 +20,7 @@ from counterbalance.distributed.searching import Pass
 from counterbalance.distributed.threshold import cut_found, find_cuts
 from counterbalance.factuals import Yield
 from counterbalance.labels import plain
-from counterbalance.shortfall import MOST_REDRAWS, Policy, Tally
+from counterbalance.shortfall import ENDS, MOST_REDRAWS, Policy, Tally
 
 Integers = NDArray[np.intp]
 # Makes a pass: (pass, what was taken, what was seen) -> what each partition found.
@@ -96,7 +96,7 @@ def fill(
     filler = _Filler(engine, plan, make_pass, filling)
     filler.first()
     for policy in policies:
-        if not filling.short or policy in {"accept", "raise", "interior"}:
+        if not filling.short or policy in {*ENDS, "interior"}:
             break
         if policy == "redraw":
             filler.redraw()

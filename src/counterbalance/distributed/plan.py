@@ -25,7 +25,7 @@ from counterbalance.factuals import Factuals
 from counterbalance.profile import Floats, Profile
 from counterbalance.screen import Screen, linear_screen
 from counterbalance.search import Task
-from counterbalance.selection import Selection
+from counterbalance.selection import Selection, is_every, most_inversions
 
 Integers = NDArray[np.intp]
 
@@ -99,6 +99,8 @@ def make_asked(sampler: CounterfactualOverSampler, layout: Layout) -> dict[int, 
     A callable gets labels, sorted by class.
     """
     strategy, labels = sampler.sampling_strategy, layout.classes.tolist()
+    if is_every(strategy):
+        return most_inversions(layout.counts)
     codes = {label: code for code, label in enumerate(labels)}
     small = np.min_scalar_type(len(labels))
     y = np.repeat(np.arange(len(labels), dtype=small), layout.counts)

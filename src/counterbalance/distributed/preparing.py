@@ -36,7 +36,7 @@ from counterbalance.distributed.survey import Reading, join_surveys, make_layout
 from counterbalance.distributed.training import is_trainer, local_of, train
 from counterbalance.errors import ClassifierError, TableError
 from counterbalance.profile import Profile
-from counterbalance.shortfall import Policy, check_policies
+from counterbalance.shortfall import Policy
 
 # A column is gathered on one worker if so many bytes for each row fit into half its memory.
 BYTES_PER_GATHERED_CELL = 96
@@ -84,7 +84,7 @@ def prepare(
     fit_rows: int | None,
 ) -> Prepared:
     """Look at the table, measure it, and fit f."""
-    policies = check_policies(sampler.on_shortfall)
+    policies = sampler._policies()  # noqa: SLF001  (the sampler's own step)
     _check_order(policies)
     size = engine.block_rows(len(source.columns))
     reading = Reading(sampler.categorical_features, sampler.integer_features, sampler.snap_to_grid)

@@ -1,6 +1,6 @@
 """What a peer says when it cannot do what was asked for, and does something near it."""
 
-import warnings
+from counterbalance.user_warnings import warn_user
 
 
 class PeerFallbackWarning(UserWarning):
@@ -9,4 +9,4 @@ class PeerFallbackWarning(UserWarning):
 
 def warn_fallback(method: str, reason: str, instead: str) -> None:
     """Warn that ``method`` departs from its paper because of ``reason``."""
-    warnings.warn(f"{method}: {reason}; {instead}.", PeerFallbackWarning, stacklevel=3)
+    warn_user(PeerFallbackWarning(f"{method}: {reason}; {instead}."))

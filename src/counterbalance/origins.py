@@ -1,0 +1,181 @@
+"""Origins: what the new rows of a class are, counted and said in plain words.
+
+    inversion   a minimum inversion: the nearest draw of its factual that f calls the class
+    redraw      a further inversion of a factual that was drawn again; f calls it the class, too
+    threshold   f does not call it the class: it was taken at a threshold moved to the class's share
+    interior    made from rows of the class alone: no counterfactual
+    copy        a row of the class once more
+
+A class is *inflated* if it got more than ``MOST_PER_ROW`` new rows for each real one and fewer
+than one in ``1 / FEW`` of them is a minimum inversion: then a handful of real rows is all that
+the new ones are made of. The sampler, the command line and the report ask the same function.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from counterbalance.labels import plain
+from counterbalance.provenance import Provenance
+
+ORIGINS = ("inversion", "redraw", "threshold", "interior", "copy")
+# What the columns of a table of counts are called.
+HEADS = {
+    "inversion": "minimum inversions",
+    "redraw": "drawn again",
+    "threshold": "moved threshold",
+    "interior": "within the class",
+    "copy": "copies",
+}
+MOST_PER_ROW = 10
+FEW = 0.25
+# A sampler that makes all rows within the class has no inversions to count: only its excess is.
+MOST_PER_ROW_WITHIN = 100
+# Classes that a sentence names.
+MOST_NAMED = 5
+
+Counts = Mapping[str, int]
+
+
+def count_origins(provenance: Provenance) -> dict[Any, dict[str, int]]:
+    """Return for each class that got new rows how many of them have which origin."""
+    labels, origins = provenance["to_class"], provenance["origin"]
+    found: dict[Any, dict[str, int]] = {}
+    for label, origin in zip(labels.tolist(), origins.tolist(), strict=True):
+        counts = found.setdefault(plain(label), dict.fromkeys(ORIGINS, 0))
+        counts[origin] += 1
+    return found
+
+
+def add_counts(counts: Sequence[Counts]) -> dict[str, int]:
+    """Return the counts of several classes together."""
+    return {origin: sum(one.get(origin, 0) for one in counts) for origin in ORIGINS}
+
+
+def most_from_one(provenance: Provenance) -> int:
+    """Return the most inversions that a single factual gave to a single class."""
+    by_f = np.isin(provenance["origin"].astype(str), ["inversion", "redraw"])
+    rows = provenance[by_f]
+    if not len(rows):
+        return 0
+    _, classes = np.unique(rows["to_class"].astype(str), return_inverse=True)
+    pairs = np.column_stack([rows["factual"], classes])
+    return int(np.unique(pairs, axis=0, return_counts=True)[1].max())
+
+
+def tell_origins(counts: Counts, *, most: int = 0) -> list[str]:
+    """Say what the new rows are, minimum inversions first, and plainly if most are not.
+
+    ``most`` is the largest number of inversions that one factual gave, if it is known.
+
+    >>> for sentence in tell_origins({"inversion": 20, "redraw": 70, "interior": 10}, most=9):
+    ...     print(sentence)
+    20 of 100 new rows (20%) are minimum inversions, each the nearest one found for its real row.
+    70 are further inversions, drawn again from real rows that inverted (up to 9 from one row).
+    10 were made within their class and are no counterfactuals.
+    Most new rows are not minimum inversions: too few real rows invert for the number asked for.
+    """
+    total = sum(counts.values())
+    if not total:
+        return []
+    found = counts.get("inversion", 0)
+    if not found and counts.get("interior", 0) + counts.get("copy", 0) == total:
+        return _within(counts)
+    sentences = [
+        f"{found:,} of {total:,} new rows ({percent(found / total)}) are minimum inversions, each "
+        "the nearest one found for its real row.",
+        *(_sentence(origin, counts[origin], most) for origin in ORIGINS[1:] if counts.get(origin)),
+    ]
+    if found < total / 2:
+        if found + counts.get("redraw", 0) < total / 2:
+            sentences.append(
+                "Most new rows are no counterfactuals: f does not call real rows of a larger class "
+                "the smaller one often enough for the number asked for."
+            )
+        else:
+            sentences.append(
+                "Most new rows are not minimum inversions: too few real rows invert for the "
+                "number asked for."
+            )
+    return sentences
+
+
+def _sentence(origin: str, count: int, most: int) -> str:
+    be, have = ("is", "a further inversion") if count == 1 else ("are", "further inversions")
+    was = "was" if count == 1 else "were"
+    up_to = f" (up to {most:,} from one row)" if most > 1 else ""
+    return {
+        "redraw": f"{count:,} {be} {have}, drawn again from real rows that inverted{up_to}.",
+        "threshold": f"{count:,} {was} accepted at a threshold moved to the class's share: "
+        "f itself does not call them the class.",
+        "interior": f"{count:,} {was} made within their class and {be} no "
+        f"counterfactual{'' if count == 1 else 's'}.",
+        "copy": f"{count:,} {be} {'a copy' if count == 1 else 'copies'} of real rows.",
+    }[origin]
+
+
+def _within(counts: Counts) -> list[str]:
+    return [
+        _sentence(origin, counts[origin], 0)
+        for origin in ("interior", "copy")
+        if counts.get(origin)
+    ]
+
+
+def percent(share: float) -> str:
+    """Write a share; what is not nothing is not shown as nothing, nor as all what is not all.
+
+    >>> percent(0.004), percent(0.999), percent(0.25)
+    ('<1%', '>99%', '25%')
+    """
+    least = 0.005
+    if 0 < share < least:
+        return "<1%"
+    return ">99%" if 1 - least < share < 1 else f"{share:.0%}"
+
+
+@dataclass(frozen=True)
+class Inflated:
+    """A class that got far more new rows than its real ones bear out."""
+
+    label: Any
+    rows: int
+    new: int
+    inversions: int
+    most: int
+    """How many rows it may be asked to have in all before it counts as inflated."""
+
+    def __str__(self) -> str:
+        return (
+            f"class {self.label!r} has {self.rows:,} {'row' if self.rows == 1 else 'rows'} and got "
+            f"{self.new:,} new ones, {self.new / self.rows:,.0f} for each real row"
+        )
+
+
+def find_inflated(
+    label: Any, rows: int, made: Counts, most_per_row: int = MOST_PER_ROW
+) -> Inflated | None:
+    """Return what is to be said of a class if it is inflated."""
+    new, inversions = sum(made.values()), made.get("inversion", 0)
+    most = max(most_per_row * rows, int(inversions / FEW))
+    if rows < 1 or new <= most:
+        return None
+    return Inflated(label, rows, new, inversions, rows + most)
+
+
+def tell_inflated(classes: Sequence[Inflated], remedy: str) -> str:
+    """Say that classes are inflated; ``remedy`` is what to ask for instead."""
+    named = [
+        f"{one}" + (f" ({one.inversions:,} of them minimum inversions)" if one.inversions else "")
+        for one in classes[:MOST_NAMED]
+    ]
+    if len(classes) > MOST_NAMED:
+        named.append(f"and {len(classes) - MOST_NAMED:,} more classes likewise")
+    return (
+        f"{'; '.join(named)}. So few real rows cannot say what so many new ones should look like. "
+        f"Ask for fewer: {remedy}"
+    )
