@@ -54,8 +54,8 @@ def measure(name: str, estimator: Any) -> tuple[float, list[float], list[float]]
     spent = np.zeros_like(nested)
     for seed in SEEDS:
         sampler = CounterfactualOverSampler(estimator=estimator, random_state=seed)
-        table, labels = sampler._read(data.X, data.y)
-        factuals, f = sampler._fit_factuals(table, labels, None)
+        table, labels = sampler._read(data.X, data.y)  # noqa: SLF001  (the sampler's own steps)
+        factuals, f = sampler._fit_factuals(table, labels, None)  # noqa: SLF001
         small = int(np.argmin(labels.counts))
         right = factuals.right(f) & (labels.codes != small)
         rows = np.flatnonzero(right)

@@ -99,13 +99,13 @@ def minimum_inversion(
 
 
 def all_counterfactuals(predict, X, y, order, statistics, deviation, seed, n_draws, **cell):
-    """Algorithm 1 for every pair of classes N_i < N_j: (factual, i, distance, x') of each winner."""
+    """Algorithm 1 for every pair N_i < N_j: (factual, i, distance, x') of each winner."""
     counts = {label: int(np.sum(y == label)) for label in sorted(set(y.tolist()))}
     found = []
-    for i in counts:
+    for i, count in counts.items():
         for row in range(len(X)):
             j = y[row].item()
-            if not counts[i] < counts[j]:
+            if not count < counts[j]:
                 continue
             best = minimum_inversion(
                 predict, X[row], row, j, i, order, statistics, deviation, seed, n_draws, **cell

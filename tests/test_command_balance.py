@@ -2,6 +2,7 @@
 
 import json
 import os
+import shlex
 import signal
 import subprocess
 import sys
@@ -230,3 +231,65 @@ def test_a_kill_leaves_the_file_that_was_there_or_the_whole_new_one(folder, tmp_
         process.send_signal(signal.SIGKILL)
         process.wait()
         assert out.read_bytes() in {b"old", whole.read_bytes()}
+
+
+@pytest.fixture(scope="module")
+def tiny_class(tmp_path_factory):
+    """A file with three classes, one of them of six rows among noise."""
+    rng = np.random.default_rng(0)
+    n = {"usual": 300, "other": 120, "rare one": 6}
+    table = pd.DataFrame(rng.normal(size=(426, 3)).round(2), columns=["a", "b", "c"])
+    table["risk level"] = np.repeat(list(n), list(n.values()))
+    table["a"] += 1.5 * (table["risk level"] == "other")
+    path = tmp_path_factory.mktemp("tiny") / "tiny.csv"
+    table.to_csv(path, index=False)
+    return path
+
+
+def test_the_summary_counts_what_the_new_rows_are_minimum_inversions_first(
+    tiny_class, tmp_path, capsys
+):
+    new = tmp_path / "new.csv"
+    assert balance(tiny_class, "--provenance", new) == 0
+    said = capsys.readouterr()
+    origins = pd.read_csv(new)["origin"].value_counts()
+    lines = said.out.splitlines()
+    assert lines[2].startswith(f"{origins['inversion']} of {len(pd.read_csv(new))} new rows (")
+    assert f"{origins['interior']} were made within their class" in said.out
+    assert "Most new rows are not" in said.out
+    assert "What the new rows are" in said.out
+    assert "new samples asked for" not in said.err  # said once, in the summary
+
+
+def test_a_tiny_class_that_is_blown_up_is_warned_of_last_with_the_ratio_to_ask_for(
+    tiny_class, capsys
+):
+    assert balance(tiny_class) == 0
+    last = capsys.readouterr().err.splitlines()[-1]
+    assert last.startswith("counterbalance: WARNING: class 'rare one' has 6 rows and got 294 new")
+    options = shlex.split(last.split("Ask for fewer: ")[1].split(", or")[0])
+    assert options[:2] == ["--ratio", "1"]
+    assert balance(tiny_class, *options, "--json") == 0
+    said = capsys.readouterr()
+    assert "WARNING" not in said.err
+    summary = json.loads(said.out)
+    after = {one["class"]: one["after"] for one in summary["classes"]}
+    assert after["other"] == 300
+    assert 6 < after["rare one"] <= 66 + 6
+    assert balance(tiny_class, "--json") == 0
+    summary = json.loads(capsys.readouterr().out)
+    assert len(summary["warnings"]) == 1
+    assert {one["class"] for one in summary["origins_by_class"]} == {"other", "rare one"}
+
+
+def test_ratio_all_takes_every_counterfactual_and_fills_nothing(tiny_class, tmp_path, capsys):
+    out, new = tmp_path / "out.csv", tmp_path / "new.csv"
+    assert balance(tiny_class, "--ratio", "all", "--out", out, "--provenance", new, "--json") == 0
+    said = capsys.readouterr()
+    summary, provenance = json.loads(said.out), pd.read_csv(new)
+    assert set(provenance["origin"]) == {"inversion"}
+    assert len(provenance) == sum(got["inversions"] for got in summary["yield"])
+    assert len(pd.read_csv(out)) == 426 + len(provenance)
+    assert "WARNING" not in said.err
+    assert balance(tiny_class, "--ratio", "all", "--ratio", "0.5") == 1
+    assert "--ratio all must stand alone" in capsys.readouterr().err

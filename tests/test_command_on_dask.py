@@ -3,6 +3,7 @@
 import json
 
 import dask
+import numpy as np
 import pandas as pd
 import pytest
 
@@ -76,7 +77,7 @@ def test_people_read_counts_and_where_the_result_is(source, tmp_path, capsys):
     [
         ((), "--engine dask needs --out FOLDER"),
         (("--out", "new", "--keep", "a"), "--keep goes with --engine memory only"),
-        (("--out", "new", "--ratio", "1=50"), "--ratio must be one share with --engine dask"),
+        (("--out", "new", "--ratio", "1=50"), "--ratio must be one share, or all, with --engine"),
         (("--out", "new", "--memory", "500MB"), "needs at least 1 GB"),
         (("--out", "new", "--memory", "lots"), "memory must be a size such as 2GB, got 'lots'"),
     ],
@@ -102,3 +103,31 @@ def test_memory_takes_one_table_and_no_option_of_dask(source, capsys):
 
 def test_a_share_of_the_largest_class_only_adds_rows():
     assert ShareOfLargest(0.5)(["a"] * 10 + ["b"] * 7 + ["c"]) == {"a": 10, "b": 7, "c": 5}
+
+
+def test_every_counterfactual_is_taken_as_in_memory(source, tmp_path, capsys):
+    out = tmp_path / "out"
+    assert balance(*source, "--out", out, "--ratio", "all", "--json") == 0
+    summary = json.loads(capsys.readouterr().out)
+    table = pd.concat(map(pd.read_parquet, source), ignore_index=True)
+    sampler = CounterfactualOverSampler(sampling_strategy="all", snap_to_grid=True, random_state=0)
+    X, y = sampler.fit_resample(table.drop(columns="y"), table["y"])
+    pd.testing.assert_frame_equal(pd.read_parquet(out), X.assign(y=y), check_exact=True)
+    assert summary["origins"] == {"inversion": len(X) - len(table)}
+
+
+def test_a_tiny_class_is_warned_of_with_a_share_to_ask_for(tmp_path, capsys):
+    rng = np.random.default_rng(0)
+    table = pd.DataFrame(rng.normal(size=(306, 3)), columns=list("abc"))
+    table["y"] = np.repeat([0, 1], [300, 6])
+    table.to_parquet(tmp_path / "t.parquet", index=False)
+    assert balance(tmp_path / "t.parquet", "--out", tmp_path / "out") == 0
+    said = capsys.readouterr()
+    assert "new rows" in said.out
+    last = said.err.splitlines()[-1]
+    assert last.startswith("counterbalance: WARNING: class 1 has 6 rows and got 294 new ones")
+    ratio = last.split("--ratio ")[1].split(",")[0].rstrip()
+    assert balance(tmp_path / "t.parquet", "--out", tmp_path / "less", "--ratio", ratio) == 0
+    assert "WARNING" not in capsys.readouterr().err
+    manifest = json.loads((tmp_path / "out" / "_manifest.json").read_text())
+    assert sum(manifest["origins"]["1"].values()) == 294

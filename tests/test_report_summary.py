@@ -321,10 +321,8 @@ def test_rows_made_within_their_class_are_not_called_counterfactuals(wisconsin):
     sampler = InteriorOverSampler(random_state=0)
     summary = summarise_sampler(sampler, X, y, *sampler.fit_resample(X, y), alone=True)
     sentences, caveats = summary["verdict"]["sentences"], summary["verdict"]["caveats"]
-    assert (
-        sentences[0]
-        == "217 rows are no counterfactuals but were made within their class: interior."
-    )
+    assert sentences[0] == "217 were made within their class and are no counterfactuals."
+    assert summary["verdict"]["headline"].endswith("made within their class")
     assert not any("counterfactual says" in text for text in caveats)
     text = render(summary)
     assert "of the 217 new rows each feature changed" in text
@@ -359,3 +357,35 @@ def test_rows_are_chosen_evenly():
 
 def test_the_examples_in_the_docstrings_are_true():
     assert doctest.testmod(cells).failed == 0
+
+
+def test_the_headline_counts_minimum_inversions_and_an_inflated_class_is_warned_of(wisconsin):
+    verdict = summarise_sampler(*wisconsin, alone=True)["verdict"]
+    assert verdict["headline"] == "217 new rows of malignant, all of them minimum inversions"
+    rng = np.random.default_rng(0)
+    y = np.repeat(["usual", "rare"], [500, 6])
+    X = pd.DataFrame(rng.normal(size=(506, 4)), columns=list("abcd"))
+    arguments = resample(X, y, n_draws=1)
+    summary = summarise_sampler(*arguments, alone=True)
+    verdict, origin = summary["verdict"], arguments[0].provenance_["origin"].tolist()
+    found = origin.count("inversion")
+    what = f"{found} minimum inversions" if found else "no minimum inversion"
+    assert verdict["headline"] == f"494 new rows of rare; {what} among them"
+    assert verdict["sentences"][0].startswith(f"{found} of 494 new rows") or not found
+    assert any("Most new rows are not" in text for text in verdict["sentences"]) or not found
+    assert verdict["caveats"][0].startswith("Warning: class 'rare' has 6 rows and got 494 new ones")
+    assert "sampling_strategy={'rare': 66}" in verdict["caveats"][0]
+    assert "--ratio rare=66" in verdict["caveats"][0]
+    assert "has 6 rows and got 494" in render(summary)
+
+
+def test_many_pairs_of_classes_are_said_by_the_class_that_they_gave_to():
+    rng = np.random.default_rng(0)
+    y = np.repeat(list("abcd"), [60, 40, 30, 20])
+    X = rng.normal(size=(150, 4)) + 2 * (y == "a")[:, None]
+    arguments = resample(X, y)
+    sentences = summarise_sampler(*arguments, alone=True)["verdict"]["sentences"]
+    turned = [text for text in sentences if "could be turned into" in text]
+    assert len(turned) == 3
+    found = sum(got.inversions for (_, to), got in arguments[0].yield_.items() if to == "d")
+    assert any(text.startswith(f"{found} of ") and "into d;" in text for text in turned)

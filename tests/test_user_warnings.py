@@ -121,7 +121,9 @@ def test_every_warning_of_ours_names_this_file():
                 sampler.fit_resample(rows, labels)
             except ValueError:
                 continue
-        ours = [w for w in caught if issubclass(w.category, (ShortfallWarning, PeerFallbackWarning))]
+        ours = [
+            w for w in caught if issubclass(w.category, (ShortfallWarning, PeerFallbackWarning))
+        ]
         kinds |= {w.category for w in ours}
         assert {w.filename for w in ours} <= {__file__}
     assert ShortfallWarning in kinds

@@ -189,8 +189,9 @@ class TableOverSampler(BaseOverSampler):
         """Return how many new rows each class is to get."""
         if is_every(self.sampling_strategy):
             raise TableError(
-                f"sampling_strategy='all' asks for every minimum inversion, and {type(self).__name__} "
-                "makes none; use 'auto', a share or numbers of rows, or CounterfactualOverSampler"
+                "sampling_strategy='all' asks for every minimum inversion, and "
+                f"{type(self).__name__} makes none; use 'auto', a share or numbers of rows, or "
+                "CounterfactualOverSampler"
             )
         strategy: dict[Any, int] = check_sampling_strategy(
             self.sampling_strategy, labels.values, self._sampling_type

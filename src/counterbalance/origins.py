@@ -35,8 +35,9 @@ MOST_PER_ROW = 10
 FEW = 0.25
 # A sampler that makes all rows within the class has no inversions to count: only its excess is.
 MOST_PER_ROW_WITHIN = 100
-# Classes that a sentence names.
-MOST_NAMED = 5
+# Classes that a sentence names, and that a remedy lists.
+MOST_NAMED = 3
+MOST_LISTED = 12
 
 Counts = Mapping[str, int]
 
@@ -73,11 +74,11 @@ def tell_origins(counts: Counts, *, most: int = 0) -> list[str]:
     ``most`` is the largest number of inversions that one factual gave, if it is known.
 
     >>> for sentence in tell_origins({"inversion": 20, "redraw": 70, "interior": 10}, most=9):
-    ...     print(sentence)
+    ...     print(sentence)  # doctest: +ELLIPSIS
     20 of 100 new rows (20%) are minimum inversions, each the nearest one found for its real row.
     70 are further inversions, drawn again from real rows that inverted (up to 9 from one row).
     10 were made within their class and are no counterfactuals.
-    Most new rows are not minimum inversions: too few real rows invert for the number asked for.
+    Most new rows are not minimum inversions: too few rows of a larger class can be turned for...
     """
     total = sum(counts.values())
     if not total:
@@ -85,21 +86,24 @@ def tell_origins(counts: Counts, *, most: int = 0) -> list[str]:
     found = counts.get("inversion", 0)
     if not found and counts.get("interior", 0) + counts.get("copy", 0) == total:
         return _within(counts)
-    sentences = [
+    first = (
         f"{found:,} of {total:,} new rows ({percent(found / total)}) are minimum inversions, each "
-        "the nearest one found for its real row.",
+        "the nearest one found for its real row."
+    )
+    sentences = [
+        first,
         *(_sentence(origin, counts[origin], most) for origin in ORIGINS[1:] if counts.get(origin)),
     ]
     if found < total / 2:
         if found + counts.get("redraw", 0) < total / 2:
             sentences.append(
-                "Most new rows are no counterfactuals: f does not call real rows of a larger class "
-                "the smaller one often enough for the number asked for."
+                "Most new rows are not counterfactuals: too few rows of a larger class can be "
+                "turned for the number asked for."
             )
         else:
             sentences.append(
-                "Most new rows are not minimum inversions: too few real rows invert for the "
-                "number asked for."
+                "Most new rows are not minimum inversions: too few rows of a larger class can be "
+                "turned for the number asked for."
             )
     return sentences
 
@@ -152,8 +156,23 @@ class Inflated:
     def __str__(self) -> str:
         return (
             f"class {self.label!r} has {self.rows:,} {'row' if self.rows == 1 else 'rows'} and got "
-            f"{self.new:,} new ones, {self.new / self.rows:,.0f} for each real row"
+            f"{self.new:,} new ones ({self.new / self.rows:,.0f} for each real row; "
+            f"{self.inversions or 'none'} {'is a' if self.inversions == 1 else 'are'} minimum "
+            f"inversion{'' if self.inversions == 1 else 's'})"
         )
+
+
+def all_inflated(
+    counts: Mapping[Any, Counts], rows: Mapping[Any, int], most_per_row: int = MOST_PER_ROW
+) -> list[Inflated]:
+    """Return the classes that are inflated, the worst first.
+
+    ``counts`` are the new rows of each class by origin, ``rows`` its real ones.
+    """
+    found = (
+        find_inflated(label, rows[label], made, most_per_row) for label, made in counts.items()
+    )
+    return sorted((one for one in found if one is not None), key=lambda one: -one.new / one.rows)
 
 
 def find_inflated(
@@ -167,14 +186,35 @@ def find_inflated(
     return Inflated(label, rows, new, inversions, rows + most)
 
 
+def ask_for_fewer(
+    classes: Sequence[Inflated], counts: Mapping[Any, Counts], rows: Mapping[Any, int]
+) -> str:
+    """Return what to ask a sampler for instead, of all classes, in Python.
+
+    ``counts`` are the origins of the new rows of each class, ``rows`` its real ones.
+    """
+    inflated = {one.label: one.most for one in classes}
+    wanted = {
+        label: inflated.get(label, rows[label] + sum(made.values()))
+        for label, made in counts.items()
+        if sum(made.values())
+    }
+    if len(wanted) <= MOST_LISTED:
+        remedy = f"sampling_strategy={wanted!r}"
+    else:
+        some = ", ".join(f"{label!r}: {n}" for label, n in list(inflated.items())[:MOST_LISTED])
+        remedy = f"sampling_strategy={{{some}, ...}}"
+    if not any(made.get("inversion") for made in counts.values()):
+        return remedy
+    return f"{remedy}, or sampling_strategy='all' for minimum inversions alone"
+
+
 def tell_inflated(classes: Sequence[Inflated], remedy: str) -> str:
     """Say that classes are inflated; ``remedy`` is what to ask for instead."""
-    named = [
-        f"{one}" + (f" ({one.inversions:,} of them minimum inversions)" if one.inversions else "")
-        for one in classes[:MOST_NAMED]
-    ]
+    named = [str(one) for one in classes[:MOST_NAMED]]
     if len(classes) > MOST_NAMED:
-        named.append(f"and {len(classes) - MOST_NAMED:,} more classes likewise")
+        more = len(classes) - MOST_NAMED
+        named.append(f"{more:,} more {'class' if more == 1 else 'classes'} likewise")
     return (
         f"{'; '.join(named)}. So few real rows cannot say what so many new ones should look like. "
         f"Ask for fewer: {remedy}"

@@ -27,7 +27,7 @@ from counterbalance.draws import Words
 from counterbalance.errors import InflatedClassWarning, ShortfallError, ShortfallWarning
 from counterbalance.factuals import Factuals, Yield
 from counterbalance.labels import Labels, plain
-from counterbalance.origins import MOST_PER_ROW, find_inflated, tell_inflated
+from counterbalance.origins import MOST_PER_ROW, all_inflated, ask_for_fewer, tell_inflated
 from counterbalance.search import Inversions
 from counterbalance.user_warnings import warn_user
 
@@ -41,8 +41,6 @@ DEFAULT: tuple[Policy, ...] = ("redraw", "interior")
 # was asked for, and nothing can be short.
 ENDS = frozenset({"accept", "raise", "no number"})
 NO_NUMBER: tuple[Policy, ...] = ("no number",)
-# Classes that a remedy lists.
-MOST_LISTED = 12
 # Passes of T draws each; a pass that finds nothing new ends the policy at once.
 MOST_REDRAWS = 10
 
@@ -178,30 +176,13 @@ def warn_inflated(
     tallies: list[Tally], labels: Labels, *, most_per_row: int = MOST_PER_ROW
 ) -> None:
     """Warn, once for all classes, of those that got far more rows than their own bear out."""
-    found = []
-    for tally in tallies:
-        label, rows = plain(labels.classes[tally.target]), int(labels.counts[tally.target])
-        one = find_inflated(label, rows, tally.made, most_per_row)
-        found += [one] if one else []
-    if not found:
-        return
-    inflated = {one.label: one.most for one in found}
-    wanted = {
-        label: inflated.get(label, int(labels.counts[tally.target]) + sum(tally.made.values()))
-        for tally in tallies
-        for label in [plain(labels.classes[tally.target])]
-    }
-    if len(wanted) <= MOST_LISTED:
-        remedy = f"sampling_strategy={wanted!r}"
-    else:
-        some = ", ".join(f"{label!r}: {n}" for label, n in list(inflated.items())[:MOST_LISTED])
-        remedy = f"sampling_strategy={{{some}, ...}}"
-    inversions = sum(tally.made["inversion"] for tally in tallies)
-    if inversions:
-        remedy += (
-            f", or sampling_strategy='all' for the {inversions:,} minimum inversions and no others"
-        )
-    warn_user(InflatedClassWarning(tell_inflated(found, remedy), tuple(found)), "inflated")
+    codes = {plain(labels.classes[tally.target]): tally for tally in tallies}
+    counts = {label: tally.made for label, tally in codes.items()}
+    rows = {label: int(labels.counts[tally.target]) for label, tally in codes.items()}
+    found = all_inflated(counts, rows, most_per_row)
+    if found:
+        text = tell_inflated(found, ask_for_fewer(found, counts, rows))
+        warn_user(InflatedClassWarning(text, tuple(found)), "inflated")
 
 
 def check_policies(chosen: Any) -> tuple[Policy, ...]:

@@ -11,6 +11,7 @@ import typer
 from counterbalance.cli.balance_page import command_again, write_page
 from counterbalance.cli.balance_summary import show_summary, summarise
 from counterbalance.cli.balancing import Balanced, balance, make_sampler, rows_wanted
+from counterbalance.cli.new_rows import say_warnings
 from counterbalance.cli.on_dask import Cluster, balance_on_dask
 from counterbalance.cli.options import (
     Decreasing,
@@ -99,9 +100,10 @@ def execute(
     ratio: Annotated[
         list[str] | None,
         typer.Option(
-            metavar="R or CLASS=N",
+            metavar="R, CLASS=N or all",
             help="How many rows the smaller classes get: a share of the largest class (default "
-            "1.0), or for one class its number of rows. May be given several times.",
+            "1.0), or for one class its number of rows. May be given several times. 'all' is the "
+            "paper's way: one row for each row of a larger class that can be turned, no more.",
         ),
     ] = None,
     keep: Keep = None,
@@ -190,7 +192,7 @@ def execute(
         given = {"--ratio": ratio, "--keep": keep, "--use": use, **rules, "--integer": integer}
         again = command_again(user, given, seed, drop_missing_target=drop_missing_target)
         write_page(balanced, report, again)
-    summary = summarise(balanced)
+    summary = summarise(balanced, ratio or ())
     written = {"out": out, "provenance": provenance, "report": report}
     summary["written"] = {name: str(path) for name, path in written.items() if path is not None}
     if json:
@@ -199,6 +201,7 @@ def execute(
         show_summary(summary)
     if not summary["written"]:
         note("nothing was written: --out FILE keeps the balanced table")
+    say_warnings(summary)
     return 0
 
 

@@ -2,22 +2,32 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from counterbalance.cli.balancing import Balanced
+from counterbalance.cli.new_rows import origins_table, say_origins, summarise_new_rows
 from counterbalance.cli.terminal import say, show_tables
 from counterbalance.result_table import Table
 
 TOLD = 3
 MOST_CHANGED = 8
-LEAST = 0.005
+# Origins of the rows that f calls the class that they were given.
+BY_F = ("inversion", "redraw")
 
 
-def summarise(balanced: Balanced) -> dict[str, Any]:
-    """Return all that is to be said of the result, as plain values."""
+def summarise(balanced: Balanced, ratio: Sequence[str] = ()) -> dict[str, Any]:
+    """Return all that is to be said of the result, as plain values.
+
+    ``ratio`` is the option as it was given.
+    """
+    from counterbalance.origins import count_origins, most_from_one
+
     user, sampler = balanced.user, balanced.sampler
     before, after = user.y.value_counts(), balanced.y.value_counts()
-    origins = sampler.provenance_["origin"].tolist()
+    provenance = sampler.provenance_
+    real = {label: int(count) for label, count in before.items()}
+    most = most_from_one(provenance)
     return {
         "table": str(user.path),
         "target": user.target,
@@ -33,7 +43,7 @@ def summarise(balanced: Balanced) -> dict[str, Any]:
             {"from": larger, "to": smaller, **got._asdict(), "share": got.share}
             for (larger, smaller), got in sampler.yield_.items()
         ],
-        "origins": {origin: origins.count(origin) for origin in dict.fromkeys(origins)},
+        **summarise_new_rows(count_origins(provenance), real, ratio, most=most),
         "most_changed": _most_changed(balanced),
         "examples": _told(balanced),
         "findings": [{"topic": item.topic, "text": item.text} for item in user.findings],
@@ -43,8 +53,10 @@ def summarise(balanced: Balanced) -> dict[str, Any]:
 
 def _most_changed(balanced: Balanced) -> list[dict[str, Any]]:
     """Return for each feature in how many of the counterfactuals it changed, most first."""
+    import numpy as np
+
     provenance = balanced.sampler.provenance_
-    counterfactual = provenance["from_class"] != provenance["to_class"]
+    counterfactual = np.isin(provenance["origin"].astype(str), BY_F)
     if not counterfactual.any():
         return []
     share = provenance[counterfactual].changed_mask().mean(axis=0)
@@ -61,7 +73,7 @@ def _told(balanced: Balanced) -> list[str]:
 
     provenance = balanced.sampler.provenance_
     larger, smaller = provenance["from_class"], provenance["to_class"]
-    places = np.flatnonzero(larger != smaller)
+    places = np.flatnonzero(np.isin(provenance["origin"].astype(str), BY_F))
     places = places[np.argsort(provenance["distance"][places], kind="stable")]
     first: dict[tuple[Any, Any], int] = {}
     for place in places.tolist():
@@ -72,10 +84,13 @@ def _told(balanced: Balanced) -> list[str]:
 
 def show_summary(summary: dict[str, Any]) -> None:
     """Show counts, yields, the most changed features and a few counterfactuals in words."""
+    from counterbalance.origins import percent
+
     say(
         f"{summary['table']}: {summary['rows_before']:,} rows, "
         f"{len(summary['features'])} features, target {summary['target']}\n"
     )
+    say_origins(summary)
     rows = [
         (
             str(item["class"]),
@@ -86,14 +101,14 @@ def show_summary(summary: dict[str, Any]) -> None:
         for item in summary["classes"]
     ]
     counts = Table("classes", "Rows of each class", ("class", "before", "after", "new"), rows)
-    shown = [counts]
+    shown = [counts, *origins_table(summary)]
     if summary["yield"]:
         pairs = [
             (
                 f"{got['from']} → {got['to']}",
                 f"{got['factuals']:,}",
                 f"{got['inversions']:,}",
-                _percent(got["share"]),
+                percent(got["share"]),
                 f"{got['used']:,}",
             )
             for got in summary["yield"]
@@ -102,7 +117,7 @@ def show_summary(summary: dict[str, Any]) -> None:
         shown.append(Table("yield", "Counterfactuals from class to class", columns, pairs))
     if summary["most_changed"]:
         most = summary["most_changed"][:MOST_CHANGED]
-        features = [(item["column"], _percent(item["share"])) for item in most]
+        features = [(item["column"], percent(item["share"])) for item in most]
         title = "Most changed features"
         shown.append(Table("changed", title, ("feature", "counterfactuals"), features))
     show_tables(shown)
@@ -117,10 +132,3 @@ def show_summary(summary: dict[str, Any]) -> None:
         say(f"wrote where the new ones come from to {written['provenance']}")
     if "report" in written:
         say(f"wrote a page to look at to {written['report']}")
-
-
-def _percent(share: float) -> str:
-    """Write a share; what is not nothing is not shown as nothing, nor as all what is not all."""
-    if 0 < share < LEAST:
-        return "<1%"
-    return ">99%" if 1 - LEAST < share < 1 else f"{share:.0%}"

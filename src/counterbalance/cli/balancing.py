@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from counterbalance.cli.terminal import note, working
 from counterbalance.cli.user_table import UserTable
-from counterbalance.errors import CounterbalanceError, TableError
+from counterbalance.errors import CounterbalanceError, ShortfallWarning, TableError
 
 if TYPE_CHECKING:
     from counterbalance import CounterfactualOverSampler
@@ -24,6 +24,8 @@ OPTION_OF = {
     "Increasing(": "--increasing (",
     "Decreasing(": "--decreasing (",
 }
+# What --ratio and sampling_strategy call the paper's reading: every counterfactual that is found.
+EVERY = "all"
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,7 +43,7 @@ class Balanced:
 def balance(user: UserTable, sampler: CounterfactualOverSampler) -> Balanced:
     """Run the sampler on the table and put the new rows below those of the file."""
     try:
-        with working("searching for counterfactuals"):
+        with working("searching for counterfactuals", told=ShortfallWarning):
             X, y = sampler.fit_resample(user.X, user.y)
     except CounterbalanceError as error:
         raise type(error)(_in_options(str(error))) from error
@@ -52,7 +54,7 @@ def balance(user: UserTable, sampler: CounterfactualOverSampler) -> Balanced:
 
 def make_sampler(
     user: UserTable,
-    strategy: dict[Any, int],
+    strategy: dict[Any, int] | str,
     rules: dict[str, list[str] | None],
     integer: list[str],
     seed: int,
@@ -81,18 +83,35 @@ def make_rules(named: Mapping[str, Sequence[str] | None]) -> list[Constraint]:
     ]
 
 
+def asks_for_every(ratio: Sequence[str]) -> bool:
+    """Return whether --ratio asks for every counterfactual, and for no number of rows."""
+    if EVERY not in ratio:
+        return False
+    if len(ratio) > 1:
+        raise TableError(
+            f"--ratio all must stand alone, got {', '.join(ratio)}; it takes every counterfactual "
+            "that is found, for every smaller class"
+        )
+    return True
+
+
 def share_of_largest(ratio: Sequence[str]) -> float:
     """Return the share that --ratio asks for where it may name no class."""
     if len(ratio) > 1 or any("=" in text for text in ratio):
         raise TableError(
-            f"--ratio must be one share with --engine dask, got {', '.join(ratio)}; "
+            f"--ratio must be one share, or all, with --engine dask, got {', '.join(ratio)}; "
             "for example --ratio 0.5"
         )
     return _share(ratio[0]) if ratio else 1.0
 
 
-def rows_wanted(user: UserTable, ratio: Sequence[str]) -> dict[Any, int]:
-    """Return how many rows each class is to have in all: one share for all, numbers for some."""
+def rows_wanted(user: UserTable, ratio: Sequence[str]) -> dict[Any, int] | str:
+    """Return how many rows each class is to have in all: one share for all, numbers for some.
+
+    "all" asks for no number: every counterfactual that is found is taken.
+    """
+    if asks_for_every(ratio):
+        return EVERY
     counts = {label: int(count) for label, count in user.y.value_counts().items()}
     largest = max(counts.values())
     named = [text for text in ratio if "=" in text]
@@ -126,8 +145,8 @@ def _share(text: str) -> float:
         share = -1.0
     if not 0 < share <= 1:
         raise TableError(
-            f"--ratio must be a share of the largest class above 0 and at most 1, or CLASS=N, got "
-            f"{text!r}; for example --ratio 0.5"
+            "--ratio must be a share of the largest class above 0 and at most 1, CLASS=N, or all, "
+            f"got {text!r}; for example --ratio 0.5"
         )
     return share
 

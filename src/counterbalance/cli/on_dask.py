@@ -8,9 +8,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from counterbalance.cli.balancing import make_rules, share_of_largest
+from counterbalance.cli.balancing import EVERY, asks_for_every, make_rules, share_of_largest
+from counterbalance.cli.new_rows import (
+    origins_table,
+    say_origins,
+    say_warnings,
+    summarise_new_rows,
+)
 from counterbalance.cli.terminal import say, show_json, show_tables, working
-from counterbalance.errors import TableError
+from counterbalance.errors import ShortfallWarning, TableError
 from counterbalance.result_table import Table
 
 if TYPE_CHECKING:
@@ -59,16 +65,16 @@ def balance_on_dask(
 
     if out is None:
         raise TableError("--engine dask needs --out FOLDER: the result may not fit the memory")
-    share = share_of_largest(ratio)
+    strategy: Any = EVERY if asks_for_every(ratio) else _strategy(share_of_largest(ratio))
     sampler = CounterfactualOverSampler(
-        sampling_strategy="auto" if share == 1 else ShareOfLargest(share),
+        sampling_strategy=strategy,
         integer_features=integer or None,
         constraints=make_rules(rules) or None,
         snap_to_grid=True,
         random_state=seed,
     )
     progress = Progress()
-    with working("balancing on Dask"):
+    with working("balancing on Dask", told=ShortfallWarning):
         balanced = balance_files(
             tables,
             target,
@@ -85,7 +91,12 @@ def balance_on_dask(
         show_json(summary)
     else:
         show_summary(summary)
+    say_warnings(summary)
     return 0
+
+
+def _strategy(share: float) -> Any:
+    return "auto" if share == 1 else ShareOfLargest(share)
 
 
 class Progress:
@@ -117,13 +128,15 @@ def summarise(balanced: Balanced, target: str) -> dict[str, Any]:
             {"from": larger, "to": smaller, **got._asdict(), "share": got.share}
             for (larger, smaller), got in balanced.yields.items()
         ],
+        **summarise_new_rows(balanced.origins, balanced.before, (), only_shares=True),
         "files": len([file for file in balanced.files if file.name.startswith("part-")]),
         "written": {"out": str(balanced.folder), "provenance": f"{balanced.folder}/_provenance"},
     }
 
 
 def show_summary(summary: dict[str, Any]) -> None:
-    """Show counts and yields, and where the result is."""
+    """Show what the new rows are, counts and yields, and where the result is."""
+    say_origins(summary)
     rows = [
         (
             str(item["class"]),
@@ -134,6 +147,7 @@ def show_summary(summary: dict[str, Any]) -> None:
         for item in summary["classes"]
     ]
     shown = [Table("classes", "Rows of each class", ("class", "before", "after", "new"), rows)]
+    shown += origins_table(summary)
     pairs = [
         (
             f"{got['from']} → {got['to']}",

@@ -39,10 +39,15 @@ def show_json(value: Any) -> None:
 
 
 @contextmanager
-def working(text: str) -> Iterator[None]:
-    """Show on a terminal that work is going on; warnings of the work are notes at its end."""
+def working(text: str, *, told: type[Warning] | None = None) -> Iterator[None]:
+    """Show on a terminal that work is going on; warnings of the work are notes at its end.
+
+    Those of the kind ``told`` are left out: the result says the same in its own words.
+    """
     with warnings.catch_warnings(record=True) as warned, _spinner(text):
         warnings.simplefilter("always", UserWarning)
+        if told is not None:
+            warnings.simplefilter("ignore", told)
         yield
     for message in dict.fromkeys(str(warning.message) for warning in warned):
         note(message)

@@ -59,6 +59,7 @@ class Balanced:
     before: dict[Any, int]  # rows of each class
     after: dict[Any, int]
     yields: dict[tuple[Any, Any], Yield]
+    origins: dict[Any, dict[str, int]]  # new rows of each class by what they are
     files: list[Written]
 
 
@@ -109,7 +110,7 @@ def balance_files(
     Returns
     -------
     balanced : Balanced
-        The folder, the counts before and after, the yields, the files.
+        The folder, the counts before and after, the yields, the origins, the files.
     """
     own = check_sampler(CounterfactualOverSampler(random_state=0) if sampler is None else sampler)
     inputs = read_inputs(paths, target)
@@ -227,6 +228,7 @@ def _finish(
     before = dict(zip(classes, layout.counts.tolist(), strict=True))
     made = {tally.target: tally.asked - tally.missing for tally in result.tallies}
     after = {label: before[label] + made.get(code, 0) for code, label in enumerate(classes)}
+    origins = {classes[tally.target]: tally.made for tally in result.tallies}
     manifest = {
         "counterbalance": __version__,
         "inputs": [{"name": Path(path).name} for path in inputs.paths],
@@ -234,6 +236,7 @@ def _finish(
         "seed": result.prepared.plan.task.seed,
         "features": [str(layout.features[m]) for m in result.prepared.plan.task.order],
         "rows": {str(label): {"before": before[label], "after": after[label]} for label in classes},
+        "origins": {str(label): counts for label, counts in origins.items()},
         "yields": [
             {"from": str(source), "to": str(target), **one._asdict()}
             for (source, target), one in result.yields.items()
@@ -246,7 +249,7 @@ def _finish(
     if out.exists():
         out.rmdir()
     partial.replace(out)
-    return Balanced(out, before, after, result.yields, files)
+    return Balanced(out, before, after, result.yields, origins, files)
 
 
 @contextmanager

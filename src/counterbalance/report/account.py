@@ -3,14 +3,26 @@
 from __future__ import annotations
 
 import platform
-from collections import Counter
+import shlex
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
 import numpy as np
 
 import counterbalance
+from counterbalance.factuals import Yield
 from counterbalance.labels import plain
+from counterbalance.origins import (
+    MOST_PER_ROW,
+    MOST_PER_ROW_WITHIN,
+    add_counts,
+    all_inflated,
+    ask_for_fewer,
+    count_origins,
+    most_from_one,
+    tell_inflated,
+    tell_origins,
+)
 from counterbalance.report.resampled import Resampled
 
 # Classes that the headline names, and features that a sentence does.
@@ -28,23 +40,73 @@ HELPS = "Whether new rows help a classifier is another question: counterbalance 
 
 def tell_result(resampled: Resampled, features: dict[str, Any] | None) -> dict[str, Any]:
     """Return the section "verdict"; ``features`` is the section of that name."""
+    counts = count_origins(resampled.provenance)
+    total = add_counts(list(counts.values()))
+    caveats = [COUNTERFACTUAL, HELPS] if total["inversion"] or total["redraw"] else [HELPS]
+    return {
+        "headline": _headline(resampled, total),
+        "sentences": [
+            *tell_origins(total, most=most_from_one(resampled.provenance)),
+            *_yields(getattr(resampled.sampler, "yield_", {})),
+            *_changes(resampled, features),
+        ],
+        "caveats": [*_inflated(resampled, counts), *caveats],
+    }
+
+
+def _headline(resampled: Resampled, total: dict[str, int]) -> str:
+    """Say how many rows there are of which class, and how many of them are minimum inversions."""
     counts = [
         (resampled.count(code, new=True), label) for code, label in enumerate(resampled.labels)
     ]
     grown = [f"{count:,} new rows of {label}" for count, label in counts if count]
+    if not grown:
+        return "No new rows: no class asked for any"
     if len(grown) > MOST_NAMED:
         grown[MOST_NAMED:] = [f"more of {len(grown) - MOST_NAMED} other classes"]
-    sentences = [
-        f"{got.inversions:,} of {got.factuals:,} {plain(larger)} rows could be turned into "
-        f"{plain(smaller)}; {got.used:,} of these were used."
-        for (larger, smaller), got in getattr(resampled.sampler, "yield_", {}).items()
+    named, found = ", ".join(grown), total["inversion"]
+    if found == sum(total.values()):
+        return f"{named}, all of them minimum inversions"
+    searched = hasattr(resampled.sampler, "on_shortfall")
+    what = f"{found:,} minimum inversions" if found else "no minimum inversion"
+    return f"{named}; {what} among them" if searched else f"{named}, made within their class"
+
+
+def _yields(yields: dict[tuple[Any, Any], Yield]) -> list[str]:
+    """Say of each pair of classes what the search gave; of many pairs, by the class it gave to."""
+    if len(yields) <= MOST_NAMED:
+        return [
+            f"{got.inversions:,} of {got.factuals:,} {plain(larger)} rows could be turned into "
+            f"{plain(smaller)}; {got.used:,} of these were used."
+            for (larger, smaller), got in yields.items()
+        ]
+    by_class: dict[Any, list[Yield]] = {}
+    for (_, smaller), got in yields.items():
+        by_class.setdefault(plain(smaller), []).append(got)
+    return [
+        f"{sum(one.inversions for one in got):,} of {sum(one.factuals for one in got):,} rows of "
+        f"larger classes could be turned into {label}; {sum(one.used for one in got):,} of these "
+        "were used."
+        for label, got in by_class.items()
     ]
-    any_inversion = "inversion" in resampled.provenance["origin"]
-    return {
-        "headline": ", ".join(grown) or "No new rows: no class asked for any",
-        "sentences": [*sentences, *_others(resampled), *_changes(resampled, features)],
-        "caveats": [COUNTERFACTUAL, HELPS] if any_inversion else [HELPS],
+
+
+def _inflated(resampled: Resampled, counts: dict[Any, dict[str, int]]) -> list[str]:
+    """Warn of classes that got far more rows than their real ones bear out."""
+    searched = hasattr(resampled.sampler, "on_shortfall")
+    rows = {
+        plain(label): resampled.count(code, new=False)
+        for code, label in enumerate(resampled.classes)
     }
+    most = MOST_PER_ROW if searched else MOST_PER_ROW_WITHIN
+    found = all_inflated(counts, rows, most)
+    if not found:
+        return []
+    ratios = " ".join(
+        f"--ratio {shlex.quote(f'{one.label}={one.most}')}" for one in found[:MOST_NAMED]
+    )
+    remedy = f"{ask_for_fewer(found, counts, rows)}; on the command line {ratios}"
+    return [f"Warning: {tell_inflated(found, remedy)}."]
 
 
 def describe_data(resampled: Resampled, file: str, target: str) -> dict[str, Any]:
@@ -90,28 +152,15 @@ def versions() -> dict[str, str]:
     return found
 
 
-def _others(resampled: Resampled) -> list[str]:
-    """Say which rows are no plain inversions."""
-    origins = Counter(map(str, resampled.provenance["origin"]))
-    what = (
-        "are no plain inversions but were made by the policy for shortfalls"
-        if hasattr(resampled.sampler, "on_shortfall")
-        else "are no counterfactuals but were made within their class"
-    )
-    return [
-        f"{count:,} rows {what}: {origin}."
-        for origin, count in sorted(origins.items())
-        if origin != "inversion"
-    ]
-
-
 def _changes(resampled: Resampled, features: dict[str, Any] | None) -> list[str]:
     """Say which features change most, and the nearest new row."""
     if features is None:
         return []
     most = [f"{row['name']} ({row['share']:.0%})" for row in features["rows"][:MOST_NAMED]]
     provenance = resampled.provenance
-    nearest = provenance[[int(np.argmin(provenance["distance"]))]]
+    # A row that f calls its class is nearest, if there is one: a copy is nearer and says nothing.
+    other = ~np.isin(provenance["origin"].astype(str), ["inversion", "redraw"])
+    nearest = provenance[[int(np.lexsort((provenance["distance"], other))[0])]]
     return [
         f"What changes most often: {', '.join(most)}.",
         f"The nearest: {next(nearest.sentences(resampled.table.native))}.",
