@@ -15,6 +15,7 @@ def test_the_public_names_are_these():
         "CounterfactualOverSampler",
         "InteriorOverSampler",
         "errors",
+        "paper_classifier",
     ]
 
 
@@ -29,7 +30,10 @@ def test_importing_it_loads_nothing_heavy():
     assert not packages_after("import counterbalance") & {"numpy", "scipy", "sklearn", "pandas"}
 
 
-@pytest.mark.parametrize("name", ["sampler", "provenance", "datasets.keel", "datasets.synthetic"])
+@pytest.mark.parametrize(
+    "name",
+    ["sampler", "provenance", "origins", "classifier", "datasets.keel", "datasets.synthetic"],
+)
 def test_the_examples_in_the_docstrings_are_true(name):
     module = importlib.import_module(f"counterbalance.{name}")
     results = doctest.testmod(module)

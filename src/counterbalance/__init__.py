@@ -4,22 +4,24 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from counterbalance import errors
+    from counterbalance.classifier import paper_classifier
     from counterbalance.interior_sampler import InteriorOverSampler
     from counterbalance.sampler import CounterfactualOverSampler
 
 __version__ = "0.1.0"
 
-__all__ = ["CounterfactualOverSampler", "InteriorOverSampler", "errors"]
+__all__ = ["CounterfactualOverSampler", "InteriorOverSampler", "errors", "paper_classifier"]
 
 # Where a name is, from which module it is loaded when it is first asked for.
 _MODULES = {
     "CounterfactualOverSampler": "counterbalance.sampler",
     "InteriorOverSampler": "counterbalance.interior_sampler",
+    "paper_classifier": "counterbalance.classifier",
 }
 
 
 def __getattr__(name: str) -> Any:
-    """Load a sampler, and scikit-learn with it, when it is first asked for."""
+    """Load a public name, and scikit-learn with it, when it is first asked for."""
     from importlib import import_module  # noqa: PLC0415  (lazily)
 
     if name in _MODULES:

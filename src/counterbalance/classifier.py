@@ -72,13 +72,29 @@ def _behind_encoder(f: Any, table: Table, encoder: TableEncoder) -> Any:
     return f if isinstance(table, Block) else make_pipeline(encoder, f)
 
 
-def paper_classifier() -> Pipeline:
-    """Return the classifier of the paper's loss: squared error with an L2 penalty.
+def paper_classifier(penalty: float = 1.0, *, class_weight: Any = "balanced") -> Pipeline:
+    """Return the classifier of the paper's loss, unfitted: squared error with an L2 penalty.
 
-    Features are scaled first, so that the penalty treats them alike, and classes
-    are weighted, because a linear f that never says "minority" inverts nothing.
+    ``estimator="ridge"`` of :class:`CounterfactualOverSampler` is this with its defaults.
+    Features are scaled first, so that the penalty treats them alike.
+
+    Parameters
+    ----------
+    penalty : float, default=1.0
+        Weight of the L2 norm against the *sum* of the squared errors, ``alpha`` of
+        :class:`sklearn.linear_model.RidgeClassifier`. The paper states a mean of errors, so
+        its rho is ``penalty`` divided by the number of rows; it names no value.
+    class_weight : dict, "balanced" or None, default="balanced"
+        Weights of the classes. The paper has none (``None``); but a linear f that never says
+        "minority" inverts nothing, so all classes weigh the same by default.
+
+    Examples
+    --------
+    >>> from counterbalance import CounterfactualOverSampler, paper_classifier
+    >>> sampler = CounterfactualOverSampler(estimator=paper_classifier(penalty=10.0))
     """
-    return make_pipeline(StandardScaler(), RidgeClassifier(class_weight="balanced"))
+    ridge = RidgeClassifier(alpha=penalty, class_weight=class_weight)
+    return make_pipeline(StandardScaler(), ridge)
 
 
 def fit_classifier(

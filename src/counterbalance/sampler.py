@@ -59,8 +59,9 @@ class CounterfactualOverSampler(TableOverSampler):
         rows in a leaf: they take raw, unscaled features, categories and missing values.
         Classes are weighted half way, by the square root of balanced weights: without any,
         f hardly ever says "minority", and with all of them its boundary lies deep among
-        the majority. ``"ridge"`` is the loss that the paper
-        states, the squared error with an L2 penalty, on scaled features with class weights.
+        the majority. ``"ridge"`` is the loss that the paper states, the squared error with an
+        L2 penalty, on scaled features with balanced class weights, which the paper does not
+        have; :func:`counterbalance.paper_classifier` makes one with another penalty or weights.
 
     prefit : bool, default=False
         Whether ``estimator`` is fitted already and is used as it is.
