@@ -10,6 +10,9 @@ from sklearn.model_selection import GridSearchCV
 
 from counterbalance import CounterfactualOverSampler, paper_classifier
 
+# Few draws run short here: that warning is right.
+pytestmark = pytest.mark.filterwarnings("ignore::counterbalance.errors.ShortfallWarning")
+
 X, Y = make_classification(300, 5, weights=[0.8], class_sep=0.8, random_state=0)
 
 
@@ -38,7 +41,6 @@ def test_ridge_is_the_factory_with_its_defaults():
     assert made[0] == made[1] == made[2]
 
 
-@pytest.mark.filterwarnings("ignore::counterbalance.errors.ShortfallWarning")
 def test_another_penalty_and_other_class_weights_give_other_rows():
     def rows(f):
         return CounterfactualOverSampler(estimator=f, random_state=0).fit_resample(X, Y)[0]
