@@ -1,6 +1,6 @@
 """Measure the sampler: every figure is a ratio taken in this one run.
 
-    python benchmarks/run.py [naive] [effort] [growth] [memory] [beside]
+    python benchmarks/run.py [naive] [effort] [growth] [memory] [beside] [nested]
 
 The machine may be shared and noisy; times are the best of a few repeats.
 """
@@ -16,6 +16,7 @@ import effort
 import growth
 import memory
 import naive_ratio
+import nested
 
 PARTS: dict[str, Callable[[], None]] = {
     "naive": naive_ratio.main,
@@ -23,6 +24,7 @@ PARTS: dict[str, Callable[[], None]] = {
     "growth": growth.main,
     "memory": memory.main,
     "beside": beside.main,
+    "nested": nested.main,
 }
 
 

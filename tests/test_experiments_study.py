@@ -22,9 +22,11 @@ from counterbalance.experiments.study.comparison import (
 )
 from counterbalance.experiments.study.methods import METHODS, make_peer, resampled
 from counterbalance.experiments.study.metrics import METRICS, measure
+from counterbalance.experiments.study.ours import OURS
 from counterbalance.experiments.study.page import statements
 from counterbalance.experiments.study.scores import NoScoresError, collect
 from counterbalance.experiments.study.suite import DEVELOPMENT, load_labelled, suite
+from counterbalance.experiments.study.tables import origin_tables
 
 CLASSIFIERS = ("SVM", "KNN", "NN", "GBDT", "RF", "LR")
 
@@ -100,7 +102,8 @@ def test_every_method_resamples_a_small_fold():
         if method in {"ADASYN", "tuned threshold"}:
             continue  # the first may refuse, the second resamples nothing
         with expected_warnings():
-            rows, labels, preparation = resampled(method, table.X, table.y, seed=0)
+            rows, labels, preparation, origins = resampled(method, table.X, table.y, seed=0)
+        assert sum(origins.values()) == (len(rows) - len(table.y)) * (method in OURS)
         assert len(rows) == len(labels)
         assert preparation.transform(table.X).shape[1] == rows.shape[1]
 
@@ -129,6 +132,22 @@ def test_ranks_wins_and_probability_follow_the_scores(scores):
 def test_the_brier_score_is_better_when_lower(scores):
     ranks = dict(zip(scores.methods, mean_ranks(scores, "brier"), strict=True))
     assert ranks["none"] == 1
+
+
+def test_the_page_counts_what_the_new_rows_of_ours_are():
+    records = [a_record(f"d{d}", m, f, 0.5) for d in range(2) for m in OURS for f in range(2)]
+    records += [a_record(f"d{d}", "none", f, 0.5) for d in range(2) for f in range(2)]
+    for record_ in records:
+        if record_.cell["method"] == "counterfactuals":
+            found = 30.0 if record_.cell["data"] == "d0" else 0.0
+            record_.figures.update({"origin inversion": found, "origin redraw": 60 - found})
+    scores = collect(records)
+    assert set(scores.origins) == {"counterfactuals"}
+    (table,) = origin_tables(scores)
+    name, inversions, redrawn, *rest, without = table.rows[0]
+    assert (name, inversions, redrawn, without) == ("**counterfactuals**", "25%", "75%", "1")
+    assert set(rest) == {"0%"}
+    assert list(origin_tables(collect([r for r in records if r.cell["method"] == "none"]))) == []
 
 
 def test_the_critical_difference_shrinks_with_more_tables():
@@ -160,6 +179,8 @@ def test_a_study_ends_in_tables_a_picture_and_a_page_and_is_not_computed_twice(t
     text = page.read_text()
     assert "Mean ranks of 3 methods" in text
     assert "Where interior loses most" in text
+    assert "What the new rows of ours are" in text
+    assert "every new row is a minimum inversion" not in text
     assert (page.parent / "figures" / "study_chosen.png").stat().st_size > 1000
     again = study(settings, **places, progress=False)
     assert again.summary.computed == 0

@@ -11,7 +11,8 @@ SAMPLER_MODULES = tuple(
     for name in (
         *("base", "classifier", "columns", "constraints", "containers", "draws", "encoder"),
         *("errors", "factuals", "forest", "frames", "interior", "interior_sampler", "kinds"),
-        *("labels", "perturbation", "profile", "provenance", "relations", "rules", "sampler"),
-        *("samples", "screen", "search", "selection", "shortfall", "table"),
+        *("labels", "origins", "perturbation", "profile", "provenance", "relations", "rules"),
+        *("sampler", "samples", "screen", "search", "selection", "shortfall", "table"),
+        "user_warnings",
     )
 )

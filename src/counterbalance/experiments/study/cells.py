@@ -2,7 +2,8 @@
 
 A cell resamples its training fold once and judges all six classifiers on the test fold: its
 figures are named ``classifier metric``, as in ``"RF g_mean"``. ``seconds`` is the processor
-time of the resampling alone, which the load of the machine does not change.
+time of the resampling alone, which the load of the machine does not change. ``origin redraw``
+and its like count what the new rows of ours are.
 """
 
 from __future__ import annotations
@@ -50,13 +51,14 @@ def compute(cell: Cell) -> dict[str, float]:
     place = (str(cell["data"]), repeat, fold)
     with expected_warnings():
         start = time.process_time()
-        X, y, preparation = resampled(method, table.X.iloc[train], table.y[train], seed_of(*place))
-        figures = {"seconds": time.process_time() - start, "rows": float(len(y))}
-        test_rows = preparation.transform(table.X.iloc[test])
+        made = resampled(method, table.X.iloc[train], table.y[train], seed_of(*place))
+        figures = {"seconds": time.process_time() - start, "rows": float(len(made.labels))}
+        figures |= {f"origin {name}": float(count) for name, count in made.origins.items()}
+        test_rows = made.preparation.transform(table.X.iloc[test])
         for name in CLASSIFIERS:
             # the seed belongs to the fold, not to the method: all methods meet the same luck
             seed = seed_of(*place, name)
-            f = fitted(method, make_classifier(name, seed), X, y, seed)
+            f = fitted(method, make_classifier(name, seed), made.rows, made.labels, seed)
             judged = measure(f, test_rows, table.y[test], table.n_classes)
             figures |= {f"{name} {metric}": value for metric, value in judged.items()}
     return figures

@@ -11,7 +11,7 @@ method has one configuration for all data sets: its defaults.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,6 +21,7 @@ from counterbalance.experiments.preparation import prepare
 from counterbalance.experiments.resamplers import halved, k_means_smote
 from counterbalance.experiments.study.classifiers import fit_weighted
 from counterbalance.experiments.study.ours import OURS
+from counterbalance.origins import add_counts, count_origins
 from counterbalance.peers import ClusterRandomUnderSampler, all_samplers
 
 NONE, WEIGHTS, THRESHOLD = "none", "class weights", "tuned threshold"
@@ -35,26 +36,33 @@ METHODS = (NONE, WEIGHTS, THRESHOLD, *PEERS, *OURS)
 NEIGHBOURS = ("k_neighbors", "n_neighbors")
 
 
-def resampled(
-    name: str, X: Any, y: NDArray[np.intp], seed: int
-) -> tuple[NDArray[np.float64], NDArray[np.intp], Any]:
-    """Resample a training fold.
+class Resampled(NamedTuple):
+    """What a classifier is fitted to."""
 
-    Returns
-    -------
-    X_resampled, y_resampled, preparation
-        What a classifier is fitted to, and the fitted preparation for the test fold.
-    """
+    rows: NDArray[np.float64]
+    labels: NDArray[np.intp]
+    preparation: Any
+    """Fitted, for the test fold."""
+    origins: dict[str, int]
+    """How many of the new rows of ours are what; empty for peers."""
+
+
+def resampled(name: str, X: Any, y: NDArray[np.intp], seed: int) -> Resampled:
+    """Resample a training fold."""
     preparation = prepare()
     if name in OURS:
-        rows, labels = OURS[name](random_state=seed).fit_resample(X, y)
-        return preparation.fit_transform(rows), labels, preparation
+        sampler = OURS[name](random_state=seed)
+        rows, labels = sampler.fit_resample(X, y)
+        origins = add_counts(list(count_origins(sampler.provenance_).values()))
+        return Resampled(preparation.fit_transform(rows), labels, preparation, origins)
     rows = preparation.fit_transform(X)
     if name in {NONE, WEIGHTS, THRESHOLD}:
-        return rows, y, preparation
+        return Resampled(rows, y, preparation, {})
     if name == "k-means SMOTE":
-        return *k_means_smote(rows, y, seed), preparation
-    return *make_peer(name, y, seed).fit_resample(rows, y), preparation
+        rows, labels = k_means_smote(rows, y, seed)
+    else:
+        rows, labels = make_peer(name, y, seed).fit_resample(rows, y)
+    return Resampled(rows, labels, preparation, {})
 
 
 def make_peer(name: str, y: NDArray[np.intp], seed: int) -> Any:

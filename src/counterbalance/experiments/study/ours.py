@@ -12,7 +12,8 @@ OURS: dict[str, Callable[..., Any]] = {
     "interior": InteriorOverSampler,
 }
 DESCRIPTIONS = {
-    "counterfactuals": "`CounterfactualOverSampler()`, the paper's algorithm: every new row is a "
-    "minimum inversion of a majority row.",
+    "counterfactuals": "`CounterfactualOverSampler()`: minimum inversions of majority rows as the "
+    "paper finds them, the nearest ones up to balance; where too few rows invert, further "
+    "inversions and rows made within the class. What the new rows are is counted below.",
     "interior": "`InteriorOverSampler()`: rows spread around minority rows, drawn as f agrees.",
 }

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,6 +21,7 @@ from counterbalance.experiments.store import CellRecord
 from counterbalance.experiments.study.classifiers import CLASSIFIERS
 from counterbalance.experiments.study.methods import NONE
 from counterbalance.experiments.study.metrics import METRICS
+from counterbalance.origins import ORIGINS
 
 Floats = NDArray[np.float64]
 Place = tuple[str, int, int]  # data set, repetition, fold
@@ -44,6 +45,8 @@ class Scores:
         Median processor time of a resampling.
     failed : mapping of (str, str) to int
         How many cells of a method failed for a reason.
+    origins : mapping of str to array (data sets, origins)
+        Of ours, how many new rows have which origin, added up over the folds.
     """
 
     methods: tuple[str, ...]
@@ -51,6 +54,7 @@ class Scores:
     of: Mapping[str, Floats]
     seconds: Floats
     failed: Mapping[tuple[str, str], int]
+    origins: Mapping[str, Floats] = field(default_factory=dict)
 
     def by_dataset(self, metric: str) -> Floats:
         """Return the means over the classifiers, (methods, data sets)."""
@@ -96,6 +100,7 @@ def collect(records: Sequence[CellRecord]) -> Scores:
             for record in cells.values()
             if record.state == "failed"
         ),
+        _origins(by_method, places, datasets),
     )
 
 
@@ -121,6 +126,23 @@ def _figures(
         [record.figures.get(f"{name} {metric}", np.nan) for metric in METRICS]
         for name in CLASSIFIERS
     ]
+
+
+def _origins(
+    by_method: Mapping[str, Mapping[Place, CellRecord]],
+    places: Sequence[Place],
+    datasets: Sequence[str],
+) -> dict[str, Floats]:
+    """Add up what the new rows are, (data sets, origins), for the methods that say so."""
+    found: dict[str, Floats] = {}
+    for method, cells in by_method.items():
+        counts = np.zeros((len(datasets), len(ORIGINS)))
+        for place in places:
+            figures = cells[place].figures
+            counts[datasets.index(place[0])] += [figures.get(f"origin {o}", 0.0) for o in ORIGINS]
+        if counts.any():
+            found[method] = counts
+    return found
 
 
 def _seconds(records: Iterable[CellRecord]) -> float:

@@ -11,6 +11,7 @@ from counterbalance.experiments.study.methods import NONE, PAPER, PEERS
 from counterbalance.experiments.study.metrics import LOWER_IS_BETTER, METRICS
 from counterbalance.experiments.study.ours import OURS
 from counterbalance.experiments.study.scores import Scores
+from counterbalance.origins import HEADS, ORIGINS, percent
 from counterbalance.result_table import Table, Value
 
 MILLISECONDS = 1000
@@ -22,6 +23,7 @@ def all_tables(scores: Scores) -> list[Table]:
     ours = [method for method in scores.methods if method in OURS]
     return [
         rank_table(scores),
+        *origin_tables(scores),
         *(against_table(scores, method) for method in ours),
         *(claims_table(scores, method) for method in ours),
         *(loss_table(scores, method) for method in ours),
@@ -63,6 +65,34 @@ def rank_table(scores: Scores) -> Table:
                 "no SVM. `ms` is the median processor time of one resampling, the preparation "
                 "included, `failed` the number of folds on which the method gave nothing and "
                 "counts as no resampling. Ours are bold, and so is the best of a column."
+            ),
+        ),
+        records,
+    )
+
+
+def origin_tables(scores: Scores) -> Iterable[Table]:
+    """Return what the new rows of ours are, if any of ours ran."""
+    if not scores.origins:
+        return
+    rows, records = [], []
+    for method, counts in scores.origins.items():
+        made = counts[counts.sum(axis=1) > 0]
+        share = (made / made.sum(axis=1, keepdims=True)).mean(axis=0)
+        shares = dict(zip(ORIGINS, share.tolist(), strict=True))
+        without = int(np.sum(made[:, ORIGINS.index("inversion")] == 0))
+        rows.append((_ours_bold(method), *(percent(s) for s in shares.values()), str(without)))
+        records.append({"method": method, **shares, "without_inversion": without})
+    yield Table(
+        "origins",
+        "What the new rows of ours are",
+        ("method", *(HEADS[origin] for origin in ORIGINS), "data sets without an inversion"),
+        rows,
+        (
+            (
+                "Mean shares over the data sets. A minimum inversion is the nearest one found for "
+                "its majority row; rows drawn again are further inversions of such rows; rows "
+                "within the class are no counterfactuals."
             ),
         ),
         records,
