@@ -38,13 +38,14 @@ class MDO(PeerOverSampler):
     class a new row is drawn on the ellipse through its seed, so it has the seed's Mahalanobis
     distance to the class mean: the class keeps its covariance structure.
 
-    Departures: the paper draws the coordinates one by one, each uniformly within the whole
-    ellipse, and the last one takes what is left. From a few features on nothing is left: new
-    rows lie outside the ellipse, and the variance at ten features is three times that of the
-    class. Here the place is drawn evenly over the directions, which keeps both the distance and
-    the covariance. Where no row passes ``k1`` the paper makes nothing; here all rows are seeds,
-    with a warning. Where the seeds vary in one direction only, the ellipse is two points: new
-    rows are copies of the seeds or their mirror images at the mean, and a warning says so.
+    Departures: public implementations of the paper's steps draw the coordinates one by one,
+    each uniformly within the whole ellipse, and the last one takes what is left. From a few
+    features on nothing is left: new rows lie outside the ellipse, and the variance at ten
+    features is three times that of the class. Here the direction is drawn evenly, which keeps
+    both the distance and the covariance. Where no row passes ``k1`` the paper makes nothing;
+    here all rows are seeds, with a warning. Where the seeds vary in one direction only, the
+    ellipse is two points: new rows are copies of the seeds or their mirror images at the mean,
+    and a warning says so.
 
     Parameters
     ----------
