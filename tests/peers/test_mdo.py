@@ -34,3 +34,27 @@ def test_it_says_so_when_no_row_passes():
     with pytest.warns(PeerFallbackWarning, match="all rows of the class are seeds"):
         _, y_new = MDO(random_state=0).fit_resample(X, y)
     np.testing.assert_array_equal(np.bincount(y_new), [300, 300])
+
+
+def test_the_class_keeps_its_covariance_at_ten_features():
+    rng = np.random.default_rng(0)
+    mix = rng.normal(size=(10, 10))
+    ours = rng.normal(size=(200, 10)) @ mix + 1000  # far off: every row is a seed
+    X = np.vstack([ours, rng.normal(size=(5200, 10))])
+    y = np.repeat([1, 0], [200, 5200])
+    new = MDO(random_state=0).fit_resample(X, y)[0][len(y) :]
+    whiten = np.linalg.inv(np.linalg.cholesky(np.cov(ours, rowvar=False)))
+    variances = np.linalg.eigvalsh(whiten @ np.cov(new, rowvar=False) @ whiten.T)
+    assert variances.min() > 0.9
+    assert variances.max() < 1.1
+
+
+@pytest.mark.parametrize("direction", [[1.0], [1.0, 2.0, 0.0]], ids=["one feature", "a line"])
+def test_it_says_so_when_the_ellipse_is_two_points(direction):
+    rng = np.random.default_rng(0)
+    ours, theirs = rng.normal(9, 1, (20, 1)), rng.normal(0, 1, (60, 1))
+    X, y = np.vstack([ours, theirs]) * direction, np.repeat([1, 0], [20, 60])
+    with pytest.warns(PeerFallbackWarning, match="one direction"):
+        new = MDO(random_state=0).fit_resample(X, y)[0][len(y) :, 0]
+    expected = np.concatenate([ours[:, 0], 2 * ours[:, 0].mean() - ours[:, 0]])
+    assert np.abs(new[:, None] - expected).min(axis=1).max() < 1e-9

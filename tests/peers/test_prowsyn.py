@@ -1,4 +1,5 @@
 import numpy as np
+import pytest
 
 from counterbalance.peers import ProWSyn
 from counterbalance.peers.prowsyn import proximity_levels
@@ -12,17 +13,29 @@ def test_levels_peel_the_minority_from_the_boundary_inwards():
 
 
 def test_seeds_follow_the_weight_of_their_level():
-    # One level-1 row and three level-2 rows: weights 1 and exp(-theta). With a seed as its own
-    # cluster every new row is a copy of its seed, so seeds can be counted.
+    # One level-1 row and three level-2 rows, each with a twin far from all others as the one
+    # partner in its cluster: which pair a new row lies between tells its seed.
     minority = np.array([[1.0], [100.0], [200.0], [300.0]])
-    X = np.vstack([minority, np.linspace(-9, 0, 40)[:, None]])
-    y = np.repeat([1, 0], [4, 40])
-    sampler = ProWSyn(n_neighbors=1, n_levels=2, theta=np.log(2), cluster_threshold=1e-9)
+    X = np.vstack([minority, minority + 0.5, np.linspace(-9, 0, 40)[:, None]])
+    y = np.repeat([1, 0], [8, 40])
+    sampler = ProWSyn(n_neighbors=2, n_levels=2, theta=np.log(2), random_state=0)
     X_new, _ = sampler.fit_resample(X, y)
-    rows, counts = np.unique(X_new[44:], return_counts=True)
-    np.testing.assert_array_equal(rows, [1, 100, 200, 300])
-    # 36 new rows in shares of 1 : 1/2 : 1/2 : 1/2.
-    np.testing.assert_allclose(counts, [14.4, 7.2, 7.2, 7.2], atol=1)
+    pairs, counts = np.unique(np.floor(X_new[48:]), return_counts=True)
+    np.testing.assert_array_equal(pairs, [1, 100, 200, 300])
+    # 32 new rows in shares of 1 : 1/2 : 1/2 : 1/2.
+    np.testing.assert_allclose(counts, [12.8, 6.4, 6.4, 6.4], atol=2)
+
+
+def copies(X, new):
+    return (new[:, None] == X).all(axis=2).any(axis=1).mean()
+
+
+@pytest.mark.parametrize("threshold", [3.0, 1.0, 1e-9])
+def test_no_new_row_is_a_copy_of_an_old_one(blobs, threshold):
+    X, y = blobs
+    sampler = ProWSyn(cluster_threshold=threshold, random_state=0)
+    X_new, _ = sampler.fit_resample(X, y)
+    assert copies(X, X_new[len(y) :]) == 0
 
 
 def test_no_row_lies_between_two_clusters():

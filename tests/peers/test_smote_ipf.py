@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from counterbalance.peers import SMOTEIPF, PeerFallbackWarning
-from counterbalance.peers.smote_ipf import noise_by_partitions
+from counterbalance.peers.smote_ipf import noise_by_partitions, stratified_partitions
 
 
 def two_clouds(rng):
@@ -49,3 +49,28 @@ def test_it_says_so_when_the_filter_takes_much():
     X, y = rng.normal(size=(300, 2)), np.repeat([1, 0], [40, 260])
     with pytest.warns(PeerFallbackWarning, match="n_removed_"):
         SMOTEIPF(random_state=0).fit_resample(X, y)
+
+
+def test_partitions_hold_every_class_in_equal_shares():
+    codes = np.repeat([0, 1, 2], [90, 46, 9])
+    parts = stratified_partitions(codes, 9, np.random.default_rng(0))
+    shares = np.array([np.bincount(parts[codes == c], minlength=9) for c in range(3)])
+    np.testing.assert_array_equal(shares[0], 10)
+    assert set(shares[1]) <= {5, 6}
+    np.testing.assert_array_equal(shares[2], 1)
+
+
+def test_a_row_that_the_trees_have_learnt_is_missed_by_its_own_partition_alone_and_stays():
+    # Pure noise: eight of nine trees have seen a row and most of them repeat its class, while
+    # the tree of its own partition guesses. More than half must miss a row *and* that tree.
+    rng = np.random.default_rng(2)
+    rows, codes = rng.normal(size=(300, 2)), rng.integers(2, size=300)
+    noise = noise_by_partitions(rows, codes, 9, "majority", np.random.default_rng(0))
+    assert noise.mean() < 0.12
+
+
+def test_overlapping_classes_lose_few_rows(blobs):
+    X, y = blobs
+    sampler = SMOTEIPF(random_state=0)
+    sampler.fit_resample(X, y)
+    assert sum(sampler.n_removed_.values()) <= 0.03 * 600

@@ -1,7 +1,8 @@
 import numpy as np
+import pytest
 from scipy.spatial.distance import mahalanobis
 
-from counterbalance.peers import SWIM
+from counterbalance.peers import SWIM, PeerFallbackWarning
 from counterbalance.peers.swim import radial_density
 
 
@@ -48,3 +49,19 @@ def test_the_radial_variant_does_not_climb_the_majoritys_density(blobs):
     at_new = radial_density(new / X[y == 0].std(axis=0), majority, width)
     assert at_new.max() <= at_minority.max() * (1 + 1e-9)
     assert at_new.mean() < at_minority.mean() * 1.05
+
+
+@pytest.mark.parametrize("features", [[1.0], [1.0, 0.0]], ids=["one feature", "one that varies"])
+def test_it_says_so_when_a_contour_is_two_points(features):
+    rng = np.random.default_rng(0)
+    X = np.vstack([rng.normal(3, 1, (20, 1)), rng.normal(0, 1, (60, 1))]) * features
+    y = np.repeat([1, 0], [20, 60])
+    with pytest.warns(PeerFallbackWarning, match="one direction"):
+        SWIM(random_state=0).fit_resample(X, y)
+
+
+def test_the_radial_variant_makes_new_rows_of_one_feature():
+    rng = np.random.default_rng(0)
+    X, y = np.vstack([rng.normal(3, 1, (20, 1)), rng.normal(0, 1, (60, 1))]), [1] * 20 + [0] * 60
+    new = SWIM(density="rbf", random_state=0).fit_resample(X, y)[0][80:]
+    assert not np.isin(new, X).any()

@@ -41,3 +41,21 @@ def drawn_members(clusters: Integers, labels: Integers, rng: np.random.Generator
     first = np.cumsum(sizes) - sizes
     drawn: Integers = order[first[clusters] + rng.integers(sizes[clusters])]
     return drawn
+
+
+def drawn_other_members(seeds: Integers, labels: Integers, rng: np.random.Generator) -> Integers:
+    """For each seed another row of its cluster, each equally likely.
+
+    A seed that is alone in its cluster stands for itself.
+    """
+    order = np.argsort(labels, kind="stable")
+    sizes = np.bincount(labels)
+    first = np.cumsum(sizes) - sizes
+    place = np.empty(len(labels), dtype=np.intp)
+    place[order] = np.arange(len(labels)) - first[labels[order]]
+    clusters = labels[seeds]
+    drawn = rng.integers(np.maximum(sizes[clusters] - 1, 1))
+    # The seed's own place is skipped.
+    drawn += (drawn >= place[seeds]) & (sizes[clusters] > 1)
+    others: Integers = order[first[clusters] + drawn]
+    return others

@@ -16,17 +16,14 @@ from counterbalance.peers.parameters import POSITIVE_INTEGER, parameter
 
 
 def on_ellipse(alpha: Floats, n_axes: int, rng: np.random.Generator) -> Floats:
-    """Squared shares of ``alpha`` with random signs: coordinates in standard deviations.
+    """Coordinates in standard deviations whose squares add up to ``alpha``.
 
-    Each axis but the last takes a uniform draw within what the earlier ones left; the last
-    takes the rest, so that the squares add up to ``alpha``.
+    The direction is drawn evenly over the sphere, so every axis gets the same share of
+    ``alpha`` on average: the new rows have the covariance of the old ones.
     """
-    left = alpha.copy()
-    unit = np.empty((len(alpha), n_axes))
-    for axis in range(n_axes - 1):
-        unit[:, axis] = rng.uniform(-1, 1, size=len(alpha)) * np.sqrt(left)
-        left = np.maximum(left - unit[:, axis] ** 2, 0)
-    unit[:, -1] = rng.choice([-1.0, 1.0], size=len(alpha)) * np.sqrt(left)
+    direction = rng.normal(size=(len(alpha), n_axes))
+    direction /= np.linalg.norm(direction, axis=1, keepdims=True)
+    unit: Floats = direction * np.sqrt(alpha)[:, None]
     return unit
 
 
@@ -41,8 +38,14 @@ class MDO(PeerOverSampler):
     class a new row is drawn on the ellipse through its seed, so it has the seed's Mahalanobis
     distance to the class mean: the class keeps its covariance structure.
 
-    Departures: where no row passes ``k1`` the paper makes nothing; here all rows are seeds,
-    with a warning. The axes take their draws from the largest variance to the smallest.
+    Departures: public implementations of the paper's steps draw the coordinates one by one,
+    each uniformly within the whole ellipse, and the last one takes what is left. From a few
+    features on nothing is left: new rows lie outside the ellipse, and the variance at ten
+    features is three times that of the class. Here the direction is drawn evenly, which keeps
+    both the distance and the covariance. Where no row passes ``k1`` the paper makes nothing;
+    here all rows are seeds, with a warning. Where the seeds vary in one direction only, the
+    ellipse is two points: new rows are copies of the seeds or their mirror images at the mean,
+    and a warning says so.
 
     Parameters
     ----------
@@ -67,6 +70,13 @@ class MDO(PeerOverSampler):
         varies = singular > 1e-10 * max(singular.max(), 1e-300)
         axes = axes[varies]
         deviation = singular[varies] / np.sqrt(max(len(chosen) - 1, 1))
+        if len(axes) == 1:
+            warn_fallback(
+                "MDO",
+                "the rows of the class vary in one direction only, and there the ellipse is "
+                "two points",
+                "the new rows are copies of rows of the class or their mirror images at its mean",
+            )
         alpha = ((centred @ axes.T / deviation) ** 2).sum(axis=1)
         share = weights[chosen] / weights[chosen].sum()
         seeds = rng.choice(len(chosen), size=n_samples, p=share)

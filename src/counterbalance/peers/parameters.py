@@ -23,6 +23,7 @@ from sklearn.utils._param_validation import Interval
 Rule = list[Any]
 
 POSITIVE_INTEGER: Rule = [Interval(Integral, 1, None, closed="left")]
+AT_LEAST_TWO: Rule = [Interval(Integral, 2, None, closed="left")]
 POSITIVE_REAL: Rule = [Interval(Real, 0, None, closed="neither")]
 NOT_NEGATIVE_REAL: Rule = [Interval(Real, 0, None, closed="left")]
 SHARE: Rule = [Interval(Real, 0, 1, closed="both")]

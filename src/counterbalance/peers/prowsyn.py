@@ -4,9 +4,9 @@ import numpy as np
 
 from counterbalance.peers.allocation import Floats, Integers, allocate, repeated
 from counterbalance.peers.base import PeerOverSampler
-from counterbalance.peers.clusters import average_linkage, drawn_members
+from counterbalance.peers.clusters import average_linkage, drawn_other_members
 from counterbalance.peers.interpolation import drawn_between
-from counterbalance.peers.neighbours import nearest
+from counterbalance.peers.neighbours import nearest, nearest_others
 from counterbalance.peers.parameters import (
     NOT_NEGATIVE_REAL,
     POSITIVE_INTEGER,
@@ -44,7 +44,9 @@ class ProWSyn(PeerOverSampler):
     row lies between a seed and another row of the seed's cluster.
 
     Departures: the clusters are those of average linkage with the threshold of the authors'
-    MWMOTE, and the numbers per row are rounded so that they add up to what was asked for.
+    MWMOTE, and the numbers per row are rounded so that they add up to what was asked for. A
+    seed is never its own partner; one that is alone in its cluster, which would only be copied,
+    gets the nearest other minority row.
 
     Parameters
     ----------
@@ -69,5 +71,7 @@ class ProWSyn(PeerOverSampler):
         levels = proximity_levels(minority, majority, self.n_levels, self.n_neighbors)
         seeds = repeated(allocate(np.exp(-self.theta * (levels - 1.0)), n_samples))
         labels = average_linkage(minority, self.cluster_threshold)
-        ends = drawn_members(labels[seeds], labels, rng)
+        ends = drawn_other_members(seeds, labels, rng)
+        _, near = nearest_others(minority, 1)
+        ends = np.where(ends == seeds, near[seeds, 0], ends)
         return drawn_between(minority[seeds], minority[ends], rng)

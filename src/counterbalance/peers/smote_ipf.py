@@ -7,12 +7,13 @@ from imblearn.base import BaseSampler
 from sklearn.tree import DecisionTreeClassifier
 from sklearn.utils._param_validation import StrOptions
 
-from counterbalance.peers.allocation import Floats
+from counterbalance.peers.allocation import Floats, Integers
 from counterbalance.peers.base import Mask, NeighbourOverSampler, dense, generator, seed_from
 from counterbalance.peers.fallback import warn_fallback
 from counterbalance.peers.interpolation import smote
 from counterbalance.peers.neighbours import capped
 from counterbalance.peers.parameters import (
+    AT_LEAST_TWO,
     OVER_STRATEGY,
     POSITIVE_INTEGER,
     POSITIVE_SHARE,
@@ -35,22 +36,36 @@ class _PlainSMOTE(NeighbourOverSampler):
         return smote(minority, n_samples, k, rng)
 
 
+def stratified_partitions(codes: Any, n_partitions: int, rng: np.random.Generator) -> Integers:
+    """Partition of each row, drawn so that each partition has its share of every class."""
+    order = rng.permutation(len(codes))
+    order = order[np.argsort(codes[order], kind="stable")]
+    parts = np.empty(len(codes), dtype=np.intp)
+    parts[order] = np.arange(len(codes)) % n_partitions
+    return parts
+
+
 def noise_by_partitions(
     rows: Floats, codes: Any, n_partitions: int, voting: str, rng: np.random.Generator
 ) -> Mask:
     """Rows that the trees of the partitions, one tree each, put into another class.
 
-    ``"majority"`` asks for more than half of the trees, ``"consensus"`` for all of them.
+    The tree of a partition is trained on all the others. ``"majority"`` asks for more than
+    half of the trees, and among them the tree of the row's own partition, the only one that
+    has not seen the row; ``"consensus"`` asks for all of them.
     """
-    n_partitions = max(1, min(n_partitions, len(rows) // 2))
-    wrong = np.zeros(len(rows), dtype=np.intp)
-    for part in np.array_split(rng.permutation(len(rows)), n_partitions):
+    n_partitions = max(2, min(n_partitions, len(rows) // 2))
+    parts = stratified_partitions(codes, n_partitions, rng)
+    wrong = np.empty((n_partitions, len(rows)), dtype=bool)
+    for part in range(n_partitions):
         tree = DecisionTreeClassifier(
             criterion="entropy", min_samples_leaf=2, random_state=seed_from(rng)
         )
-        wrong += tree.fit(rows[part], codes[part]).predict(rows) != codes
+        others = parts != part
+        wrong[part] = tree.fit(rows[others], codes[others]).predict(rows) != codes
     needed = n_partitions if voting == "consensus" else n_partitions // 2 + 1
-    noise: Mask = wrong >= needed
+    own = wrong[parts, np.arange(len(rows))]
+    noise: Mask = own & (wrong.sum(axis=0) >= needed)
     return noise
 
 
@@ -61,9 +76,10 @@ class SMOTEIPF(RoundsWholeColumns, DeclaredParameters, BaseSampler):
     borderline examples problem in imbalanced classification by a re-sampling method with
     filtering", Information Sciences 2015.
 
-    SMOTE balances the table. Then, again and again, the table is cut into partitions, a
-    decision tree is grown on each, and the rows that most trees put into another class are
-    removed, until too few are removed for three rounds on end.
+    SMOTE balances the table. Then, again and again, the table is cut into stratified
+    partitions, and for each a decision tree is grown on all the others. A row is removed if
+    more than half of the trees put it into another class and the tree of its own partition,
+    which has not seen it, is one of them. It ends after three rounds in a row with few removals.
 
     By definition original rows of any class may go and the classes end near to balance rather
     than on it, as with imbalanced-learn's SMOTEENN; like that one this is no
@@ -71,8 +87,12 @@ class SMOTEIPF(RoundsWholeColumns, DeclaredParameters, BaseSampler):
     ``n_removed_`` tells how many rows of each class the filter took, and a warning is given
     where it took more than a tenth of one.
 
-    Departures: the trees are scikit-learn's (entropy, at least two rows in a leaf) in place of
-    C4.5. A round that would remove a whole class is not carried out, and a warning says so.
+    The partitions, the two conditions for a removal and the end are those of the filter that
+    the authors published in KEEL.
+
+    Departures: the trees are scikit-learn's (entropy, at least two rows in a leaf, not pruned)
+    in place of C4.5. A round that would remove a whole class is not carried out, and a warning
+    says so.
 
     Cost: at least three rounds of nine trees on the enlarged table, by definition more than 20
     times the work of SMOTE.
@@ -82,20 +102,21 @@ class SMOTEIPF(RoundsWholeColumns, DeclaredParameters, BaseSampler):
     n_neighbors : int, default=5
         Neighbours for SMOTE.
     n_partitions : int, default=9
-        Partitions, and so trees, in a round.
+        Partitions, and so trees, in a round; at least two.
     voting : {"majority", "consensus"}, default="majority"
-        Whether more than half of the trees, or all, must disagree with a row's class.
+        Whether more than half of the trees, or all, must disagree with a row's class. The tree
+        of the row's own partition must in either case.
     n_quiet_rounds : int, default=3
-        Rounds on end with few removals after which the filter stops.
+        Rounds in a row with few removals after which the filter stops.
     quiet_share : float, default=0.01
-        Share of the original table that counts as few.
+        Fewer removals than this share of the balanced table count as few.
     """
 
     _sampling_type = "over-sampling"
     sampling_strategy: Any = parameter(default="auto", rule=OVER_STRATEGY)
     random_state: Any = parameter(default=None, rule=SEED)
     n_neighbors: int = parameter(default=5, rule=POSITIVE_INTEGER)
-    n_partitions: int = parameter(default=9, rule=POSITIVE_INTEGER)
+    n_partitions: int = parameter(default=9, rule=AT_LEAST_TWO)
     voting: str = parameter(default="majority", rule=[StrOptions({"majority", "consensus"})])
     n_quiet_rounds: int = parameter(default=3, rule=POSITIVE_INTEGER)
     quiet_share: float = parameter(default=0.01, rule=POSITIVE_SHARE)
@@ -109,7 +130,7 @@ class SMOTEIPF(RoundsWholeColumns, DeclaredParameters, BaseSampler):
         )
         X_new, y_new = balanced.fit_resample(X, y)
         classes, codes = np.unique(y_new, return_inverse=True)
-        kept = self._filter(dense(X_new), codes, self.quiet_share * len(y), rng)
+        kept = self._filter(dense(X_new), codes, self.quiet_share * len(y_new), rng)
         removed = np.bincount(codes[~kept], minlength=len(classes))
         self.n_removed_ = {c: int(n) for c, n in zip(classes.tolist(), removed, strict=True)}
         largest = max(removed / np.bincount(codes))

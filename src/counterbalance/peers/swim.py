@@ -33,6 +33,14 @@ def along_contours(
     """Rows at the same Mahalanobis distance from the majority as the seed of each."""
     mean = majority.mean(axis=0)
     whiten, colour = whitening(majority)
+    if np.linalg.matrix_rank(whiten) == 1:
+        warn_fallback(
+            "SWIM",
+            "the rows of the other classes vary in one direction only, and there a contour is "
+            "two points",
+            "the new rows are copies of minority rows, or their mirror images where they lie "
+            "near the middle of the other classes",
+        )
     z = (minority - mean) @ whiten
     reach = spread * z.std(axis=0)
     seeds = rng.integers(len(minority), size=n_samples)
@@ -105,9 +113,16 @@ class SWIM(PeerOverSampler):
     the seed that do not climb the radial density of the majority.
 
     Departures: directions in which the majority does not vary keep the seed's values, where
-    the paper needs a covariance that can be inverted. In the radial variant a step is accepted
-    when the density does not rise; the authors' acceptance by chance with decaying
-    probabilities is left out.
+    the paper needs a covariance that can be inverted; where it varies in one direction only, a
+    contour is two points, and a warning says that the new rows are copies. In the radial variant
+    a step is accepted when the density does not rise, as in the authors' published code; that
+    code sums the absolute differences of the features as they are, where here the distance is
+    Euclidean in features scaled by the majority's standard deviations. Its bumps narrow as half
+    the product of the mean and the standard deviation of the distances in the majority grows;
+    here their width is half the majority's typical distance from its mean, which grows with
+    the majority. It tries a seed up to five times before it draws the next one and goes on until
+    it has enough; here each try draws its seed, and after ``max_rounds`` the steps that rise
+    least are taken, with a warning.
 
     Cost: ``"mahalanobis"`` is as fast as SMOTE; ``"rbf"`` weighs every step against every
     majority row, by definition more than 20 times the work of SMOTE.
