@@ -18,8 +18,9 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from counterbalance.experiments.integrity import StoreError
 from counterbalance.experiments.progress import Progress, QuietProgress, Status, default_progress
-from counterbalance.experiments.store import Cell, CellStore, StoreError, cell_key
+from counterbalance.experiments.store import Cell, CellStore, cell_key
 from counterbalance.experiments.workers import Compute, Outcome, WorkerPool, WorkerStartError
 
 if TYPE_CHECKING:
