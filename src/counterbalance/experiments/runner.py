@@ -81,7 +81,7 @@ def run(
         Number of processes; -1 is one per core.
     progress : Progress or bool, optional
         What shows the state of the run. By default a bar if stderr is a terminal and
-        rich is installed; False shows nothing.
+        rich is installed, else a line on stderr now and then; False shows nothing.
     retry_failed : bool, default=False
         Whether cells that failed in an earlier run are computed again.
 
