@@ -1,13 +1,22 @@
 """The verdict says what the folds say, and no more."""
 
 import json
+import re
 
 import numpy as np
 import pytest
 
-from comparison_tables import plan_of, results_of, two_clouds
+from comparison_tables import SMALL, plan_of, results_of, two_clouds
 from counterbalance.experiments.comparison import ComparisonError, Settings
-from counterbalance.experiments.comparison.evidence import Finding, Gain, chosen_gain, find
+from counterbalance.experiments.comparison.data import read_compared
+from counterbalance.experiments.comparison.evidence import (
+    Finding,
+    Gain,
+    chosen_gain,
+    find,
+    is_fragile,
+)
+from counterbalance.experiments.comparison.plan import Plan
 from counterbalance.experiments.comparison.posterior import Posterior
 from counterbalance.experiments.comparison.summary import summarise
 from counterbalance.experiments.comparison.tables import csv_tables, score_tables
@@ -19,15 +28,18 @@ THREE = ("SMOTE", "class weights", "Random undersampling")
 def test_where_nothing_helps_it_says_so():
     plan = plan_of(*two_clouds(200, 150, apart=5), strategies=THREE, classifiers=("LR",), folds=5)
     verdict = judge(results_of(plan))
-    assert verdict.headline.startswith("Nothing helps G-mean")
-    assert "to it; the nearest is" in verdict.sentences[0]
+    assert verdict.headline == "Nothing helps G-mean: leave the table as it is."
+    assert "no threshold either" in verdict.sentences[0]
+    assert "to it; the nearest is" in verdict.sentences[1]
 
 
 def test_where_a_threshold_is_enough_it_names_the_threshold():
     plan = plan_of(*two_clouds(500, 60, apart=1.5), strategies=THREE, classifiers=("LR",), folds=5)
     verdict = judge(results_of(plan))
-    assert verdict.headline.startswith("Do not resample: move the decision threshold instead (0.1")
-    assert "probability" in verdict.sentences[0]
+    assert verdict.headline == "Do not resample: move the decision threshold instead."
+    assert verdict.sentences[0].startswith("To do: move the decision threshold (0.1")
+    assert "probability" in verdict.sentences[1]
+    assert verdict.scope == ""
     # a model that is right needs no other base rate: its probabilities suffer from one
     assert any(text.startswith("Probabilities of logistic") for text in verdict.sentences)
 
@@ -51,7 +63,8 @@ def test_too_few_rows_are_too_few_whatever_they_seem_to_say():
         classifiers=("comparison_tables:Deaf",),
     )
     verdict = judge(results_of(plan))
-    assert verdict.headline.startswith("Too few data to tell: class 'yes' has 12 rows")
+    assert verdict.headline == "Too few data to tell: class 'yes' has 12 rows."
+    assert verdict.sentences[0].startswith("Collect more before you choose")
     assert any("about 4 rows of class 'yes'" in text for text in verdict.caveats)
 
 
@@ -69,8 +82,12 @@ def test_a_strategy_that_fails_is_shown_and_left_out_of_the_verdict():
     )
     assert any(text.startswith(expected) for text in failures)
     assert any("takes neither sample_weight nor class_weight" in text for text in failures)
-    assert "there is nothing to compare it with" in verdict.sentences[0]
-    assert "there is nothing to compare it with" not in verdict.sentences[1]
+    broken, fine = (
+        next(text for text in verdict.sentences if text.lower().startswith(name))
+        for name in ("comparison_tables:broken", "logistic regression")
+    )
+    assert "there is nothing to compare it with" in broken
+    assert "there is nothing to compare it with" not in fine
     rows = [row for table in score_tables(results) for row in table.rows]
     assert ["SMOTE!", "0.5", "failed", *[""] * 5] in rows
 
@@ -83,6 +100,83 @@ def test_a_baseline_that_fails_leaves_that_classifier_without_a_verdict():
     )
     verdict = judge(results_of(plan))
     assert verdict.headline.startswith("There is no verdict")
+
+
+def test_what_our_own_cut_left_out_is_not_to_be_collected():
+    rng = np.random.default_rng(0)
+    y = np.repeat([f"c{k}" for k in range(11)], [6000, *[100] * 10])
+    X = rng.standard_normal((len(y), 2))
+    chosen = Settings(("SMOTE",), ("LR",), rows=200, **SMALL)
+    plan = Plan(read_compared(X, y, rows=200), chosen)
+    verdict = judge(results_of(plan))
+    assert verdict.scope.startswith("200 of 7,000 rows are used")
+    assert verdict.headline.startswith("Too few rows were used to tell: 9 of class 'c")
+    assert "The file has 100 of them: use more with --rows, or --full." in verdict.sentences
+    assert not any("ollect more" in text for text in verdict.sentences)
+
+
+def test_a_cut_says_what_it_kept_and_what_was_done_about_it():
+    X, y = two_clouds(20_000, 300, apart=2)
+    chosen = Settings(("SMOTE",), ("LR",), rows=1000, **SMALL)
+    results = results_of(Plan(read_compared(X, y, rows=1000), chosen))
+    verdict = judge(results)
+    assert verdict.scope.startswith(
+        "1,000 of 20,300 rows are used, drawn at random: 250 of 300 of class 'yes', 750 of 20,000 "
+    )
+    expected = "Class 'yes' is 25.0% of the rows used and 1.48% of the file"
+    assert any(text.startswith(expected) for text in verdict.caveats)
+    data = summarise(results, verdict, file="t", target="y", reproduce="")["data"]
+    assert (data["rows"], data["rows_of_file"]) == (1000, 20_300)
+    assert [c["count_of_file"] for c in data["classes"]] == [20_000, 300]
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_what_is_best_supported_never_contradicts_the_tables(seed):
+    """The tables may show a better mean; then the sentence says so, and why it does not count."""
+    plan = plan_of(
+        *two_clouds(120, 40, apart=1.5, seed=seed), strategies=THREE, classifiers=("LR", "KNN"),
+        folds=2,
+    )  # fmt: skip
+    results = results_of(plan)
+    (sentence,) = (t for t in judge(results).sentences if t.startswith("Best supported by G-mean"))
+    means = [
+        pair.score("g_mean", threshold).mean
+        for pair in results.pairs.values()
+        for threshold in ("0.5", "tuned")
+        if pair.failed is None
+    ]
+    named = float(re.search(r", (\d\.\d{3})\.", sentence).group(1))
+    better = re.search(r"a better mean, (\d\.\d{3})", sentence)
+    assert max(means) == pytest.approx(float(better.group(1)) if better else named, abs=0.0006)
+    assert "Best of all" not in sentence
+
+
+def test_a_threshold_that_is_nearly_nothing_is_flagged():
+    """Boosting that has learned its rows by heart gives probabilities that are nearly 0 or 1."""
+    plan = plan_of(
+        *two_clouds(900, 45, apart=1.5), strategies=(), classifiers=("GBDT", "LR"), folds=2
+    )
+    results = results_of(plan)
+    boosted, plain = find(results)
+    assert is_fragile(boosted.threshold, 45 / 945)
+    assert not is_fragile(plain.threshold, 45 / 945)
+    verdict = judge(results)
+    assert any(
+        text.startswith(f"Do not copy the threshold of {boosted.threshold[0]:.2g} for gradient")
+        for text in verdict.caveats
+    )
+    assert any(f"{boosted.threshold[0]:.2g} (fragile)" in text for text in verdict.sentences)
+
+
+def test_every_headline_is_one_plain_sentence():
+    for majority, minority, apart in [(200, 150, 5), (500, 60, 1.5), (60, 12, 2), (90, 30, 0)]:
+        plan = plan_of(
+            *two_clouds(majority, minority, apart=apart), strategies=("SMOTE",), classifiers=("LR",)
+        )
+        headline = judge(results_of(plan)).headline
+        assert headline.endswith(".")
+        assert ". " not in headline
+        assert not re.search(r"\d\.\d", headline)
 
 
 def gain(mean, scale, name="SMOTE"):
@@ -125,7 +219,7 @@ def test_more_than_two_classes_have_class_shares_for_a_threshold():
     results = results_of(plan)
     verdict = judge(results)
     assert any("probable class" in text for text in verdict.caveats)
-    assert "dividing the probabilities by the class shares" in verdict.sentences[0]
+    assert any("dividing the probabilities by the class shares" in t for t in verdict.sentences)
     none, smote = (results.pairs[name, "logistic regression"] for name in ("none", "SMOTE"))
     # where classes are balanced already, dividing by their shares changes nothing
     assert none.values("g_mean", "tuned").mean() > none.values("g_mean", "0.5").mean()

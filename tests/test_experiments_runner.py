@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from counterbalance.experiments import CellStore, Status, StoreError, run
-from counterbalance.experiments.progress import QuietProgress, RichProgress, default_progress
+from counterbalance.experiments.progress import LineProgress, RichProgress, default_progress
 from experiment_cells import (
     FINGERPRINT,
     compute,
@@ -315,11 +315,21 @@ def test_a_status_gives_rate_and_time_left():
     assert str(Status(9, 0, 0, 0, 0.0, "abcde")) == "running a; b; c and 2 more"
 
 
-def test_without_a_terminal_a_run_is_quiet(store, capfd):
-    assert isinstance(default_progress(), QuietProgress)
+def test_without_a_terminal_a_short_run_is_quiet(store, capfd):
+    assert isinstance(default_progress(), LineProgress)
     run(make_cells(2), compute, store)
     run(make_cells(3), compute, store, progress=False)
     assert capfd.readouterr() == ("", "")
+
+
+def test_without_a_terminal_a_long_run_writes_a_line_now_and_then():
+    log = io.StringIO()
+    lines = LineProgress(log)
+    for second in range(3600):
+        lines.update(Status(400, second // 15, 1, second // 15, float(second), ("glass",)))
+    written = log.getvalue().splitlines()
+    assert written[0] == "counterbalance: 5 of 400 cells after 60 s, about 98 min left, 1 failed"
+    assert 10 < len(written) < 20
 
 
 def test_the_bar_shows_counts_rate_and_running_cells():

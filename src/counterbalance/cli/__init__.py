@@ -21,5 +21,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         )
         return FAILED
     from counterbalance.cli.app import run
+    from counterbalance.safe_path import safe_path_for_children
 
-    return run(sys.argv[1:] if arguments is None else list(arguments))
+    with safe_path_for_children():
+        return run(sys.argv[1:] if arguments is None else list(arguments))

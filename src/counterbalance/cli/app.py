@@ -108,6 +108,8 @@ def _as_command(execute: Execute) -> Execute:
             return execute(**options)
         except KeyboardInterrupt as stop:
             raise typer.Exit(_stopped(stop)) from None
+        except EOFError as error:  # typer takes it for a Ctrl-C at a prompt; we never prompt
+            raise RuntimeError(f"something ended before it was read whole: {error}") from error
 
     own = inspect.signature(execute, eval_str=True)
     added = inspect.Parameter(

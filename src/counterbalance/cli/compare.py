@@ -104,6 +104,10 @@ def execute(
     quick: Annotated[
         bool, typer.Option("--quick", help="One repeat, at most 1,000 rows: a first answer.")
     ] = False,
+    full: Annotated[
+        bool,
+        typer.Option("--full", help="Every row, however long it takes (by default 10,000)."),
+    ] = False,
     folds: Annotated[
         int | None, typer.Option(metavar="N", help="Folds of the cross-validation (default 5).")
     ] = None,
@@ -115,7 +119,9 @@ def execute(
         int | None,
         typer.Option(
             metavar="N",
-            help="Most rows, drawn by class share (default all, 1,000 with --quick).",
+            help="Most rows (default 10,000, 1,000 with --quick). Of a larger table the small "
+            "classes keep what they have, as far as there is room, and the figures are corrected "
+            "for it.",
         ),
     ] = None,
     jobs: Annotated[int, typer.Option(metavar="N", help="Processes, -1 for one per core.")] = 1,
@@ -136,10 +142,12 @@ def execute(
     """Compare, and say what came out."""
     from counterbalance.experiments.comparison import compare, write_files
 
+    if full and rows is not None:
+        raise typer.BadParameter("--full and --rows cannot be used together; give one of them")
     chosen = make_settings(
         quick=quick,
         names={"strategies": methods, "classifiers": classifiers},
-        sizes={"folds": folds, "repeats": repeats, "rows": rows},
+        sizes={"folds": folds, "repeats": repeats, "rows": 0 if full else rows},
         metric=metric,
         rope=rope,
         seed=seed,
@@ -174,9 +182,10 @@ def execute(
         retry_failed=retry_failed,
         file=table.name,
         target=target,
-        reproduce=_again(table, target, chosen, given, quick=quick),
+        reproduce=_again(table, target, chosen, given, {"--quick": quick, "--full": full}),
+        announce=note,
     )
-    result.summary["data"]["notes"] = [finding.text for finding in user.findings]
+    result.summary["data"]["notes"] = _notes(result, user)
     write_files(result, folder)
     if report is not None:
         _write_report(result, report)
@@ -241,10 +250,12 @@ def _all_strategies(listed: list[str]) -> tuple[str, ...]:
 
 
 def _show(result: Comparison, user: UserTable) -> None:
-    show_tables(result.tables)
     data = result.summary["data"]
-    counts = ", ".join(f"{c['count']:,} of class {c['label']}" for c in data["classes"])
-    say(f"{user.path.name}, {user.target}: {data['rows']:,} rows, {counts}\n")
+    counts = ", ".join(f"{c['count_of_file']:,} of class {c['label']}" for c in data["classes"])
+    say(f"{user.path.name}, {user.target}: {data['rows_of_file']:,} rows, {counts}\n")
+    if result.verdict.scope:
+        say(wrapped(result.verdict.scope, "") + "\n")
+    show_tables(result.tables)
     say(wrapped(f"VERDICT: {result.verdict.headline}", "") + "\n")
     for sentence in result.verdict.sentences:
         say(wrapped(sentence))
@@ -286,19 +297,26 @@ def _say_where(result: Comparison, folder: Path, report: Path | None) -> None:
 
 
 def _again(
-    table: Path, target: str, settings: Settings, given: dict[str, Any], *, quick: bool
+    table: Path, target: str, settings: Settings, given: dict[str, Any], flags: dict[str, bool]
 ) -> str:
     """Return the command that gives the same figures, without anything of this machine."""
     words = ["counterbalance", NAME, table.name, "--target", target]
     for option, value in given.items():
         words += [] if value is None else [option, str(value)]
-    words += ["--quick"] if quick else []
+    words += [name for name, is_given in flags.items() if is_given]
     words += ["--metric", settings.metric, "--rope", f"{settings.rope:g}"]
     return shlex.join([*words, "--seed", str(settings.seed)])
 
 
+def _notes(result: Comparison, user: UserTable) -> list[str]:
+    """Return what was found in the file; where only a part was used, say that it is of all."""
+    table = result.results.plan.table
+    of_all = "" if table.cut is None else f"In all {table.cut.whole.sum():,} rows of the file: "
+    return [f"{of_all}{finding.text}" for finding in user.findings]
+
+
 def _write_report(result: Comparison, path: Path) -> None:
-    """Write the page; its map and its explorer show our sampler on the whole table."""
+    """Write the page; its map and its explorer show our sampler on the rows that were used."""
     from counterbalance.report import write_report
 
     write_report({**result.summary, **_of_our_sampler(result)}, path)

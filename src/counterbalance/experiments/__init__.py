@@ -1,9 +1,10 @@
 """Experiments as lists of independent cells, kept in a store that survives a kill."""
 
 from counterbalance.experiments.fingerprint import Fingerprint, take_fingerprint
+from counterbalance.experiments.integrity import StoreError
 from counterbalance.experiments.progress import Progress, Status
 from counterbalance.experiments.runner import RunInterruptedError, RunSummary, run
-from counterbalance.experiments.store import Cell, CellRecord, CellStore, Section, StoreError
+from counterbalance.experiments.store import Cell, CellRecord, CellStore, Section
 from counterbalance.experiments.workers import CellResult
 
 __all__ = [

@@ -38,11 +38,13 @@ def is_alive(life: Life, *, beat: float) -> bool:
     """Say whether a process lives.
 
     On the same machine the operating system knows. Elsewhere, or where it does not tell
-    when a process started, a heartbeat not older than `LEASE` seconds has to do.
+    when a process started, a heartbeat within `LEASE` seconds of our time has to do. One
+    further ahead comes from a clock that is wrong or a file that is damaged: to wait for it
+    could be to wait for ever, and a cell that is computed twice has the same result.
     """
     if life.host == _host() and life.started:
         return _started(life.pid) == life.started
-    return time.time() - beat < LEASE
+    return isinstance(beat, (int, float)) and abs(time.time() - beat) < LEASE
 
 
 @cache

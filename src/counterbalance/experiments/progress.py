@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, TextIO
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -13,6 +13,7 @@ MINUTE = 60.0
 HOUR = 3600.0
 LONG = 120.0  # from here on minutes read better than seconds
 SHOWN = 3
+OFTEN, SELDOM = 60.0, 600.0  # seconds between two lines, at first and later
 
 
 @dataclass(frozen=True)
@@ -85,6 +86,33 @@ class QuietProgress:
         """Show nothing."""
 
 
+class LineProgress:
+    """Write a line now and then, for a log or a pipe; the first after a minute."""
+
+    def __init__(self, stream: TextIO | None = None) -> None:
+        self._stream = stream or sys.stderr
+        self._next = OFTEN
+
+    def update(self, status: Status) -> None:
+        """Write a line if it is time for one."""
+        if status.seconds < self._next:
+            return
+        self._next = status.seconds + (OFTEN if status.seconds < SELDOM else SELDOM)
+        settled = status.done + status.failed
+        left = (
+            "" if status.seconds_left is None else f", about {duration(status.seconds_left)} left"
+        )
+        failed = f", {status.failed} failed" if status.failed else ""
+        self._stream.write(
+            f"counterbalance: {settled:,} of {status.total:,} cells after "
+            f"{duration(status.seconds)}{left}{failed}\n"
+        )
+        self._stream.flush()
+
+    def close(self) -> None:
+        """Write nothing more."""
+
+
 class RichProgress:
     """Show a bar in the terminal, with rich. It is redrawn on update, by no thread."""
 
@@ -119,13 +147,13 @@ class RichProgress:
 
 
 def default_progress() -> Progress:
-    """Return a bar if stderr is a terminal and rich is installed, else nothing to see."""
+    """Return a bar if stderr is a terminal and rich is installed, else a line now and then."""
     if not sys.stderr.isatty():
-        return QuietProgress()
+        return LineProgress()
     try:
         return RichProgress()
     except ImportError:
-        return QuietProgress()
+        return LineProgress()
 
 
 def duration(seconds: float) -> str:

@@ -18,8 +18,9 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from counterbalance.experiments.integrity import StoreError
 from counterbalance.experiments.progress import Progress, QuietProgress, Status, default_progress
-from counterbalance.experiments.store import Cell, CellStore, StoreError, cell_key
+from counterbalance.experiments.store import Cell, CellStore, cell_key
 from counterbalance.experiments.workers import Compute, Outcome, WorkerPool, WorkerStartError
 
 if TYPE_CHECKING:
@@ -80,7 +81,7 @@ def run(
         Number of processes; -1 is one per core.
     progress : Progress or bool, optional
         What shows the state of the run. By default a bar if stderr is a terminal and
-        rich is installed; False shows nothing.
+        rich is installed, else a line on stderr now and then; False shows nothing.
     retry_failed : bool, default=False
         Whether cells that failed in an earlier run are computed again.
 

@@ -13,7 +13,8 @@ Its row passes through these states; there is no row before a worker claims the 
                   +-- release, or the worker is dead
 
 Rows belong to a **section**, one per fingerprint, so results of other code or settings
-stay in the file and are never mixed in. A **worker** is a process that runs cells. Its
+stay in the file and are never mixed in. A settled row carries a checksum, so a figure that was
+edited or damaged is never read as a result. A **worker** is a process that runs cells. Its
 claims hold as long as it lives, which is asked of the operating system on the same
 machine, and of its heartbeat on any other.
 """
@@ -21,18 +22,19 @@ machine, and of its heartbeat on any other.
 from __future__ import annotations
 
 import json
-import sqlite3
 import time
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Self
 
-from counterbalance.errors import CounterbalanceError
 from counterbalance.experiments.fingerprint import Fingerprint
+from counterbalance.experiments.integrity import StoreError, checksum, damaged, named
 from counterbalance.experiments.liveness import Life, is_alive, this_life
+from counterbalance.experiments.store_file import PARTS, open_store, transaction
 
 if TYPE_CHECKING:
+    import sqlite3
     from collections.abc import Iterable, Iterator, Mapping
     from os import PathLike
     from types import TracebackType
@@ -41,25 +43,7 @@ if TYPE_CHECKING:
 
 Cell = dict[str, str | int]
 State = Literal["running", "done", "failed"]
-APPLICATION = 0x43424353  # "CBCS", so that a file of another program is recognised
-VERSION = 1
-PATIENCE = 60.0  # seconds to wait for another process's transaction
-SCHEMA = """
-CREATE TABLE section (
-    id INTEGER PRIMARY KEY, digest TEXT NOT NULL UNIQUE, fingerprint TEXT NOT NULL);
-CREATE TABLE worker (
-    id INTEGER PRIMARY KEY, host TEXT NOT NULL, pid INTEGER NOT NULL, started TEXT NOT NULL,
-    beat REAL NOT NULL);
-CREATE TABLE cell (
-    section INTEGER NOT NULL REFERENCES section, key TEXT NOT NULL, state TEXT NOT NULL,
-    worker INTEGER NOT NULL REFERENCES worker, attempt INTEGER NOT NULL, figures TEXT,
-    payload TEXT, error TEXT, traceback TEXT, seconds REAL,
-    PRIMARY KEY (section, key)) WITHOUT ROWID;
-"""
-
-
-class StoreError(CounterbalanceError):
-    """The store cannot be used: not a store, of another version, or a cell is no cell."""
+STATES = ("running", "done", "failed")
 
 
 @dataclass(frozen=True)
@@ -116,7 +100,7 @@ class CellStore:
     def __init__(self, path: str | PathLike[str], fingerprint: Fingerprint) -> None:
         self.path = Path(path)
         self.fingerprint = fingerprint
-        self._connection = _open(self.path)
+        self._connection = open_store(self.path)
         self._worker: int | None = None
         with self._transaction() as connection:
             connection.execute(
@@ -124,7 +108,7 @@ class CellStore:
                 (fingerprint.digest, fingerprint.text),
             )
         query = "SELECT id FROM section WHERE digest = ?"
-        self._section = int(self._connection.execute(query, (fingerprint.digest,)).fetchone()[0])
+        self._section = int(self._read(query, fingerprint.digest)[0][0])
 
     def __enter__(self) -> Self:
         return self
@@ -151,12 +135,9 @@ class CellStore:
         cells : iterable of mapping, optional
             Only these cells, in this order. By default all, ordered by their keys.
         """
-        rows = self._connection.execute(
-            "SELECT key, state, figures, payload, error, traceback, seconds FROM cell "
-            "WHERE section = ? AND state IN ('done', 'failed') ORDER BY key",
-            (self._section,),
-        )
-        records = {row[0]: _record(row) for row in rows}
+        records = {
+            row[0]: _record(row[0], row[1], row[3:]) for row in self._rows() if row[1] != "running"
+        }
         if cells is None:
             return list(records.values())
         keys = (cell_key(cell) for cell in cells)
@@ -181,32 +162,52 @@ class CellStore:
 
     def counts(self) -> dict[str, int]:
         """Return how many cells are done, failed and running."""
-        rows = self._connection.execute(
-            "SELECT state, count(*) FROM cell WHERE section = ? GROUP BY state", (self._section,)
+        rows = self._read(
+            "SELECT state, count(*) FROM cell WHERE section = ? GROUP BY state", self._section
         )
         return {"done": 0, "failed": 0, "running": 0, **dict(rows)}
 
     def others(self) -> list[Section]:
         """Return the other sections of the file, made by other code, settings or versions."""
-        rows = self._connection.execute(
+        rows = self._read(
             "SELECT fingerprint, coalesce(sum(state = 'done'), 0), "
             "coalesce(sum(state = 'failed'), 0) FROM section LEFT JOIN cell "
             "ON cell.section = section.id WHERE section.id <> ? GROUP BY section.id",
-            (self._section,),
+            self._section,
         )
         sections = []
         for text, done, failed in rows:
-            theirs = Fingerprint.from_text(text)
+            try:
+                theirs = Fingerprint.from_text(text)
+            except (ValueError, KeyError, TypeError) as error:
+                raise damaged(self.path, f"a fingerprint cannot be read ({error})") from error
             differences = tuple(self.fingerprint.differences(theirs))
             sections.append(Section(theirs, done, failed, differences))
         return sections
 
     def states(self) -> dict[str, tuple[State, int]]:
         """Return the state and the attempt of every cell that has a row, by key."""
-        rows = self._connection.execute(
-            "SELECT key, state, attempt FROM cell WHERE section = ?", (self._section,)
+        return {key: (state, attempt) for key, state, attempt, *_ in self._rows()}
+
+    def _rows(self) -> Iterator[tuple[Any, ...]]:
+        """Give the rows of the section: key, state, attempt, parts; each as it was written."""
+        query = (
+            f"SELECT key, state, attempt, checksum, {PARTS} FROM cell "  # noqa: S608 - our own
+            "WHERE section = ? ORDER BY key"
         )
-        return {key: (state, attempt) for key, state, attempt in rows}
+        for key, state, attempt, kept, *parts in self._read(query, self._section):
+            is_known = state in STATES and isinstance(key, str) and isinstance(attempt, int)
+            found = None if state == "running" else self._checksum(key, state, tuple(parts))
+            if not is_known or (state != "running" and kept != found):
+                raise damaged(self.path, f"the record of {key} does not match its checksum")
+            yield key, state, attempt, *parts
+
+    def _checksum(self, key: str, state: str, parts: tuple[Any, ...]) -> str:
+        return checksum(self.fingerprint.digest, key, state, parts)
+
+    def _read(self, query: str, *values: Any) -> list[tuple[Any, ...]]:
+        with named(self.path):
+            return self._connection.execute(query, values).fetchall()
 
     # --- working ---------------------------------------------------------------------
 
@@ -250,6 +251,8 @@ class CellStore:
             ).fetchone()
             state: State | None = None if row is None else row[0]
             attempt = 0 if row is None else row[1]
+            if not isinstance(attempt, int):
+                raise damaged(self.path, f"the attempt of {key} is {attempt!r}")
             if state == "running" and is_alive(Life(*row[2:5]), beat=row[5]):
                 return "running"
             if state == "done" or (state == "failed" and attempt != retry):
@@ -282,84 +285,22 @@ class CellStore:
     def _settle(self, state: State, key: str, parts: tuple[Any, ...]) -> None:
         with self._transaction() as connection:
             connection.execute(
-                "UPDATE cell SET state = ?, figures = ?, payload = ?, error = ?, traceback = ?, "
-                "seconds = ? WHERE section = ? AND key = ? AND worker = ? AND state = 'running'",
-                (state, *parts, self._section, key, self._worker),
+                f"UPDATE cell SET (state, checksum, {PARTS}) = (?, ?, ?, ?, ?, ?, ?) "  # noqa: S608
+                "WHERE section = ? AND key = ? AND worker = ? AND state = 'running'",
+                (
+                    *(state, self._checksum(key, state, parts), *parts),
+                    *(self._section, key, self._worker),
+                ),
             )
 
     @contextmanager
     def _transaction(self) -> Iterator[sqlite3.Connection]:
-        with _transaction(self._connection) as connection:
+        with named(self.path), transaction(self._connection) as connection:
             yield connection
 
 
-def _open(path: Path) -> sqlite3.Connection:
-    """Open the file and make its tables; two processes may do so at the same time."""
-    try:
-        connection = sqlite3.connect(path, timeout=PATIENCE, isolation_level=None)
-    except sqlite3.OperationalError as error:
-        raise StoreError(
-            f"path must be a file in a folder that can be written, got {path}: {error}; "
-            "make the folder or give another path"
-        ) from error
-    try:
-        _prepare(connection, path)
-    except sqlite3.DatabaseError as error:
-        connection.close()
-        raise StoreError(
-            f"path must be a store of counterbalance, got {path}: {error}; give another path, "
-            "this file is left as it is"
-        ) from error
-    except StoreError:
-        connection.close()
-        raise
-    return connection
-
-
-def _prepare(connection: sqlite3.Connection, path: Path) -> None:
-    with _transaction(connection):
-        application = connection.execute("PRAGMA application_id").fetchone()[0]
-        version = connection.execute("PRAGMA user_version").fetchone()[0]
-        if application == 0 and not connection.execute("SELECT 1 FROM sqlite_master").fetchone():
-            for statement in SCHEMA.split(";"):
-                connection.execute(statement)
-            connection.execute(f"PRAGMA application_id = {APPLICATION}")
-            connection.execute(f"PRAGMA user_version = {VERSION}")
-        elif (application, version) != (APPLICATION, VERSION):
-            raise StoreError(
-                f"path must be a store of counterbalance of version {VERSION}, got {path} of "
-                f"application {application:#x}, version {version}; give another path, this file "
-                "is left as it is"
-            )
-    # a write-ahead log lets readers and one writer work at once; the switch needs the file
-    # for itself for a moment, so whoever comes second finds it switched or tries next time
-    deadline = time.monotonic() + PATIENCE
-    while True:
-        try:
-            connection.execute("PRAGMA journal_mode = WAL")
-        except sqlite3.OperationalError:
-            if time.monotonic() > deadline:
-                raise
-            time.sleep(0.05)
-        else:
-            break
-    connection.execute("PRAGMA synchronous = NORMAL")
-
-
-@contextmanager
-def _transaction(connection: sqlite3.Connection) -> Iterator[sqlite3.Connection]:
-    """Hold the file's write lock from the first read to the commit."""
-    connection.execute("BEGIN IMMEDIATE")
-    try:
-        yield connection
-    except BaseException:
-        connection.execute("ROLLBACK")
-        raise
-    connection.execute("COMMIT")
-
-
-def _record(row: tuple[Any, ...]) -> CellRecord:
-    key, state, figures, payload, error, traceback, seconds = row
+def _record(key: str, state: State, parts: tuple[Any, ...]) -> CellRecord:
+    figures, payload, error, traceback, seconds = parts
     return CellRecord(
         cell=json.loads(key),
         state=state,

@@ -1,7 +1,8 @@
 """Processes that compute cells, one cell at a time each.
 
 Every worker has its own pipe, so a worker that dies (killed, out of memory) costs its own
-cell and no other. A worker whose parent dies ends itself. Numeric libraries get one
+cell and no other. A worker whose parent dies ends itself. A worker has the import path of
+its parent, and nothing of the current folder before that. Numeric libraries get one
 thread per worker: `jobs` processes keep `jobs` cores busy, and a result does not depend
 on how many threads a machine would use.
 """
@@ -26,6 +27,7 @@ from typing import TYPE_CHECKING, Any
 import threadpoolctl
 
 from counterbalance.experiments.store import Cell
+from counterbalance.safe_path import safe_path_for_children
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -164,9 +166,18 @@ class WorkerPool:
         process = self._context.Process(
             target=_work, args=(its, self._compute), name=WORKER, daemon=True
         )
-        with _ctrl_c_held():
-            process.start()
-        its.close()
+        try:
+            with _ctrl_c_held(), safe_path_for_children():
+                process.start()
+        except (EOFError, ConnectionError, BrokenPipeError) as error:
+            mine.close()
+            raise WorkerStartError(
+                f"the process that starts the workers ended before it could start one "
+                f"({type(error).__name__}); often memory was short: use fewer jobs, and run the "
+                "same again to go on"
+            ) from error
+        finally:
+            its.close()
         worker = _Worker(process, mine)
         self._workers.append(worker)
         return worker

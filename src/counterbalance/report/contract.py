@@ -20,20 +20,22 @@ Bin = tuple[float | None, float | None, float | None]
 
 @dataclass(frozen=True)
 class Verdict:
-    """The answer in words, first on the page."""
+    """The answer in words, first on the page; ``scope`` says of which rows, if not of all."""
 
     headline: str
     sentences: tuple[str, ...] = ()
     caveats: tuple[str, ...] = ()
+    scope: str = ""
 
 
 @dataclass(frozen=True)
 class ClassCount:
-    """How many rows a class has, and how many new ones it got."""
+    """How many rows a class has, how many new ones it got, and how many the file has of it."""
 
     label: str
     count: int
     new: int = 0
+    count_of_file: int | None = None
 
 
 @dataclass(frozen=True)
@@ -51,6 +53,7 @@ class Data:
     """The user's table at a glance."""
 
     rows: int
+    rows_of_file: int | None = None
     classes: tuple[ClassCount, ...] = ()
     columns: tuple[ColumnFacts, ...] = ()
     file: str = ""
@@ -268,6 +271,13 @@ def read_summary(summary: Mapping[str, Any]) -> Summary:
     if found.explorer is not None:
         for place, row in enumerate(found.explorer.rows):
             _check_cells(row, found.explorer.columns, f"summary['explorer']['rows'][{place}]")
+    if found.data is not None and found.data.rows_of_file is not None:
+        for place, item in enumerate(found.data.classes):
+            if item.count_of_file is None:
+                raise SummaryError(
+                    f"summary['data']['classes'][{place}] has no 'count_of_file', but the data "
+                    "have 'rows_of_file'; give both or neither"
+                )
     if found.map is not None:
         for place, points in enumerate(found.map.points):
             if len(points.x) != len(points.y):

@@ -115,6 +115,15 @@ def best_rows(comparison: Comparison, metric: Metric) -> set[int]:
     return {place for _, place in best.values()}
 
 
+def verdict_metric(summary: Summary) -> Metric | None:
+    """Return the metric that the verdict is about; None where nothing was compared."""
+    if summary.comparison is None or not summary.comparison.rows:
+        return None
+    metrics = summary.comparison.metrics
+    named = [metric for metric in metrics if metric.name == summary.settings.get("metric")]
+    return next(iter([*named, *metrics]), None)
+
+
 def _templates() -> Any:
     """Return the environment of the templates."""
     jinja2 = require("jinja2", "a report")
@@ -141,6 +150,7 @@ def _templates() -> Any:
         draw_map=picture(draw_map),
         draw_precision_recall=picture(draw_precision_recall),
         no_score=Score(),
+        verdict_metric=verdict_metric,
         asset=Markup,  # our own style and script
     )
     environment.filters.update(

@@ -2,6 +2,7 @@
 
     p    (N,) probability of a class
     y    (N,) whether the row is of that class
+    w    (N,) what the row counts for, or None where all count the same
 
     slope       b in logit P(y) = a + b logit(p): below 1, p is too extreme
     intercept   a in logit P(y) = a + logit(p): below 0, p is too high on the whole
@@ -42,25 +43,25 @@ class Estimate:
         return self.value - NORMAL * self.error, self.value + NORMAL * self.error
 
 
-def slope(p: Floats, y: Mask) -> Estimate | None:
+def slope(p: Floats, y: Mask, w: Floats | None = None) -> Estimate | None:
     """Return the calibration slope; None where the probabilities separate the classes."""
     steps = _logit(p)
     if np.ptp(steps) == 0:
         return None
-    found = _newton(np.column_stack([np.ones_like(steps), steps]), np.zeros_like(steps), y)
+    found = _newton(np.column_stack([np.ones_like(steps), steps]), np.zeros_like(steps), y, w)
     if found is None or abs(found[0][1]) > STEEPEST:
         return None
     return Estimate(float(found[0][1]), float(found[1][1]))
 
 
-def intercept(p: Floats, y: Mask) -> Estimate | None:
+def intercept(p: Floats, y: Mask, w: Floats | None = None) -> Estimate | None:
     """Return the calibration intercept, the slope being one."""
     steps = _logit(p)
-    found = _newton(np.ones((len(steps), 1)), steps, y)
+    found = _newton(np.ones((len(steps), 1)), steps, y, w)
     return None if found is None else Estimate(float(found[0][0]), float(found[1][0]))
 
 
-def calibration_curve(p: Floats, y: Mask) -> list[list[float]]:
+def calibration_curve(p: Floats, y: Mask, w: Floats | None = None) -> list[list[float]]:
     """Return [mean predicted, observed share, rows] of bins of about as many rows each.
 
     Rows with the same probability stay in one bin.
@@ -73,12 +74,14 @@ def calibration_curve(p: Floats, y: Mask) -> list[list[float]]:
     edges = np.unique(np.quantile(p, np.linspace(0, 1, BINS + 1)[1:-1]))
     place = np.searchsorted(edges, p, side="left")
     bins = [place == number for number in np.unique(place)]
-    return [[float(p[b].mean()), float(y[b].mean()), int(b.sum())] for b in bins]
+    weights = np.ones(len(p)) if w is None else w
+    means = [[float(np.average(v[b], weights=weights[b])) for v in (p, y)] for b in bins]
+    return [[*mean, int(b.sum())] for mean, b in zip(means, bins, strict=True)]
 
 
-def recall_curve(p: Floats, y: Mask) -> list[list[float]]:
+def recall_curve(p: Floats, y: Mask, w: Floats | None = None) -> list[list[float]]:
     """Return [recall, precision] from all rows called positive to none, thinned."""
-    precision, recall, _ = precision_recall_curve(y, p)
+    precision, recall, _ = precision_recall_curve(y, p, sample_weight=w)
     places = np.unique(np.linspace(0, len(recall) - 1, min(POINTS, len(recall))).round())
     return [[float(recall[i]), float(precision[i])] for i in places.astype(int)]
 
@@ -88,17 +91,24 @@ def _logit(p: Floats) -> Floats:
     return np.asarray(logit(np.clip(p, least, 1 - least)))
 
 
-def _newton(X: Floats, offset: Floats, y: Mask) -> tuple[Floats, Floats] | None:
-    """Fit a logistic regression without penalty; return coefficients and standard errors."""
+def _newton(X: Floats, offset: Floats, y: Mask, w: Floats | None) -> tuple[Floats, Floats] | None:
+    """Fit a logistic regression without penalty; return coefficients and standard errors.
+
+    With weights the errors are those of the sandwich: a weight is no count of rows.
+    """
+    weights = np.ones(len(X)) if w is None else w
     beta = np.zeros(X.shape[1])
     for _ in range(STEPS):
         q = expit(offset + X @ beta)
-        information = (X * (q * (1 - q))[:, None]).T @ X
+        information = (X * (weights * q * (1 - q))[:, None]).T @ X
         try:
-            step = np.linalg.solve(information, X.T @ (y - q))
+            step = np.linalg.solve(information, X.T @ (weights * (y - q)))
         except np.linalg.LinAlgError:
             return None
         beta = beta + np.clip(step, -1, 1)
         if np.abs(step).max() < PRECISION:
-            return beta, np.sqrt(np.diag(np.linalg.inv(information)))
+            spread = np.linalg.inv(information)
+            if w is not None:
+                spread = spread @ ((X * ((weights * (y - q)) ** 2)[:, None]).T @ X) @ spread
+            return beta, np.sqrt(np.diag(spread))
     return None

@@ -6,7 +6,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from counterbalance.experiments.comparison.evidence import Finding
+from counterbalance.experiments.comparison.data import ComparedTable
+from counterbalance.experiments.comparison.evidence import Finding, is_fragile
 from counterbalance.experiments.comparison.folds import fold_count
 from counterbalance.experiments.comparison.metrics import METRICS
 from counterbalance.experiments.comparison.results import Results
@@ -26,7 +27,9 @@ def caveats(results: Results, findings: Sequence[Finding]) -> list[str]:
     """Return what to be careful about."""
     return [
         *_too_few(results),
-        *_wide(findings),
+        *_cut(results),
+        *_fragile(results, findings),
+        *_wide(results, findings),
         *_many_tried(findings),
         *_how_judged(results),
         *_failures(results),
@@ -48,7 +51,55 @@ def _too_few(results: Results) -> list[str]:
     return [text]
 
 
-def _wide(findings: Sequence[Finding]) -> list[str]:
+def scope(table: ComparedTable) -> str:
+    """Say which part of the table was compared on; nothing where it was all of it."""
+    if table.cut is None:
+        return ""
+    each = ", ".join(
+        f"{'all' if kept == whole else f'{kept:,} of'} {whole:,} of class {label!r}"
+        for label, kept, whole in zip(
+            reversed(table.classes), table.cut.kept[::-1], table.cut.whole[::-1], strict=True
+        )
+    )
+    how = f"{len(table.codes):,} of {table.cut.whole.sum():,} rows are used, drawn at random: "
+    return f"{how}{each}. --full (rows=0 from Python) uses every row."
+
+
+def _cut(results: Results) -> list[str]:
+    table = results.plan.table
+    if table.cut is None or not table.cut.shifts:
+        return []
+    here, there = table.counts[-1] / len(table.codes), table.shares[-1]
+    text = (
+        f"Class {table.classes[-1]!r} is {here:.1%} of the rows used and {there:.2%} of the file, "
+        "so that enough of it is left to learn from. Rows are weighed to restore the shares of "
+        "the file in F1, average precision, Brier score, calibration and tuned thresholds, and "
+        "probabilities are moved to them; G-mean and balanced accuracy do not depend on them. But "
+        "every method was tried on a milder imbalance than that of the file."
+    )
+    return [text]
+
+
+def _fragile(results: Results, findings: Sequence[Finding]) -> list[str]:
+    share = float(results.plan.table.shares[-1])
+    found = [
+        f"{finding.threshold[0]:.2g} for {finding.classifier} (from {finding.threshold[1]:.2g} to "
+        f"{finding.threshold[2]:.2g} over the folds)"
+        for finding in findings
+        if finding.threshold is not None and is_fragile(finding.threshold, share)
+    ]
+    if not found:
+        return []
+    text = (
+        f"Do not copy the threshold of {', '.join(found)}: class "
+        f"{results.plan.table.classes[-1]!r} is {share:.2g} of the rows, and so far from that, or "
+        "where folds disagree so much, probabilities hardly tell rows apart. Calibrate the "
+        "probabilities first, or tune the threshold again on rows of your own."
+    )
+    return [text]
+
+
+def _wide(results: Results, findings: Sequence[Finding]) -> list[str]:
     """Say which gains the data cannot rule out, where nothing is shown to help."""
     open_ones = [
         f"{min(high, 1):+.2f} with {finding.best.strategy} for {finding.classifier}"
@@ -59,9 +110,10 @@ def _wide(findings: Sequence[Finding]) -> list[str]:
     ]
     if not open_ones:
         return []
+    more = "More rows" if results.plan.table.cut is None else "More rows of the file (--full)"
     text = (
         f"The data cannot rule out a gain of up to {', '.join(open_ones)}: that is how wide the "
-        "intervals are. More rows would tell; more repeats narrow them a little."
+        f"intervals are. {more} would tell; more repeats narrow them a little."
     )
     return [text]
 

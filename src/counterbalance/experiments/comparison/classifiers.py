@@ -114,7 +114,7 @@ def _import(name: str) -> Any:
     module, _, attribute = name.partition(":")
     here = str(Path.cwd())
     if here not in sys.path:  # a worker gets the path of the process that started it
-        sys.path.insert(0, here)
+        sys.path.append(here)  # last: a numpy.py that lies there must not stand for numpy
     try:
         found = getattr(import_module(module), attribute)
         is_made = hasattr(found, "get_params") and not isinstance(found, type)

@@ -8,8 +8,13 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from counterbalance.experiments.comparison.cells import all_cells, compute
-from counterbalance.experiments.comparison.classifiers import new_classifier, own_modules
+from counterbalance.experiments.comparison.caveats import scope
+from counterbalance.experiments.comparison.cells import all_cells, compute, scores, trust
+from counterbalance.experiments.comparison.classifiers import (
+    DEFAULT_CLASSIFIERS,
+    new_classifier,
+    own_modules,
+)
 from counterbalance.experiments.comparison.data import read_compared
 from counterbalance.experiments.comparison.plan import Plan
 from counterbalance.experiments.comparison.results import Results
@@ -21,11 +26,13 @@ from counterbalance.experiments.comparison.verdict import Verdict, judge
 from counterbalance.experiments.fingerprint import Fingerprint, take_fingerprint
 from counterbalance.experiments.method import SAMPLER_MODULES
 from counterbalance.experiments.runner import RunSummary, run
-from counterbalance.experiments.store import CellStore
+from counterbalance.experiments.store import Cell, CellStore, cell_key
 from counterbalance.files import written_whole
 from counterbalance.result_table import Table, as_csv
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
     from counterbalance.experiments.progress import Progress
 
 HERE = "counterbalance.experiments.comparison"
@@ -37,12 +44,12 @@ CELL_MODULES = (
     "counterbalance.experiments.metrics",
     "counterbalance.experiments.resamplers",
     "counterbalance.experiments.seed",
-    "counterbalance.experiments.subset",
     *(
         f"{HERE}.{name}"
         for name in (
             "cells",
             "classifiers",
+            "cut",
             "data",
             "folds",
             "metrics",
@@ -103,6 +110,7 @@ def compare(
     file: str = "the table",
     target: str = "y",
     reproduce: str = "",
+    announce: Callable[[str], None] | None = None,
 ) -> Comparison:
     """Say whether resampling helps on a table, and with what.
 
@@ -127,6 +135,8 @@ def compare(
         Whether cells that failed before are computed again.
     file, target, reproduce : str
         Names for the summary, and the command that gives it again.
+    announce : callable, optional
+        Gets, before the run, sentences that say on which rows, and how much is to be computed.
     """
     settings = settings or Settings()
     table = read_compared(X, y, groups=groups, times=time, rows=settings.rows)
@@ -137,6 +147,9 @@ def compare(
     path = Path(store)
     path.parent.mkdir(parents=True, exist_ok=True)
     with CellStore(path, fingerprint(plan)) as cell_store:
+        if announce is not None:
+            for sentence in _before_the_run(plan, cells, set(cell_store.states())):
+                announce(sentence)
         summary = run(
             cells,
             partial(compute, plan),
@@ -154,6 +167,26 @@ def compare(
         summarise(results, verdict, file=file, target=target, reproduce=reproduce),
         summary,
     )
+
+
+def fits_of(plan: Plan, cells: Sequence[Cell]) -> int:
+    """Return how many times a classifier is fitted for these cells."""
+    inner = plan.settings.inner_folds if plan.table.is_binary else 0
+    scored = sum(cell["experiment"] == scores.EXPERIMENT for cell in cells)
+    draws = {cell["draw"] for cell in cells if cell["experiment"] == trust.EXPERIMENT}
+    return scored * (1 + inner) + len(draws) * len(DEFAULT_CLASSIFIERS)
+
+
+def _before_the_run(plan: Plan, cells: list[Cell], known: set[str]) -> Iterator[str]:
+    if said := scope(plan.table):
+        yield said
+    todo = [cell for cell in cells if cell_key(cell) not in known]
+    if todo:
+        yield (
+            f"{len(todo):,} of {len(cells):,} cells are to be computed, with about "
+            f"{fits_of(plan, todo):,} fits of a classifier; after a minute there is an estimate "
+            "of the time. Stop it with Ctrl-C and run the same again to go on"
+        )
 
 
 def write_files(comparison: Comparison, folder: Path) -> list[Path]:

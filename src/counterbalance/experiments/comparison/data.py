@@ -3,6 +3,7 @@
 codes     the class of each row: 0 the largest class, C - 1 the smallest
 groups    rows with the same number stay together in a fold, or None
 times     the rank of each row's moment, or None
+cut       how many rows were left out of each class, or None for all rows
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from numpy.typing import NDArray
 
 from counterbalance.datasets.record import require_pandas
 from counterbalance.errors import TableError
-from counterbalance.experiments.subset import share_of_rows
+from counterbalance.experiments.comparison.cut import Cut, Floats, kept_counts, kept_rows
 from counterbalance.kinds import Kind
 from counterbalance.labels import read_labels
 from counterbalance.table import read_table
@@ -38,6 +39,7 @@ class ComparedTable:
     classes: tuple[str, ...]
     groups: Integers | None = None
     times: Integers | None = None
+    cut: Cut | None = None
 
     @property
     def is_binary(self) -> bool:
@@ -48,6 +50,18 @@ class ComparedTable:
     def counts(self) -> Integers:
         """Rows of each class."""
         return np.bincount(self.codes, minlength=len(self.classes))
+
+    @property
+    def shares(self) -> Floats:
+        """The share of each class; of a cut, in the table that it was cut from."""
+        return np.asarray(self.counts / len(self.codes)) if self.cut is None else self.cut.shares
+
+    @property
+    def weights(self) -> Floats | None:
+        """What each row counts for in a metric; None where all count the same."""
+        if self.cut is None or not self.cut.shifts:
+            return None
+        return np.asarray(self.cut.weights[self.codes])
 
     @cached_property
     def kinds(self) -> list[Kind]:
@@ -63,6 +77,8 @@ class ComparedTable:
         digest.update(repr([named, self.classes]).encode())
         for values in (self.codes, self.groups, self.times):
             digest.update(b"-" if values is None else values.astype("<i8").tobytes())
+        if self.cut is not None:
+            digest.update(self.cut.whole.astype("<i8").tobytes())
         return digest.hexdigest()
 
     @property
@@ -84,7 +100,7 @@ class ComparedTable:
 def read_compared(
     X: Any, y: Any, *, groups: Any = None, times: Any = None, rows: int = 0
 ) -> ComparedTable:
-    """Check a table and cut it to a number of rows by class share; 0 takes all.
+    """Check a table and cut it to a number of rows, small classes last; 0 takes all.
 
     Parameters
     ----------
@@ -123,8 +139,9 @@ def read_compared(
     )
     _check_classes(table)
     if 0 < rows < len(frame):
-        table = table.part(share_of_rows(table.codes, rows))
-        table = replace(table, X=table.X.reset_index(drop=True))
+        cut = Cut(table.counts, kept_counts(table.counts, rows))
+        table = table.part(kept_rows(table.codes, cut.kept))
+        table = replace(table, X=table.X.reset_index(drop=True), cut=cut)
     return table
 
 

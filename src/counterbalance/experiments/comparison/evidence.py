@@ -28,6 +28,8 @@ Floats = NDArray[np.float64]
 ERROR = 0.05
 LIKELY = 1 - ERROR
 HOPE = 0.75  # below this a gain is not worth speaking of
+FAR = 5  # a threshold so many times below the share of the minority is fragile
+WILD = 10  # and one that differs so many times between two folds
 State = Literal["helps", "probably", "unclear", "no"]
 
 
@@ -145,6 +147,27 @@ def _finding(results: Results, base: Pair) -> Finding:
         cuts = (float(np.median(found)), float(found.min()), float(found.max()))
     chosen = chosen_gain(np.array(rows)) if rows else None
     return Finding(base.classifier, float(reference.mean()), tuple(gains), moving, cuts, chosen)
+
+
+def is_fragile(threshold: tuple[float, float, float], share: float) -> bool:
+    """Say whether a tuned threshold should not be copied.
+
+    Parameters
+    ----------
+    threshold : tuple of float
+        Its median, least and greatest over the folds.
+    share : float
+        Share of the minority. The threshold of a well calibrated model lies near it for G-mean
+        and above it for F1; far below it, probabilities hardly differ and any cut is chance.
+
+    Examples
+    --------
+    >>> is_fragile((0.00086, 0.0005, 0.002), 0.015), is_fragile((0.012, 0.009, 0.02), 0.015)
+    (True, False)
+    """
+    cut, low, high = threshold
+    is_far = cut < share / FAR or 1 - cut < (1 - share) / FAR / FAR
+    return is_far or high > WILD * low
 
 
 def best_values(pair: Pair, metric: str, threshold: str) -> Floats:

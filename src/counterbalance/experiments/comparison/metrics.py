@@ -3,6 +3,7 @@
     p         (N, C) probabilities, classes from the largest to the smallest
     y         (N,) class codes
     answer    (N,) class codes
+    weights   (N,) what each row counts for, or None where all count the same
 
 Two classes: the F-measure, the average precision and the Brier score are those of the
 minority, and an answer comes from a threshold. More classes: the G-mean is the geometric mean
@@ -96,9 +97,12 @@ METRICS = {
 }
 
 
-def answer_scores(y: Integers, answer: Integers, n_classes: int) -> dict[str, float]:
+def answer_scores(
+    y: Integers, answer: Integers, n_classes: int, weights: Floats | None = None
+) -> dict[str, float]:
     """Return the metrics of answers."""
-    counts = confusion_matrix(y, answer, labels=np.arange(n_classes))
+    labels = np.arange(n_classes)
+    counts = confusion_matrix(y, answer, labels=labels, sample_weight=weights)
     return {
         "g_mean": g_mean(counts),
         "f1": f_measure(counts, 1 if n_classes == BINARY else None),
@@ -106,21 +110,21 @@ def answer_scores(y: Integers, answer: Integers, n_classes: int) -> dict[str, fl
     }
 
 
-def probability_scores(y: Integers, p: Floats) -> dict[str, float]:
+def probability_scores(y: Integers, p: Floats, weights: Floats | None = None) -> dict[str, float]:
     """Return the metrics of probabilities, calibration apart."""
     n_classes = p.shape[1]
     codes = range(1, n_classes) if n_classes == BINARY else range(n_classes)
     each = [(y == code, p[:, code]) for code in codes]
     return {
-        "roc_auc": float(np.mean([roc_auc_score(is_it, share) for is_it, share in each])),
+        "roc_auc": float(np.mean([roc_auc_score(*one, sample_weight=weights) for one in each])),
         "average_precision": float(
-            np.mean([average_precision_score(is_it, share) for is_it, share in each])
+            np.mean([average_precision_score(*one, sample_weight=weights) for one in each])
         ),
-        "brier": brier(y, p),
+        "brier": brier(y, p, weights),
     }
 
 
-def brier(y: Integers, p: Floats) -> float:
+def brier(y: Integers, p: Floats, weights: Floats | None = None) -> float:
     """Return half the squared error of the probabilities, summed over classes.
 
     Examples
@@ -129,7 +133,7 @@ def brier(y: Integers, p: Floats) -> float:
     0.1
     """
     truth = np.eye(p.shape[1])[y]
-    return float(np.mean(np.sum((p - truth) ** 2, axis=1)) / 2)
+    return float(np.average(np.sum((p - truth) ** 2, axis=1), weights=weights) / 2)
 
 
 def prior_corrected(p: Floats, base: Floats, prior: Floats) -> Floats:

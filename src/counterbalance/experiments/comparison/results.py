@@ -88,15 +88,17 @@ class Pair:
         for suffix, kept in (("", "p"), (CORRECTED, "corrected")):
             for name, estimate in zip(CALIBRATION, (slope, intercept), strict=True):
                 parts = [
-                    estimate(p, y)
+                    estimate(p, y, w)
                     for repeat in sorted({int(record.cell["repeat"]) for record in self.done})
-                    for p, y in self.pooled(kept, repeat)
+                    for p, y, w in self.pooled(kept, repeat)
                 ]
                 found[name + suffix] = _average(parts)
         return found
 
-    def pooled(self, kept: str, repeat: int = 0) -> list[tuple[Floats, NDArray[np.bool_]]]:
-        """Return the probabilities of all test rows of a repeat and the truth, class by class.
+    def pooled(
+        self, kept: str, repeat: int = 0
+    ) -> list[tuple[Floats, NDArray[np.bool_], Floats | None]]:
+        """Return probabilities of all test rows of a repeat, truth and weights, by class.
 
         With two classes there is one pair, of the minority.
         """
@@ -105,10 +107,12 @@ class Pair:
             return []
         p = np.concatenate([np.asarray(record.payload[kept], dtype=float) for record in chosen])
         folds = [self.plan.fold(repeat, int(record.cell["fold"])) for record in chosen]
-        y = np.concatenate([self.plan.table.codes[fold.test] for fold in folds])
+        rows = np.concatenate([fold.test for fold in folds])
+        y, weights = self.plan.table.codes[rows], self.plan.table.weights
+        w = None if weights is None else weights[rows]
         if p.ndim == 1:
-            return [(p, y == 1)]
-        return [(p[:, code], y == code) for code in range(p.shape[1])]
+            return [(p, y == 1, w)]
+        return [(p[:, code], y == code, w) for code in range(p.shape[1])]
 
 
 @dataclass(frozen=True)

@@ -41,7 +41,8 @@ class Settings:
     draws : int
         Random halvings of the table for the trust in the new labels; 0 leaves it out.
     rows : int
-        Most rows, drawn by class share where the table has more; 0 takes all.
+        Most rows; where the table has more, they are drawn at random, and small classes keep
+        what they have up to a share (see `cut`). 0 takes all.
     seed : int
         Seed of the folds, the samplers and the classifiers.
     """
@@ -54,7 +55,7 @@ class Settings:
     repeats: int = 3
     inner_folds: int = 3
     draws: int = 5
-    rows: int = 0
+    rows: int = 10_000
     seed: int = 0
 
     def __post_init__(self) -> None:

@@ -87,6 +87,9 @@ class Resampled:
         Which of the rows were added: the last ones of every class that grew.
     base, prior : ndarray
         The share of each class before and after: the shift that a prior correction undoes.
+        Where the rows are a cut of a larger table, as they would be with all rows.
+    fitted : ndarray
+        The share of each class that the classifier is fitted at.
     weighted : bool
         Whether every class is to weigh the same.
     preparation : Preparation
@@ -98,6 +101,7 @@ class Resampled:
     new: Integers
     base: Floats
     prior: Floats
+    fitted: Floats
     weighted: bool
     preparation: Preparation
 
@@ -157,9 +161,13 @@ def resample(name: str, part: ComparedTable, kinds: list[Any], seed: int) -> Res
     labels = np.asarray(labels, dtype=np.intp)
     base, after = (np.bincount(y, minlength=len(part.classes)) for y in (part.codes, labels))
     weighted = kind == "weights"
-    prior = np.full(len(after), 1 / len(after)) if weighted else after / after.sum()
+    fitted = np.full(len(after), 1 / len(after)) if weighted else after / after.sum()
     new = _new_rows(labels, after - base)
-    return Resampled(rows, labels, new, base / base.sum(), prior, weighted, preparation)
+    shares, prior = base / base.sum(), fitted
+    if part.weights is not None and part.cut is not None:
+        prior = part.cut.prior_on_all_rows(shares, fitted)
+        shares = shares * part.cut.weights / (shares * part.cut.weights).sum()
+    return Resampled(rows, labels, new, shares, prior, fitted, weighted, preparation)
 
 
 def _make_ours(name: str, seed: int) -> Any:

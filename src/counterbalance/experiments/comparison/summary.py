@@ -25,9 +25,11 @@ def summarise(
 ) -> dict[str, Any]:
     """Return everything that a report shows of a comparison, as plain values."""
     table = results.plan.table
+    whole = table.counts if table.cut is None else table.cut.whole
     return {
         "title": f"Should {file} be resampled?",
         "verdict": {
+            "scope": verdict.scope,
             "headline": verdict.headline,
             "sentences": list(verdict.sentences),
             "caveats": list(verdict.caveats),
@@ -36,9 +38,10 @@ def summarise(
             "file": file,
             "target": target,
             "rows": len(table.codes),
+            "rows_of_file": int(whole.sum()),
             "classes": [
-                {"label": label, "count": int(count)}
-                for label, count in zip(table.classes, table.counts, strict=True)
+                {"label": label, "count": int(count), "count_of_file": int(all_of_it)}
+                for label, count, all_of_it in zip(table.classes, table.counts, whole, strict=True)
             ],
             "columns": _columns(results),
             "notes": [],
@@ -113,12 +116,12 @@ def _row(pair: Pair, threshold: str) -> dict[str, Any]:
 
 def _curves(pair: Pair) -> dict[str, Any]:
     """Return the curves of the first repeat: every row is tested once in it."""
-    ((p, y),) = pair.pooled("p")
-    ((corrected, _),) = pair.pooled("corrected")
+    ((p, y, w),) = pair.pooled("p")
+    ((corrected, *_),) = pair.pooled("corrected")
     curves = {
-        "calibration": calibration_curve(p, y),
-        "calibration_corrected": calibration_curve(corrected, y),
-        "precision_recall": recall_curve(p, y),
+        "calibration": calibration_curve(p, y, w),
+        "calibration_corrected": calibration_curve(corrected, y, w),
+        "precision_recall": recall_curve(p, y, w),
     }
     return {
         "strategy": pair.strategy,

@@ -3,6 +3,7 @@
     p          probability of the minority, for each row
     y          1 for the minority, 0 for the majority
     threshold  the answer is the minority where p >= threshold
+    weights    what each row counts for, or None where all count the same
 
 A threshold is tuned on probabilities of rows that the model was not fitted to, from inside the
 training part.
@@ -18,7 +19,9 @@ HALF = 0.5
 AS_GOOD = 1e-12
 
 
-def tuned_thresholds(p: Floats, y: NDArray[np.intp]) -> dict[str, float]:
+def tuned_thresholds(
+    p: Floats, y: NDArray[np.intp], weights: Floats | None = None
+) -> dict[str, float]:
     """Return the threshold that is best for each metric that needs one.
 
     Every cut between two neighbouring probabilities is tried. Where several are best, the
@@ -33,11 +36,14 @@ def tuned_thresholds(p: Floats, y: NDArray[np.intp]) -> dict[str, float]:
     order = np.argsort(-p, kind="stable")
     p, y = p[order], y[order]
     last = np.append(np.flatnonzero(np.diff(p) < 0), len(p) - 1)  # of a run of equal p
-    hits = np.cumsum(y)[last]
-    misses = y.sum() - hits
-    false = last + 1 - hits
+    counts = np.ones_like(y) if weights is None else weights[order]
+    minority, rows = np.cumsum(counts * y), np.cumsum(counts)
+    hits = minority[last]
+    misses = minority[-1] - hits
+    false = rows[last] - hits
     cuts = np.append((p[last[:-1]] + p[last[:-1] + 1]) / 2, p[-1] / 2)
-    recall, other = hits / max(y.sum(), 1), 1 - false / max(len(y) - y.sum(), 1)
+    recall = hits / (minority[-1] or 1)
+    other = 1 - false / ((rows[-1] - minority[-1]) or 1)
     scores = {
         "g_mean": np.sqrt(recall * other),
         "f1": 2 * hits / (2 * hits + misses + false),

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from counterbalance.experiments.comparison.caveats import FEWEST_MINORITY, caveats
+from counterbalance.experiments.comparison.caveats import FEWEST_MINORITY, caveats, scope
 from counterbalance.experiments.comparison.evidence import (
     ERROR,
     HOPE,
@@ -16,6 +16,7 @@ from counterbalance.experiments.comparison.evidence import (
     Gain,
     State,
     find,
+    is_fragile,
 )
 from counterbalance.experiments.comparison.metrics import CORRECTED, METRICS
 from counterbalance.experiments.comparison.results import HALF, TUNED, Results
@@ -34,11 +35,24 @@ FAMILIES = {
 
 @dataclass(frozen=True)
 class Verdict:
-    """The answer: what to do, why, and how far to trust it."""
+    """The answer: what to do, why, and how far to trust it.
+
+    Parameters
+    ----------
+    headline : str
+        One plain sentence.
+    sentences : tuple of str
+        What it rests on.
+    caveats : tuple of str
+        What to be careful about.
+    scope : str
+        Which rows it speaks of, where they are not all.
+    """
 
     headline: str
     sentences: tuple[str, ...]
     caveats: tuple[str, ...]
+    scope: str = ""
 
 
 def judge(results: Results) -> Verdict:
@@ -50,51 +64,82 @@ def judge(results: Results) -> Verdict:
             "There is no verdict: no classifier could be fitted without resampling.",
             tuple(sorted(reasons)),
             tuple(caveats(results, findings)),
+            scope(results.plan.table),
         )
-    sentences = [_sentence(results, finding) for finding in findings]
-    sentences += _best_of_all(results, findings)
+    headline, details = _headline(results, findings)
+    sentences = details + [_sentence(results, finding) for finding in findings]
+    sentences += _best_supported(results, findings)
     sentences += _probabilities(results, findings)
     return Verdict(
-        _headline(results, findings), tuple(sentences), tuple(caveats(results, findings))
+        headline, tuple(sentences), tuple(caveats(results, findings)), scope(results.plan.table)
     )
 
 
-def _headline(results: Results, findings: Sequence[Finding]) -> str:
-    table, fewest = results.plan.table, int(results.plan.table.counts.min())
+def _headline(results: Results, findings: Sequence[Finding]) -> tuple[str, list[str]]:
+    """Return one plain sentence, and what has to be said right after it."""
+    fewest = int(results.plan.table.counts.min())
     if fewest < FEWEST_MINORITY:
-        return (
-            f"Too few data to tell: class {table.classes[-1]!r} has {fewest} rows. Collect more "
-            "before you choose a method; the figures below are leads, not results."
-        )
-    helped = _in_state(findings, "helps")
-    hopeful = _in_state(findings, "probably", "unclear")
-    if helped:
+        return _too_few(results, fewest)
+    if helped := _in_state(findings, "helps"):
         text = "; ".join(f"{_family(gain)} helps {name}" for name, gain in helped.items())
         rest = [f.classifier for f in findings if f.classifier not in helped]
         tail = f"; nothing is shown to help {_listed(rest, 'or')}" if rest else ""
-        best, how = _best_offer(results, findings)
-        if best not in helped:
-            tail += f". Better than all that is {best} with {how}"
-        return f"{text[0].upper()}{text[1:]}{tail}."
-    moved, move = _moved(findings, LIKELY), _move(results)
-    first = f"{move[0].upper()}{move[1:]} ({moved}). " if moved else ""
-    if hopeful:
+        return f"{text[0].upper()}{text[1:]}{tail}.", []
+    moved, move = _moved(results, findings, LIKELY), _move(results)
+    details = [f"To do: {move} ({moved})."] if moved else []
+    if hopeful := _in_state(findings, "probably", "unclear"):
         named = "; ".join(f"{_family(gain)} for {name}" for name, gain in hopeful.items())
-        if max(map(_width, hopeful.values())) > WIDE:
-            more = "to tell whether anything adds to that" if moved else "to tell"
-            return f"{first}Too few data {more}. Worth another look: {named}."
-        return f"{first}Nothing {'else ' if moved else ''}is sure to help. It might: {named}."
-    if not any(finding.gains for finding in findings):
-        return f"{first or 'No other threshold is shown to help. '}No resampling was compared."
-    metric, maybe = METRICS[results.plan.settings.metric], _moved(findings, HOPE)
+        is_wide = max(map(_width, hopeful.values())) > WIDE
+        text = _perhaps(move if moved else "", is_wide=is_wide)
+        return text, [*details, f"Worth another look: {named}."]
+    if any(finding.gains for finding in findings):
+        text, more = _not_resampling(results, findings)
+        return text, [*details, *more]
     if moved:
-        text = f"Do not resample: {move} instead ({moved})."
-    elif maybe:
-        text = f"Do not resample. At most it might help to {move} ({maybe})."
-    else:
-        more = ", and no threshold either" if metric.needs_threshold else ""
-        text = f"Nothing helps {metric.label}: no strategy that was tried{more}. Leave it as it is."
-    return f"{text} The data are too few to rule a gain out." if _is_open(findings) else text
+        return f"{_capital(move)}; no resampling was compared.", details
+    return "No other threshold is shown to help, and no resampling was compared.", []
+
+
+def _perhaps(move: str, *, is_wide: bool) -> str:
+    """Say that something might help; ``move`` is what does help already, if anything does."""
+    if is_wide and move:
+        return f"{_capital(move)}; the data are too few to tell whether anything adds to that."
+    if is_wide:
+        return "The data are too few to tell whether resampling helps."
+    return (
+        f"{_capital(move)}; nothing else is sure to help." if move else "Nothing is sure to help."
+    )
+
+
+def _not_resampling(results: Results, findings: Sequence[Finding]) -> tuple[str, list[str]]:
+    """Say that nothing is shown to help, or nothing but another threshold."""
+    move, metric = _move(results), METRICS[results.plan.settings.metric]
+    is_open = ["The data are too few to rule a gain out."] if _is_open(findings) else []
+    if _moved(results, findings, LIKELY):
+        return f"Do not resample: {move} instead.", is_open
+    if maybe := _moved(results, findings, HOPE):
+        return "Do not resample.", [f"At most it might help to {move} ({maybe}).", *is_open]
+    more = ", and no threshold either" if metric.needs_threshold else ""
+    tried = f"No strategy that was tried is shown to help{more}."
+    return f"Nothing helps {metric.label}: leave the table as it is.", [tried, *is_open]
+
+
+def _too_few(results: Results, fewest: int) -> tuple[str, list[str]]:
+    """Say that there are too few rows; those that our own cut left out need no collecting."""
+    table = results.plan.table
+    label = table.classes[int(table.counts.argmin())]
+    left_out = 0 if table.cut is None else int(table.cut.whole[table.counts.argmin()]) - fewest
+    if left_out:
+        return (
+            f"Too few rows were used to tell: {fewest} of class {label!r}.",
+            [f"The file has {left_out + fewest:,} of them: use more with --rows, or --full."],
+        )
+    return (
+        f"Too few data to tell: class {label!r} has {fewest} rows.",
+        [
+            "Collect more before you choose a method; the figures below are leads, not results.",
+        ],
+    )
 
 
 def _is_open(findings: Iterable[Finding]) -> bool:
@@ -110,13 +155,20 @@ def _move(results: Results) -> str:
     return "divide the probabilities by the class shares"
 
 
-def _moved(findings: Iterable[Finding], least: float) -> str:
+def _moved(results: Results, findings: Iterable[Finding], least: float) -> str:
     """Name the thresholds that help with at least this probability."""
+    share = float(results.plan.table.shares[-1])
     return ", ".join(
-        f"{f.threshold[0]:.2g} for {f.classifier}" if f.threshold else f.classifier
+        f"{f.threshold[0]:.2g}{_flag(f, share)} for {f.classifier}" if f.threshold else f.classifier
         for f in findings
         if f.moving is not None and f.moving.better >= least
     )
+
+
+def _flag(finding: Finding, share: float) -> str:
+    """Mark a threshold that a caveat warns of."""
+    is_marked = finding.threshold is not None and is_fragile(finding.threshold, share)
+    return " (fragile)" if is_marked else ""
 
 
 def _in_state(findings: Iterable[Finding], *states: State) -> dict[str, Gain]:
@@ -128,14 +180,15 @@ def _sentence(results: Results, finding: Finding) -> str:
     """Say what was found for one classifier."""
     settings = results.plan.settings
     metric = METRICS[settings.metric].label
-    parts = [_free(finding, metric, settings.rope), _added(results, finding)]
+    flag = _flag(finding, results.plan.table.shares[-1])
+    parts = [_free(finding, metric, settings.rope, flag), _added(results, finding)]
     worse = sorted({gain.strategy for gain in finding.gains} - _not_worse(finding))
     if worse:
         parts.append(f"worse than that at either threshold: {_listed(worse, 'and')}")
     return f"{_capital(finding.classifier)}: " + "; ".join(parts) + "."
 
 
-def _free(finding: Finding, metric: str, rope: float) -> str:
+def _free(finding: Finding, metric: str, rope: float, flag: str) -> str:
     """Say what can be had without resampling."""
     if finding.moving is None:
         return f"without resampling {metric} is {finding.reference:.3f}"
@@ -143,7 +196,7 @@ def _free(finding: Finding, metric: str, rope: float) -> str:
     if finding.threshold is not None:
         cut, low, high = finding.threshold
         over = f" (from {low:.2g} to {high:.2g} over the folds)" if low < high else ""
-        how = f"a threshold of {cut:.2g}{over}"
+        how = f"a threshold of {cut:.2g}{flag}{over}"
     plain = finding.moving.score - finding.moving.belief.mean
     if finding.moving.belief.mean <= 0:
         return f"as it is {metric} is {plain:.3f}; {how} gives {finding.moving.score:.3f}"
@@ -198,8 +251,8 @@ def _at(results: Results, classifier: str, strategy: str, threshold: str) -> str
     return f" at a threshold of {cut:.2g}"
 
 
-def _best_offer(results: Results, findings: Sequence[Finding]) -> tuple[str, str]:
-    """Return the best classifier and with what; a strategy counts only where it helps."""
+def _best_offer(results: Results, findings: Sequence[Finding]) -> tuple[str, str, float]:
+    """Return the best classifier, with what, and its score; a strategy counts if it helps."""
     sign = 1 if METRICS[results.plan.settings.metric].higher_is_better else -1
     offers = []
     for finding in findings:
@@ -211,15 +264,26 @@ def _best_offer(results: Results, findings: Sequence[Finding]) -> tuple[str, str
             how = best.strategy + _at(results, name, best.strategy, best.threshold)
             offers.append((sign * best.score, name, how))
     score, classifier, how = max(offers)
-    return classifier, f"{how}, {sign * score:.3f}"
+    return classifier, how, sign * score
 
 
-def _best_of_all(results: Results, findings: Sequence[Finding]) -> list[str]:
+def _best_supported(results: Results, findings: Sequence[Finding]) -> list[str]:
     """Name the best pair of classifier and strategy, which may be one that needs nothing."""
-    if len(findings) == 1:
-        return []
-    metric, (classifier, how) = results.plan.settings.metric, _best_offer(results, findings)
-    return [f"Best of all by {METRICS[metric].label}: {classifier} with {how}."]
+    metric = METRICS[results.plan.settings.metric]
+    sign = 1 if metric.higher_is_better else -1
+    classifier, how, score = _best_offer(results, findings)
+    best = f"Best supported by {metric.label}: {classifier} with {how}, {score:.3f}."
+    others = [(sign * gain.score, f.classifier, gain) for f in findings for gain in f.gains]
+    top, name, gain = max(others, key=lambda other: other[0], default=(-np.inf, "", None))
+    if gain is None or round(top, 3) <= round(sign * score, 3):
+        return [best] if len(findings) > 1 else []
+    what = gain.strategy + _at(results, name, gain.strategy, gain.threshold)
+    text = (
+        f"{best} The tables show a better mean, {sign * top:.3f} for {name} with {what}, but it is "
+        "not shown to be more than the luck of these folds: a strategy counts here only where it "
+        "helps its own classifier beyond a threshold."
+    )
+    return [text]
 
 
 def _probabilities(results: Results, findings: Sequence[Finding]) -> list[str]:

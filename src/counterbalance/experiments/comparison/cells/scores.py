@@ -76,19 +76,20 @@ def compute(plan: Plan, cell: Cell) -> CellResult:
     part, test = plan.table.part(fold.train), plan.table.part(fold.test)
     seed = seed_of(plan.settings.seed, *cell.values())
     p = _probabilities(learned.whole, test, classifier, seed)
-    figures = probability_scores(test.codes, p)
+    figures = probability_scores(test.codes, p, test.weights)
     corrected = prior_corrected(p, learned.whole.base, learned.whole.prior)
-    figures[f"brier{CORRECTED}"] = brier(test.codes, corrected)
+    figures[f"brier{CORRECTED}"] = brier(test.codes, corrected, test.weights)
     kept = {"p": _kept(p), "corrected": _kept(corrected), "new": len(learned.whole.new)}
     if not plan.table.is_binary:
         for name, shares in (("0.5", p), ("tuned", p / learned.whole.prior)):
-            answers = answer_scores(test.codes, shares.argmax(axis=1), p.shape[1])
+            answer = shares.argmax(axis=1)
+            answers = answer_scores(test.codes, answer, p.shape[1], test.weights)
             figures |= _at(name, answers)
         return CellResult(figures, kept)
     thresholds = inner_thresholds(part, learned, classifier, seed)
-    figures |= _at("0.5", _binary_scores(test.codes, p, HALF))
+    figures |= _at("0.5", _binary_scores(test, p, HALF))
     for name, threshold in thresholds.items():
-        figures[f"{name}@tuned"] = _binary_scores(test.codes, p, threshold)[name]
+        figures[f"{name}@tuned"] = _binary_scores(test, p, threshold)[name]
         figures[f"threshold {name}"] = threshold
     return CellResult(figures, kept)
 
@@ -102,7 +103,8 @@ def inner_thresholds(
         for resampled, left_out in ((r, part.part(rows)) for r, rows in learned.inner)
     ]
     p, y = (np.concatenate(parts) for parts in zip(*scored, strict=True))
-    return tuned_thresholds(p, y)
+    tested = np.concatenate([rows for _, rows in learned.inner])
+    return tuned_thresholds(p, y, None if part.weights is None else part.weights[tested])
 
 
 def learn(plan: Plan, strategy: str, train: Integers, seed: int) -> Learned:
@@ -136,11 +138,15 @@ def _probabilities(resampled: Resampled, rows: ComparedTable, classifier: str, s
         resampled.labels,
         weighted=resampled.weighted,
     )
-    return probabilities(model, resampled.preparation.transform(rows.X), len(rows.classes))
+    p = probabilities(model, resampled.preparation.transform(rows.X), len(rows.classes))
+    if resampled.prior is resampled.fitted:
+        return p
+    return prior_corrected(p, resampled.prior, resampled.fitted)
 
 
-def _binary_scores(y: Integers, p: Floats, threshold: float) -> dict[str, float]:
-    return answer_scores(y, (p[:, 1] >= threshold).astype(np.intp), 2)
+def _binary_scores(rows: ComparedTable, p: Floats, threshold: float) -> dict[str, float]:
+    answer = (p[:, 1] >= threshold).astype(np.intp)
+    return answer_scores(rows.codes, answer, 2, rows.weights)
 
 
 def _at(threshold: str, scores: dict[str, float]) -> dict[str, float]:
