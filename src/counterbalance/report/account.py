@@ -114,5 +114,5 @@ def _changes(resampled: Resampled, features: dict[str, Any] | None) -> list[str]
     nearest = provenance[[int(np.argmin(provenance["distance"]))]]
     return [
         f"What changes most often: {', '.join(most)}.",
-        f"The nearest: {next(nearest.sentences(resampled.table.native))}.",
+        f"The nearest: {nearest.sentences(resampled.table.native)[0]}.",
     ]
