@@ -27,5 +27,4 @@ sampler = CounterfactualOverSampler(
 X_balanced, y_balanced = sampler.fit_resample(X, y)
 
 print(y.value_counts().to_dict(), "->", y_balanced.value_counts().to_dict())
-for sentence, _ in zip(sampler.provenance_.sentences(X_balanced), range(3), strict=False):
-    print(sentence)
+print("\n".join(sampler.provenance_.sentences(X_balanced)[:3]))

@@ -43,8 +43,7 @@ def main() -> None:
             f"{got.inversions} of {got.factuals} {larger} rows could be turned into {smaller}; "
             f"the {got.used} nearest were used\n"
         )
-    for sentence, _ in zip(sampler.provenance_.sentences(X_balanced), range(TOLD), strict=False):
-        print(sentence)
+    print("\n".join(sampler.provenance_.sentences(X_balanced)[:TOLD]))
 
     FOLDER.mkdir(exist_ok=True)
     X_balanced.assign(Class=y_balanced).to_csv(FOLDER / "balanced.csv", index=False)

@@ -117,10 +117,11 @@ def test_a_fitted_classifier_of_another_table_is_refused():
 
 
 def test_values_too_large_for_f_are_refused_in_its_name():
-    with pytest.raises(ClassifierError, match=r"Trees.* cannot be fitted.*too large"):
-        sampler(estimator=None).fit_resample(X * 1e300, Y)
-    with pytest.raises(ClassifierError, match=r"Trees.* cannot be fitted.*too large"):
-        sampler(estimator=None).fit_resample(pd.DataFrame(X * 1e300), Y)
+    forest = RandomForestClassifier(10)
+    with pytest.raises(ClassifierError, match=r"Forest.* cannot be fitted.*too large"):
+        sampler(estimator=forest).fit_resample(X * 1e300, Y)
+    with pytest.raises(ClassifierError, match=r"Forest.* cannot be fitted.*too large"):
+        sampler(estimator=forest).fit_resample(pd.DataFrame(X * 1e300), Y)
 
 
 def test_a_failed_call_leaves_the_input_alone():

@@ -213,3 +213,17 @@ def test_constraints_can_be_read():
         "MaxChanged(3)",
         "'a <= b'",
     ]
+
+
+@pytest.mark.parametrize("columns", [["x0", "x1"], ("x0", "x1"), pd.Index(["x0", "x1"])])
+def test_a_list_of_immutable_columns_is_refused_with_what_to_write(columns):
+    X, y = np.arange(40.0).reshape(20, 2), np.repeat([0, 1], [14, 6])
+    with pytest.raises(ConstraintError, match=r"write Immutable\('x0', 'x1'\)"):
+        CounterfactualOverSampler(constraints=Immutable(columns)).fit_resample(X, y)
+
+
+def test_a_constraint_on_several_columns_at_once_is_refused():
+    X, y = np.arange(40.0).reshape(20, 2), np.repeat([0, 1], [14, 6])
+    for column in (["x0"], np.array(["x0", "x1"])):
+        with pytest.raises(ConstraintError, match="name each on its own"):
+            CounterfactualOverSampler(constraints=Increasing(column)).fit_resample(X, y)

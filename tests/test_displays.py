@@ -147,9 +147,13 @@ def test_what_cannot_be_drawn_is_said(mixed, numbers):
 
 def test_without_matplotlib_the_error_names_the_install_line(numbers, monkeypatch):
     sampler, X, y = numbers
-    monkeypatch.setitem(sys.modules, "matplotlib.pyplot", None)
-    with pytest.raises(ImportError, match=r"pip install 'counterbalance\[plot\]'"):
+    for module in ("matplotlib", "matplotlib.pyplot", "matplotlib.colors"):
+        monkeypatch.setitem(sys.modules, module, None)
+    install = r"pip install 'counterbalance\[plot\]'"
+    with pytest.raises(ImportError, match=install):
         CounterfactualDisplay.from_sampler(sampler, X, y)
+    with pytest.raises(ImportError, match=install):
+        BoundaryDisplay.from_estimator(LogisticRegression().fit(X, y), X, y)
 
 
 @pytest.mark.parametrize("name", ["boundary", "counterfactual"])

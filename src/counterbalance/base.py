@@ -18,7 +18,7 @@ from sklearn.utils import check_random_state, get_tags
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 from sklearn.utils.validation import _check_sample_weight, validate_data
 
-from counterbalance import frames
+from counterbalance import containers, frames
 from counterbalance.classifier import (
     Classifier,
     check_prefit,
@@ -107,8 +107,12 @@ class TableOverSampler(BaseOverSampler):
             Their classes, in the container of y.
         """
         table, labels = self._read(X, y)
-        result = self._fit_resample(table, labels, sample_weight)
-        return (result[0].tolist(), result[1]) if isinstance(X, list) else result
+        X_resampled, y_resampled = self._fit_resample(table, labels, sample_weight)
+        if isinstance(X, list):
+            return X_resampled.tolist(), y_resampled
+        if containers.kind(X) == "sparse":  # the work is done by rows, whatever the format
+            X_resampled = X_resampled.asformat(X.format)
+        return X_resampled, y_resampled
 
     def _fit_resample(self, table: Table, labels: Labels, sample_weight: Any) -> tuple[Any, Any]:
         self._forget()
@@ -181,6 +185,8 @@ class TableOverSampler(BaseOverSampler):
             integer_features=self.integer_features,
             snap_to_grid=self.snap_to_grid,
         )
+        if self.prefit:
+            self._check_prefit(table)
         if self.estimator is not None:
             check_takes(self._f(table), table)
         return table, labels
@@ -197,6 +203,14 @@ class TableOverSampler(BaseOverSampler):
             self.sampling_strategy, labels.values, self._sampling_type
         )
         return strategy
+
+    def _check_prefit(self, table: Table) -> None:
+        if self.estimator is None or isinstance(self.estimator, str):
+            raise ClassifierError(
+                f"prefit=True needs a fitted estimator, got {self.estimator!r}; "
+                "pass the fitted classifier or set prefit=False"
+            )
+        check_prefit(self.estimator, len(table.names))
 
     def _check_table(self, X: Any) -> Any:
         """Check the shape of X; a frame stays the frame it is."""
@@ -237,12 +251,7 @@ class TableOverSampler(BaseOverSampler):
         random_state: np.random.RandomState,
     ) -> Any:
         if self.prefit:
-            if self.estimator is None or isinstance(self.estimator, str):
-                raise ClassifierError(
-                    f"prefit=True needs a fitted estimator, got {self.estimator!r}; "
-                    "pass the fitted classifier or set prefit=False"
-                )
-            return check_prefit(self.estimator, len(table.names))
+            return self.estimator
         if self.estimator is None and self._weight_of_classes:
             given = 1.0 if sample_weight is None else sample_weight
             sample_weight = labels.balanced_weight**self._weight_of_classes * given

@@ -26,9 +26,9 @@ from sklearn.preprocessing import FunctionTransformer, StandardScaler
 from sklearn.utils import get_tags
 from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 
-from counterbalance.encoder import TableEncoder
+from counterbalance import containers, response
+from counterbalance.encoder import Rescaler, TableEncoder, too_fine
 from counterbalance.errors import ClassifierError
-from counterbalance.forest import forest_probability, is_forest, walk_forest
 from counterbalance.labels import plain
 from counterbalance.profile import Floats
 from counterbalance.screen import Screen, linear_screen
@@ -36,6 +36,9 @@ from counterbalance.table import Block, Table
 
 Integers = NDArray[np.intp]
 Labels = NDArray[Any]
+
+# Rows that f is asked about first.
+TRIED = 20
 
 
 def default_classifier(table: Table, encoder: TableEncoder) -> Any:
@@ -47,7 +50,8 @@ def default_classifier(table: Table, encoder: TableEncoder) -> Any:
     those of a random forest, of boosting, or of linear models: see docs/research-log.md.
     """
     f = ExtraTreesClassifier(n_estimators=30, min_samples_leaf=3)
-    return _behind_encoder(f, table, encoder)
+    fine = np.array([too_fine(table.column(m)) for m in range(len(table.names))])
+    return _behind_encoder(f, table, encoder, Rescaler(fine, np.zeros_like(fine)))
 
 
 def interior_classifier(table: Table, encoder: TableEncoder) -> Any:
@@ -58,18 +62,24 @@ def interior_classifier(table: Table, encoder: TableEncoder) -> Any:
     that a score is the share that the class has of such rows.
     """
     f = HistGradientBoostingClassifier(max_iter=20, early_stopping=False)
-    return _behind_encoder(f, table, encoder)
+    empty = np.array([bool(np.isnan(table.column(m)).all()) for m in range(len(table.names))])
+    return _behind_encoder(f, table, encoder, Rescaler(np.zeros_like(empty), empty))
 
 
-def _behind_encoder(f: Any, table: Table, encoder: TableEncoder) -> Any:
-    """Put before our own f what makes a plain matrix of the table.
+def _behind_encoder(f: Any, table: Table, encoder: TableEncoder, rescaler: Rescaler) -> Any:
+    """Put before our own f what makes a plain matrix of the table that it can make out.
 
     A sparse one is made dense: boosting takes no other, and randomised trees would grow
     differently from the same numbers.
     """
+    steps: list[Any] = []
     if issparse(table.native):
-        return make_pipeline(FunctionTransformer(_dense, accept_sparse=True), f)
-    return f if isinstance(table, Block) else make_pipeline(encoder, f)
+        steps.append(FunctionTransformer(_dense, accept_sparse=True))
+    elif not isinstance(table, Block):
+        steps.append(encoder)
+    if rescaler.too_fine.any() or rescaler.empty.any():
+        steps.append(rescaler)
+    return make_pipeline(*steps, f) if steps else f
 
 
 def paper_classifier(penalty: float = 1.0, *, class_weight: Any = "balanced") -> Pipeline:
@@ -119,16 +129,33 @@ def fit_classifier(
     }
     f.set_params(**random)
     last, rows = f, table.native
-    if own and isinstance(f, Pipeline) and isinstance(f[0], TableEncoder):
-        f[0].learn(table)
-        last, rows = f[-1], table.rows(slice(None))
+    if own and isinstance(f, Pipeline):
+        last, rows = f[-1], _learn_steps(f, table)
+    elif not own:
+        rows, y = containers.copy(rows), y.copy()
     weights = _weight_parameter(last, sample_weight)
     try:
         with np.errstate(all="ignore"):  # f says itself what is too large for it
             last.fit(rows, y, **weights)
-    except (ValueError, TypeError) as error:
-        raise ClassifierError(cannot_take(last, table, error)) from error
+    except Warning:
+        raise  # somebody asked for warnings to be errors
+    except Exception as error:
+        raise ClassifierError(cannot_take(last, table, error, own=own)) from error
+    if not own and not containers.same(rows, table.native):
+        raise ClassifierError(response.changes_its_input(f, "fitted to"))
     return f
+
+
+def _learn_steps(f: Pipeline, table: Table) -> Any:
+    """Fit the steps before our own f, the encoder from the codes that the table has already."""
+    rows = table.native
+    for _, step in f.steps[:-1]:
+        if isinstance(step, TableEncoder):
+            step.learn(table)
+            rows = table.rows(slice(None))
+        else:
+            rows = step.fit_transform(rows)
+    return rows
 
 
 def check_classifier(f: Any) -> None:
@@ -159,6 +186,7 @@ def check_prefit(f: Any, n_features: int) -> Any:
     check_classifier(f)
     try:
         check_is_fitted(f)
+        check_is_fitted(f, "classes_")  # what f needs itself, it need not have shown
     except NotFittedError:
         raise ClassifierError(
             f"prefit=True needs a fitted estimator, but this {type(f).__name__} is not fitted; "
@@ -183,6 +211,7 @@ class Classifier:
     decode: Callable[[Floats, Integers], Any]
     screen: Screen | None = None
     prior: Floats | None = None  # divides the probabilities: a threshold moved to the prior
+    own: bool = False  # whether it is ours, which changes no rows that it is shown
 
     def __call__(self, x: Floats, rows: Integers) -> Integers:
         """Return the code of the class that f puts each row of ``x`` into, -1 for an unknown label.
@@ -190,26 +219,23 @@ class Classifier:
         ``rows`` are the factuals that they were made from: a missing cell reaches f in
         the form that it has there.
         """
-        if self.prior is None:
-            return self._codes(_predict(self.f, self.decode(x, rows)))
-        probability = self.f.predict_proba(self.decode(x, rows))
-        codes = self._codes(self.f.classes_)
-        return np.asarray(codes[np.argmax(probability / self.prior[codes], axis=1)])
+        return self._answer(self._shown(x, rows))
 
     def on_candidates(self, x: Floats, rows: Integers) -> Integers:
         """Do the same for rows that are known to be sound: f need not check them once more."""
         with config_context(assume_finite=True):
-            return self(x, rows)
+            return self._answer(self.decode(x, rows))
 
     def scores(self, x: Floats, rows: Integers) -> Floats | None:
         """Return f's score of each class for each row, (n, C), or None where f has none."""
-        X = self.decode(x, rows)
+        X = self._shown(x, rows)
+        score: Floats | None
         if hasattr(self.f, "predict_proba"):
-            score = _probability(self.f, X)
+            score = response.probabilities(self.f, X)
         elif hasattr(self.f, "decision_function"):
-            score = self.f.decision_function(X)
-            score = np.column_stack([-score, score]) if score.ndim == 1 else score
-            if not np.array_equal(self.f.classes_[score.argmax(axis=1)], self.f.predict(X)):
+            score = response.decisions(self.f, X)
+            said = response.predictions(self.f, X)
+            if score is None or not np.array_equal(self.f.classes_[score.argmax(axis=1)], said):
                 return None  # these are no scores of classes, but for example of pairs of them
         else:
             return None
@@ -222,6 +248,18 @@ class Classifier:
         """Return f with its threshold moved to the class prior, None where it has no threshold."""
         has_threshold = hasattr(self.f, "predict_proba")
         return replace(self, prior=prior, screen=None) if has_threshold else None
+
+    def _answer(self, X: Any) -> Integers:
+        if self.prior is None:
+            return self._codes(response.predictions(self.f, X))
+        probability = response.probabilities(self.f, X)
+        codes = self._codes(self.f.classes_)
+        return np.asarray(codes[np.argmax(probability / self.prior[codes], axis=1)])
+
+    def _shown(self, x: Floats, rows: Integers) -> Any:
+        """Return rows for f to look at: of its own, where f is the user's and may change them."""
+        X = self.decode(x, rows)
+        return X.copy() if X is x and not self.own else X
 
     def _codes(self, labels: Labels) -> Integers:
         place = np.minimum(np.searchsorted(self.classes, labels), len(self.classes) - 1)
@@ -236,8 +274,27 @@ def judge(f: Any, table: Table, classes: Labels, *, own: bool = False) -> Classi
     """
     _check_classes(f, classes)
     if own and isinstance(f, Pipeline):
-        return Classifier(f[-1], classes, _as_is)
-    return Classifier(f, classes, table.decode, linear_screen(f, table.native, classes))
+        moved = [step for step in f[:-1] if isinstance(step, Rescaler)]
+        decode = _moved_by(moved[0]) if moved else _as_is
+        return Classifier(f[-1], classes, decode, own=own)
+    if not own:
+        _try(f, table)
+    return Classifier(f, classes, table.decode, linear_screen(f, table.native, classes), own=own)
+
+
+def _try(f: Any, table: Table) -> None:
+    """Ask f about a few rows before everything hangs on its answers."""
+    rows = np.arange(min(TRIED, table.native.shape[0]))
+    try:
+        response.check_leaves_input(f, containers.copy(table.decode(table.rows(rows), rows)))
+    except ClassifierError as error:
+        if error.__cause__ is None:
+            raise
+        raise ClassifierError(cannot_take(f, table, error.__cause__)) from error.__cause__
+
+
+def _moved_by(rescaler: Rescaler) -> Callable[[Floats, Integers], Floats]:
+    return lambda x, _: rescaler.transform(x)
 
 
 def check_not_constant(f: Classifier, answers: Integers, x: Floats) -> None:
@@ -246,9 +303,16 @@ def check_not_constant(f: Classifier, answers: Integers, x: Floats) -> None:
         return
     scores = f.scores(x, np.arange(len(x)))
     if scores is None or np.all(np.ptp(scores, axis=0) == 0):
+        label = plain(f.classes[answers[0]])
+        if f.own:
+            raise ClassifierError(
+                f"the default f ({type(f.f).__name__}) gives every row the class {label!r} and "
+                "the same score: it finds nothing in X that tells the classes apart, so no row can "
+                "be inverted; add columns or rows, or pass another classifier as estimator"
+            )
         raise ClassifierError(
-            f"estimator {type(f.f).__name__} predicts class {plain(f.classes[answers[0]])!r} for "
-            "every row and can invert none; pass one that tells the classes apart, for example "
+            f"estimator {type(f.f).__name__} predicts class {label!r} for every row and can "
+            "invert none; pass one that tells the classes apart, for example "
             "estimator=None or LogisticRegression(class_weight='balanced')"
         )
 
@@ -277,18 +341,6 @@ def _check_classes(f: Any, classes: Labels) -> None:
         )
 
 
-def _predict(f: Any, X: Any) -> Labels:
-    if is_forest(f) and isinstance(X, np.ndarray):
-        return walk_forest(f, X)
-    return np.asarray(f.predict(X))
-
-
-def _probability(f: Any, X: Any) -> Floats:
-    """Ask f for probabilities, of a forest without dispatching every tree."""
-    quick = is_forest(f) and isinstance(X, np.ndarray)
-    return np.asarray(forest_probability(f, X) if quick else f.predict_proba(X))
-
-
 def _weight_parameter(f: Any, sample_weight: Floats | None) -> dict[str, Floats]:
     """Return the fit parameter that carries the weights, none where f takes no weights."""
     if sample_weight is None:
@@ -314,16 +366,22 @@ def _without_missing(f: Any, reason: Any) -> str:
     )
 
 
-def cannot_take(f: Any, table: Table, error: Exception) -> str:
+def cannot_take(f: Any, table: Table, error: BaseException, *, own: bool = False) -> str:
     """Say why f cannot take this table, and what to do."""
-    message = f"estimator {type(f).__name__} cannot be fitted to or asked about this table: {error}"
+    name = type(f).__name__
+    if own:
+        return (
+            f"the default f ({name}) cannot be fitted to or asked about this table: {error}; "
+            "pass another classifier as estimator"
+        )
     if _has_missing(table) and "nan" in str(error).lower():
         return _without_missing(f, error)
     if table.nominal.any():
         return (
-            f"estimator {type(f).__name__} cannot be fitted to a table with categories; use "
+            f"estimator {name} cannot be fitted to a table with categories; use "
             "estimator=None, or encode them before it, as in make_pipeline("
             "make_column_transformer((OneHotEncoder(), columns), remainder='passthrough'), "
             f"LogisticRegression()). It said: {error}"
         )
-    return message
+    said = error if isinstance(error, (ValueError, TypeError)) else repr(error)
+    return f"estimator {name} cannot be fitted to or asked about this table: {said}"

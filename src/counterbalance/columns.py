@@ -119,6 +119,10 @@ def select_columns(selection: Any, names: list[Any], parameter: str) -> Mask:
 
 def column_position(item: Any, names: list[Any], parameter: str) -> int:
     """Return where a column is that was given by its name or its position."""
+    if isinstance(item, (list, set, dict, np.ndarray)) or hasattr(item, "to_list"):
+        raise TableError(
+            f"{parameter} holds {item!r}, which is several columns in one; name each on its own"
+        )
     if item in names and not isinstance(item, (bool, np.bool_)):
         return names.index(item)
     if isinstance(item, (str, tuple)):

@@ -54,6 +54,10 @@ class Immutable(Constraint):
     def apply(self, rules: Rules, table: Table) -> None:
         """Freeze the columns."""
         for column in self.columns:
+            is_name = isinstance(column, (str, tuple)) and column in table.names
+            if isinstance(column, Iterable) and not isinstance(column, str) and not is_name:
+                listed = ", ".join(map(repr, column))
+                raise ConstraintError(f"{self} names a list of columns; write Immutable({listed})")
             rules.frozen[_find(column, table, self)] = True
 
     def __repr__(self) -> str:
@@ -131,11 +135,15 @@ class OneOf(Constraint):
     def apply(self, rules: Rules, table: Table) -> None:
         """Restrict the column to the codes of the values."""
         m = _find(self.column, table, self)
+        if not self.values:
+            raise ConstraintError(f"{self} names no value; name values of the column")
         codes = _codes(self.values, table, m, self)
         absent = [value for value, code in zip(self.values, codes, strict=True) if np.isnan(code)]
-        if absent or not self.values:
-            what = f"{absent[0]!r}, which the column does not have" if absent else "no value"
-            raise ConstraintError(f"{self} names {what}; name values of the column")
+        if absent:
+            raise ConstraintError(
+                f"{self} names {absent[0]!r}, which the column does not have; "
+                "name values of the column"
+            )
         allowed = np.unique(codes)
         if m in rules.levels:
             allowed = np.intersect1d(allowed, rules.levels[m])
@@ -230,6 +238,11 @@ def _number(value: Any, constraint: Constraint) -> float:
         return float(value)
     except (TypeError, ValueError):
         raise ConstraintError(f"{constraint} needs numbers, got {value!r}") from None
+    except OverflowError:
+        raise ConstraintError(
+            f"{type(constraint).__name__} needs numbers that a float can hold, got one of "
+            f"{len(str(value))} digits; leave the bound out (None) or name a smaller one"
+        ) from None
 
 
 def _codes(values: tuple[Any, ...], table: Table, m: int, constraint: Constraint) -> list[float]:

@@ -63,6 +63,42 @@ def append(rows: Any, new: Any) -> Any:
             return np.concatenate([rows, new])
 
 
+def copy(rows: Any) -> Any:
+    """Return the rows once more, so that whoever gets them may write into them."""
+    match kind(rows):
+        case "polars":
+            return rows.clone()
+        case "list":
+            return list(rows)
+        case _:
+            return rows.copy()
+
+
+def same(rows: Any, others: Any) -> bool:
+    """Say whether two containers of one kind hold the same cells."""
+    if rows.shape != others.shape:
+        return False
+    match kind(rows):
+        case "pandas" | "polars":
+            return bool(rows.equals(others))
+        case "sparse":
+            left, right = (_in_order(matrix) for matrix in (rows, others))
+            places = np.array_equal(left.indptr, right.indptr)
+            places = places and np.array_equal(left.indices, right.indices)
+            return places and same(left.data, right.data)
+        case _:
+            # What differs from itself is nan, and nan beside nan is no difference.
+            nan = (rows != rows) & (others != others)  # noqa: PLR0124
+            return not bool(((rows != others) & ~nan).any())
+
+
+def _in_order(matrix: Any) -> Any:
+    """Return a sparse matrix by rows, in the one order of its cells that is its own."""
+    ordered = matrix.tocsr(copy=True)
+    ordered.sum_duplicates()
+    return ordered
+
+
 def _append_pandas(rows: Any, new: Any) -> Any:
     import pandas as pd  # noqa: PLC0415  (an extra: only loaded when a frame came in)
 
@@ -79,13 +115,14 @@ def new_index(index: Any, n_new: int) -> Any:
 
     if isinstance(index, pd.RangeIndex) and index.step == 1:
         return pd.RangeIndex(index.start, index.stop + n_new, name=index.name)
-    if pd.api.types.is_integer_dtype(index.dtype):
+    if pd.api.types.is_integer_dtype(index.dtype) and not index.hasnans:
         first = int(index.max()) + 1 if len(index) else 0
         own = getattr(index.dtype, "numpy_dtype", index.dtype)  # nullable and arrow ones have it
-        if first + n_new > np.iinfo(own).max:
-            index = index.astype("int64")
+        if first + n_new <= np.iinfo(own).max:
+            more = np.arange(first, first + n_new, dtype=own)
+            return index.append(pd.Index(more, dtype=index.dtype))
         if first + n_new <= np.iinfo(np.int64).max:
-            return index.append(pd.Index(range(first, first + n_new), dtype=index.dtype))
+            return index.astype("int64").append(pd.RangeIndex(first, first + n_new))
     label = "new-"
     while n_new and index.get_level_values(0).astype(str).str.startswith(label).any():
         label += "-"

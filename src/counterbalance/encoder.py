@@ -1,4 +1,8 @@
-"""Encoder: the step before the default f, so that f takes a user's table as it is."""
+"""Encoder: the steps before the default f, so that f takes a user's table as it is.
+
+``TableEncoder`` makes floats of the table; ``Rescaler`` moves columns that f could not make out
+where they are to where it can.
+"""
 
 from __future__ import annotations
 
@@ -8,8 +12,14 @@ import numpy as np
 from sklearn.base import BaseEstimator, TransformerMixin
 
 from counterbalance import frames
-from counterbalance.profile import Floats
+from counterbalance.profile import Floats, Mask
 from counterbalance.table import Table, read_table
+
+# Rows that tell whether a column is too fine for single precision. A column of so many
+# values that lie wide enough apart for trees keeps all but a few of them.
+LOOKED_AT = 1000
+# The share of different values that may be lost.
+MAY_BE_LOST = 0.1
 
 
 class TableEncoder(TransformerMixin, BaseEstimator):
@@ -57,8 +67,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
             if levels is None:
                 codes[:, m] = frames.number_codes(column)
             else:
-                cells = np.asarray(column, dtype=object).tolist()
-                codes[:, m] = [levels.get(cell, np.nan) for cell in cells]
+                codes[:, m] = [levels.get(cell, np.nan) for cell in frames.cells_of(column)]
         return codes
 
     def __sklearn_tags__(self) -> Any:
@@ -67,3 +76,58 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         tags.input_tags.categorical = True
         tags.input_tags.string = True
         return tags
+
+
+class Rescaler(TransformerMixin, BaseEstimator):
+    """Move columns to where f can make them out; all others stay as they are, to the bit.
+
+    Trees see single precision: 1.7e18 and 1.7e18 + 1e9 are one value to them, and 1e300 is
+    infinite. Such a column is centred at its median and divided by its width. Boosting cannot
+    bin a column without any value: it becomes zero.
+
+    Parameters
+    ----------
+    too_fine : ndarray of bool
+        Columns to centre and divide: see :func:`too_fine`.
+    empty : ndarray of bool
+        Columns without any value.
+    """
+
+    def __init__(self, too_fine: Mask, empty: Mask) -> None:
+        self.too_fine = too_fine
+        self.empty = empty
+
+    def fit(self, X: Any, y: Any = None) -> Self:
+        """Learn where the columns lie and how wide they are."""
+        del y
+        self.n_features_in_ = X.shape[1]
+        fine = np.asarray(X, dtype=np.float64)[:, self.too_fine]
+        self.centre_ = np.nanquantile(fine, 0.5, axis=0, method="lower")
+        self.width_ = np.nanmax(fine, axis=0) - np.nanmin(fine, axis=0)
+        return self
+
+    def transform(self, X: Any) -> Floats:
+        """Return the columns, moved."""
+        moved = np.array(X, dtype=np.float64)
+        moved[:, self.too_fine] -= self.centre_
+        moved[:, self.too_fine] /= self.width_
+        moved[:, self.empty] = 0
+        return moved
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
+        return tags
+
+
+def too_fine(column: Floats) -> bool:
+    """Say whether single precision takes many different values of a column for one."""
+    known = column[~np.isnan(column)]
+    some = known[np.linspace(0, len(known) - 1, LOOKED_AT).astype(np.intp)] if known.size else known
+    different = np.unique(some)
+    if len(different) <= 1:
+        return False
+    if np.abs(known).max() > np.finfo(np.float32).max:
+        return True
+    told_apart = np.unique(different.astype(np.float32))
+    return len(told_apart) < (1 - MAY_BE_LOST) * len(different)

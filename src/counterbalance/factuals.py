@@ -19,7 +19,7 @@ from joblib import effective_n_jobs
 from numpy.typing import NDArray
 from sklearn.utils.parallel import Parallel, delayed
 
-from counterbalance.classifier import Classifier, cannot_take
+from counterbalance.classifier import Classifier
 from counterbalance.draws import Words, fingerprint
 from counterbalance.errors import ClassifierError
 from counterbalance.interior import Interior
@@ -71,11 +71,13 @@ class Factuals:
         if f not in self._answers:
             rows = np.arange(len(self.labels.codes))
             blocks = self.task.blocks(len(rows), len(self.table.names))
-            try:
-                parts = [f(self.table.rows(block), rows[block]) for block in blocks]
-            except (ValueError, TypeError) as error:
-                raise ClassifierError(cannot_take(f.f, self.table, error)) from error
-            self._answers[f] = np.concatenate(parts)
+            answers = np.concatenate([f(self.table.rows(block), rows[block]) for block in blocks])
+            if (answers < 0).all():
+                raise ClassifierError(
+                    f"estimator {type(f.f).__name__} predicts none of the classes "
+                    f"{self.labels.classes.tolist()} for any row; pass a classifier of these labels"
+                )
+            self._answers[f] = answers
         return self._answers[f]
 
     def right(self, f: Classifier) -> Mask:

@@ -112,7 +112,7 @@ def from_columns(X: Any, columns: list[Any]) -> Any:
         case "polars":
             import polars as pl  # noqa: PLC0415  (an extra: only loaded when a frame came in)
 
-            return pl.DataFrame(columns)
+            return pl.DataFrame({series.name: series for series in columns})  # one may be ""
         case _:
             rows = np.empty((len(columns[0]), len(columns)), dtype=X.dtype)
             for m, cells in enumerate(columns):
@@ -125,9 +125,8 @@ def kind_of(native: Any, name: Any) -> Kind:
     plain = isinstance(native.dtype, np.dtype) and native.dtype.kind in "fiub"
     if plain or not has_columns(native):
         return _kind_of_array(native, name)
-    subtype = getattr(native.dtype, "subtype", None)  # of a sparse pandas column
-    if isinstance(subtype, np.dtype):
-        return _kind_of_array(np.zeros(0, dtype=subtype), name)
+    if _is_sparse(native):
+        return _kind_of_array(np.zeros(0, dtype=native.dtype.subtype), name)
     column = nw.from_native(native, series_only=True)
     dtype = column.dtype
     if dtype.is_integer():
@@ -140,15 +139,18 @@ def kind_of(native: Any, name: Any) -> Kind:
         return Kind.ORDINAL
     if dtype in {nw.String, nw.Categorical}:
         return Kind.NOMINAL
-    if dtype == nw.Object:
+    if dtype == nw.Object and container(native) == "pandas":
         return _kind_of_objects(np.asarray(native, dtype=object), name)
-    raise _refusal(name, str(dtype), temporal=dtype.is_temporal())
+    what = native.dtype if dtype == nw.Unknown else dtype
+    raise _refusal(name, str(what), temporal=dtype.is_temporal())
 
 
 def number_codes(native: Any) -> Floats:
     """Return numbers as floats."""
     match container(native):
         case "pandas":
+            if str(native.dtype) == "null[pyarrow]":  # pandas cannot convert it
+                return np.full(len(native), np.nan)
             return np.asarray(native.to_numpy(dtype=np.float64, na_value=np.nan))
         case "polars":
             import polars as pl  # noqa: PLC0415  (an extra: only loaded when a frame came in)
@@ -169,6 +171,8 @@ def level_codes(native: Any, name: Any) -> Floats:
         physical = native.to_physical() if isinstance(native.dtype, pl.Enum) else native
         if native.dtype == pl.Categorical:
             physical = native.cast(pl.String)
+        if native.dtype.is_float():
+            physical = native.fill_nan(None)  # no category, but missing like null
         return number_codes(physical.rank("dense")) - 1
     if getattr(native.dtype, "categories", None) is not None:
         codes = native.cat.codes.to_numpy()
@@ -191,9 +195,18 @@ def level_codes(native: Any, name: Any) -> Floats:
 
 def lookup(native: Any, codes: Floats) -> dict[Any, float]:
     """Return the code of every level of a column."""
-    known = ~np.isnan(codes)
-    cells = np.asarray(native, dtype=object)[known]
-    return dict(zip(cells.tolist(), codes[known].tolist(), strict=True))
+    return {
+        cell: code
+        for cell, code in zip(cells_of(native), codes.tolist(), strict=True)
+        if code == code  # noqa: PLR0124  (nan is the code of a missing cell)
+    }
+
+
+def cells_of(native: Any) -> list[Any]:
+    """Return the cells of a column as Python objects; numpy has no word for some of polars'."""
+    if container(native) == "polars":
+        return list(native.to_list())
+    return list(np.asarray(native, dtype=object).tolist())
 
 
 def width(native: Any) -> int:
@@ -220,8 +233,11 @@ def numbers_like(
                 return pd.Series(
                     _objects_like(np.asarray(native), values, gone, origin, whole=whole)
                 )
+            if gone.all() and origin is not None:
+                return native.iloc[origin]
             numbers_ = pd.Series(values).astype(native.dtype)
-            if origin is not None and gone.any():
+            # A sparse column is missing in one way only, and takes no assignment.
+            if origin is not None and gone.any() and not _is_sparse(native):
                 numbers_[gone] = native.iloc[origin[gone]].array
             return numbers_
         case "polars":
@@ -235,6 +251,11 @@ def numbers_like(
             if native.dtype != object:
                 return values.astype(native.dtype)
             return _objects_like(native, values, gone, origin, whole=whole)
+
+
+def _is_sparse(native: Any) -> bool:
+    """Tell a sparse pandas column; an interval has a subtype, too."""
+    return type(native.dtype).__name__ == "SparseDtype"
 
 
 def _objects_like(

@@ -29,7 +29,7 @@ from numpy.typing import NDArray
 from sklearn.neighbors import NearestNeighbors
 
 from counterbalance.draws import Words, stream, uniform
-from counterbalance.profile import Floats, Mask, Profile
+from counterbalance.profile import Floats, Mask, Profile, middle
 from counterbalance.rules import differs
 from counterbalance.search import Task
 
@@ -178,5 +178,5 @@ def _space(x: Floats, nominal: Mask, scale: Floats) -> Floats:
         if is_nominal:
             columns.extend((column == level) * 0.5 for level in np.unique(known))
         elif known.size:
-            columns.append(np.where(np.isnan(column), np.median(known), column) / scale[m])
+            columns.append(np.where(np.isnan(column), middle(known), column) / scale[m])
     return np.column_stack(columns) if columns else np.zeros((len(x), 1))

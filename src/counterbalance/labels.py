@@ -73,8 +73,16 @@ def read_labels(y: Any) -> Labels:
         raise TableError(_missing_label(frames.missing(values.ravel())))
     if values.dtype.kind == "f" and np.isnan(values).any():
         raise TableError(_missing_label(np.isnan(values.ravel())))
-    check_classification_targets(values)
-    values = check_target_type(values)
+    if values.dtype.kind == "f" and np.isinf(values).any():
+        raise TableError("y holds an infinite label; give every class a finite number or a name")
+    try:
+        check_classification_targets(values)
+        values = check_target_type(values)
+    except (ValueError, TypeError) as error:
+        raise TableError(
+            f"y cannot be read as classes: {error} Make the labels whole numbers or texts, for "
+            "example with astype(str)"
+        ) from None
     try:
         classes, codes = np.unique(values, return_inverse=True)
     except TypeError:
@@ -97,13 +105,32 @@ def plain(label: Any) -> Any:
 
 def as_array(y: Any) -> NDArray[Any]:
     """Return labels as an array of one dtype that scikit-learn takes."""
+    if str(getattr(y, "dtype", "")) in {"Int128", "UInt128"}:  # polars' own, numpy has none
+        y = y.to_list()
     values = y.to_numpy() if frames.has_columns(y) else np.asarray(y)
+    _check_texts(y if isinstance(y, (list, tuple)) else values)
     if values.dtype.kind == "O" and values.size and all(type(v) is bool for v in values.ravel()):
         return values.astype(bool)
     # Texts as numpy's own: scikit-learn takes objects like "1" for numbers here and there.
     if values.dtype.kind == "O" and all(isinstance(v, str) for v in values.ravel()):
         return values.astype(str)
+    # Whole numbers that only came in a column of objects.
+    if values.dtype.kind == "O" and all(type(v) is int for v in values.ravel()):
+        return np.array(values.tolist())
     return np.asarray(values)
+
+
+def _check_texts(labels: Any) -> None:
+    """Refuse texts that end in NUL: numpy cuts it off and takes them for another label."""
+    if isinstance(labels, np.ndarray) and labels.dtype.kind != "O":
+        return
+    cells = labels.ravel() if isinstance(labels, np.ndarray) else labels
+    cut = next((cell for cell in cells if isinstance(cell, str) and cell.endswith("\0")), None)
+    if cut is not None:
+        raise TableError(
+            f"y holds the label {cut!r}, which ends in a NUL character that numpy cuts off; "
+            "take it off, or replace it by another character"
+        )
 
 
 def _missing_label(gone: NDArray[np.bool_]) -> str:

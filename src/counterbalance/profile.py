@@ -84,7 +84,7 @@ def profile_table(table: Encoded, y: NDArray[np.intp]) -> Profile:
             importance[m] = _correlation_ratio(column, labels)
             scale[m] = 1 / NOMINAL_SHARE
         elif column.size:
-            lower[m], upper[m], median[m] = column.min(), column.max(), np.median(column)
+            lower[m], upper[m], median[m] = column.min(), column.max(), middle(column)
             deviation[m] = _deviation(column, float(lower[m]), float(upper[m]), table.names[m])
             if deviation[m] > 0:
                 scale[m] = _scale(column, float(upper[m] - lower[m]))
@@ -147,11 +147,22 @@ def _scale(column: Floats, width: float) -> float:
     The MAD of a column that repeats one value in most rows is zero (pixels,
     counts); dividing by it would make every distance infinite.
     """
-    from_median = np.abs(column - np.median(column))
-    for candidate in (float(np.median(from_median)), float(np.mean(from_median))):
+    from_median = np.abs(column - middle(column))
+    with np.errstate(over="ignore"):
+        mean = float(np.mean(from_median))
+    if np.isinf(mean):
+        mean = float(np.mean(from_median / width) * width)
+    for candidate in (middle(from_median), mean):
         if candidate > 0 and np.isfinite(width / candidate):
             return candidate
     return width
+
+
+def middle(column: Floats) -> float:
+    """Return the median, of numbers so large that the sum of two overflows, too."""
+    with np.errstate(over="ignore"):
+        median = float(np.median(column))
+    return median if np.isfinite(median) else float(np.median(column / 2) * 2)
 
 
 def _spearman(column: Floats, labels: NDArray[np.intp]) -> float:

@@ -100,11 +100,10 @@ class Provenance:
         return np.unpackbits(self._changed, axis=1, count=len(self._names)).astype(bool)
 
     def _changed_names(self, places: Any) -> NDArray[np.object_]:
-        names = np.array(self._names, dtype=object)
         cells = np.empty(len(places), dtype=object)
-        mask = np.unpackbits(self._changed[list(places)], axis=1, count=len(names)).astype(bool)
+        mask = np.unpackbits(self._changed[list(places)], axis=1, count=len(self._names))
         for place, row in enumerate(mask):
-            cells[place] = tuple(names[row].tolist())
+            cells[place] = tuple(self._names[m] for m in np.flatnonzero(row))
         return cells
 
     def to_pandas(self) -> Any:
@@ -135,7 +134,7 @@ class Provenance:
             row["changed"] = ";".join(map(str, row["changed"]))
             yield [inert(cell) if isinstance(cell, str) else cell for cell in row.values()]
 
-    def sentences(self, X_resampled: Any) -> Iterator[str]:
+    def sentences(self, X_resampled: Any) -> list[str]:
         """Say every new row in words, from the table that ``fit_resample`` returned.
 
         >>> from counterbalance import CounterfactualOverSampler
@@ -143,11 +142,11 @@ class Provenance:
         >>> X, y = np.arange(20).reshape(-1, 1), np.repeat(["low", "high"], [12, 8])
         >>> sampler = CounterfactualOverSampler(random_state=0)
         >>> X_resampled, _ = sampler.fit_resample(X, y)
-        >>> print(next(sampler.provenance_.sentences(X_resampled)))
+        >>> print(sampler.provenance_.sentences(X_resampled)[0])
         row 7, class low: x0 7 → 12 makes it high, distance 1
         """
         X = np.array(X_resampled, dtype=object) if isinstance(X_resampled, list) else X_resampled
-        return (self._sentence(row, X) for row in self)
+        return [self._sentence(row, X) for row in self]
 
     def _sentence(self, row: dict[str, Any], X: Any) -> str:
         start = f"row {row['factual']}, class {row['from_class']}"

@@ -181,7 +181,14 @@ def read_column(native: Any, name: Any, *, nominal: bool, whole: bool) -> Column
         kind = Kind.INTEGER
     if kind.has_levels:
         return Column(name, kind, native, frames.level_codes(native, name))
-    return Column(name, kind, native, frames.number_codes(native), frames.width(native))
+    try:
+        codes = frames.number_codes(native)
+    except OverflowError:
+        raise TableError(
+            f"column {name!r} holds a whole number beyond 1e308, which no float can hold; drop it "
+            "or name it in categorical_features if it is an identifier, else rescale it"
+        ) from None
+    return Column(name, kind, native, codes, frames.width(native))
 
 
 def _grid(columns: Any, widths: list[int], *, snap_to_grid: bool) -> Grid:

@@ -79,7 +79,8 @@ def _told(balanced: Balanced) -> list[str]:
     for place in places.tolist():
         first.setdefault((larger[place], smaller[place]), place)
     rest = places[~np.isin(places, list(first.values()))].tolist()
-    return list(provenance[[*first.values(), *rest[:TOLD]][:TOLD]].sentences(balanced.X))
+    told = provenance[[*first.values(), *rest[:TOLD]][:TOLD]]
+    return list(told.sentences(balanced.X))
 
 
 def show_summary(summary: dict[str, Any]) -> None:

@@ -20,6 +20,7 @@ from counterbalance.displays.drawing import (
     spread,
 )
 from counterbalance.errors import ClassifierError, TableError
+from counterbalance.extras import require
 from counterbalance.labels import read_labels
 from counterbalance.plane import Plane, Points
 
@@ -180,11 +181,11 @@ class BoundaryDisplay:
 
     def plot(self, *, max_points: int = 2000, ax: Any = None) -> Any:
         """Draw, and return the matplotlib axes (where scikit-learn returns the display)."""
-        from matplotlib.colors import ListedColormap  # noqa: PLC0415 - an extra
+        colors = require("matplotlib.colors", "a plot")
 
         ax = axes_or_new(ax)
         n = len(self.classes)
-        colours = ListedColormap([colour_of(code) for code in range(n)])
+        colours = colors.ListedColormap([colour_of(code) for code in range(n)])
         ax.pcolormesh(
             *self.grid,
             self.answers,

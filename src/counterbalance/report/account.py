@@ -163,5 +163,5 @@ def _changes(resampled: Resampled, features: dict[str, Any] | None) -> list[str]
     nearest = provenance[[int(np.lexsort((provenance["distance"], other))[0])]]
     return [
         f"What changes most often: {', '.join(most)}.",
-        f"The nearest: {next(nearest.sentences(resampled.table.native))}.",
+        f"The nearest: {nearest.sentences(resampled.table.native)[0]}.",
     ]
