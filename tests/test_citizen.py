@@ -6,6 +6,7 @@ import pytest
 from imblearn.utils.estimator_checks import (
     check_dataframe_column_names_consistency,
     check_param_validation,
+    check_samplers_fit_resample,
     parametrize_with_checks,
 )
 from sklearn.linear_model import LogisticRegression
@@ -23,6 +24,7 @@ SAMPLERS = [
     ),
     InteriorOverSampler(random_state=0),
 ]
+EVERY_INVERSION = CounterfactualOverSampler(sampling_strategy="all", n_draws=3, random_state=0)
 
 
 # The suites bring tables of noise on which inversions run short: that warning is right.
@@ -33,8 +35,10 @@ def _let_shortfalls_warn():
         yield
 
 
-@parametrize_with_checks(SAMPLERS)
+@parametrize_with_checks([*SAMPLERS, EVERY_INVERSION])
 def test_imbalanced_learn(estimator, check):
+    if estimator.sampling_strategy == "all" and check.func is check_samplers_fit_resample:
+        pytest.skip("it asserts that the classes are balanced, which 'all' does not promise")
     check(estimator)
 
 
