@@ -67,7 +67,7 @@ def test_the_default_table_is_the_one_of_earlier_releases():
 
 
 def test_an_unknown_shape_is_refused_with_the_known_ones():
-    with pytest.raises(TableError, match="shape must be one of long, round, .*got 'star'"):
+    with pytest.raises(TableError, match=r"shape must be one of long, round, .*got 'star'"):
         load_synthetic(shape="star")
 
 

@@ -17,8 +17,8 @@ from counterbalance.experiments.call_text import TOLD, as_call, f_of
 from counterbalance.experiments.comparison.classifiers import CLASSIFIERS, new_classifier
 from counterbalance.experiments.comparison.strategies import OURS as COMPARED
 from counterbalance.experiments.comparison.strategies import make_ours as make_compared
-from counterbalance.experiments.reproduction import classifiers, methods
 from counterbalance.experiments.expected import expected_warnings
+from counterbalance.experiments.reproduction import classifiers, methods
 from counterbalance.experiments.reproduction.cells import compute
 from counterbalance.experiments.reproduction.page import page as reproduction_page
 from counterbalance.experiments.reproduction.settings import Settings
@@ -157,7 +157,7 @@ def test_the_reproduction_prints_folds_runs_splits_tables_and_versions_of_the_ru
     assert "7 folds" in run
     assert "3 runs" in run
     assert "4 splits" in run
-    assert "2 synthetic tables" in run
+    assert "2 synthetic tables of each of 5 shapes" in run
     assert f"numpy {np.__version__}" in run
 
 

@@ -143,7 +143,7 @@ def test_a_failed_area_is_shown_as_failed_and_left_out_of_the_range():
     records.append(CellRecord(cell, "failed", {}, None, "ValueError: no", "", 1.0))
     table = areas_table(records)
     assert ("round", "ours", *["failed"] * 6) in table.rows
-    assert any("90.0% to 90.0% (paper" in note for note in table.notes)
+    assert any("tables: 90.0% (paper" in note for note in table.notes)
     assert "Failed: round ours, 1 of 1 cells: ValueError: no" in table.notes
 
 

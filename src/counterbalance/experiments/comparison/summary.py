@@ -89,15 +89,10 @@ def _settings(results: Results) -> dict[str, Any]:
     settings = results.plan.settings
     classifiers = {name: as_call(new_classifier(name, 0)) for name in settings.classifiers}
     ours = [sampler.name for sampler in OURS if sampler.name in settings.strategies]
-    return {
-        **settings.as_dict(),
-        "settings of classifiers": classifiers,
-        **(
-            {"settings of our samplers": {n: as_call(make_ours(n, 0)) for n in ours}}
-            if ours
-            else {}
-        ),
-    }
+    made = {"settings of classifiers": classifiers}
+    if ours:
+        made["settings of our samplers"] = {name: as_call(make_ours(name, 0)) for name in ours}
+    return {**settings.as_dict(), **made}
 
 
 def _columns(results: Results) -> list[dict[str, Any]]:

@@ -57,10 +57,10 @@ class Labelled:
 
 def descriptions(settings: Settings) -> dict[str, str]:
     """Return what each data set of a run is, with the size of the table that is used."""
-    return {
-        name: f"{DESCRIPTIONS[name]}; {_size(load_labelled(name, settings.rows_of(name), settings))}"
-        for name in settings.datasets
+    tables = {
+        name: load_labelled(name, settings.rows_of(name), settings) for name in settings.datasets
     }
+    return {name: f"{DESCRIPTIONS[name]}; {_size(table)}" for name, table in tables.items()}
 
 
 def _size(table: Labelled) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
+from counterbalance.datasets import SHAPES
 from counterbalance.experiments.call_text import as_call
 from counterbalance.experiments.preparation import prepare
 from counterbalance.experiments.reproduction import classifiers, data, methods
@@ -125,7 +126,7 @@ def _run(
         f"- {_rows(settings)}",
         (
             f"- {settings.splits} split{_s(settings.splits)} for the counts by class (paper: 10), "
-            f"{settings.seeds} synthetic tables (paper: 1)"
+            f"{settings.seeds} synthetic tables of each of {len(SHAPES)} shapes (paper: 1)"
         ),
         f"- {summary.done:,} cells done, {summary.failed:,} failed",
         "- " + ", ".join(f"{name} {number}" for name, number in versions.items()),

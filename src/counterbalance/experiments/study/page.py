@@ -21,7 +21,8 @@ from counterbalance.result_table import Table, as_markdown
 INTRODUCTION = """\
 # Does it help? The study
 
-Data sets x methods x {classifiers} classifiers x folds, computed and written by `counterbalance study`.
+Data sets x methods x {classifiers} classifiers x folds, computed and written by
+`counterbalance study`.
 Every method has one configuration for all data sets. The training folds alone are resampled,
 imputed, encoded and scaled. Our samplers were developed on the *development* suite, so its
 figures flatter them; the *final* suite holds KEEL tables that no choice was made on."""

@@ -1,9 +1,10 @@
 """Experiment I: in which area of the synthetic space each method puts its new samples.
 
 The areas come from the known densities (`synthetic_area`), for every shape of the synthetic
-table: the paper does not say how its clouds lie, and the shares depend on it. Ours runs with an unweighted f,
-logistic regression, and keeps what the paper's search finds: `on_shortfall="accept"`, so
-every counted sample is a true inversion. A class-weighted f is the last row.
+table: the paper does not say how its clouds lie, and the shares depend on it. Ours runs with an
+unweighted f, logistic regression, and keeps what the paper's search finds:
+`on_shortfall="accept"`, so every counted sample is a true inversion. A class-weighted f is the
+last row.
 """
 
 from __future__ import annotations

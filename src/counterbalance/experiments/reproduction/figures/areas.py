@@ -1,4 +1,4 @@
-"""Figure 4: the synthetic space of each shape in three areas, and where each method puts its samples."""
+"""Figure 4: for each shape the synthetic space in three areas, and where new samples fall."""
 
 from __future__ import annotations
 

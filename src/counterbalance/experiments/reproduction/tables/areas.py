@@ -156,7 +156,8 @@ def _shares(members: Sequence[CellRecord], area: int) -> list[float]:
 
 
 def _range(shares: Sequence[float]) -> str:
-    return f"{min(shares):.1%} to {max(shares):.1%}"
+    least, most = f"{min(shares):.1%}", f"{max(shares):.1%}"
+    return least if least == most else f"{least} to {most}"
 
 
 def _counts(counts: tuple[int, ...]) -> tuple[str, ...]:

@@ -38,8 +38,9 @@ def class_counts_table(records: Sequence[CellRecord]) -> Table:
         rows,
         (
             (
-                f"Number of splits of {1 - TEST_SHARE:.1%} to {TEST_SHARE:.1%}: {splits}; mean counts, in brackets the "
-                f"difference to the rows of the class in the test part. {NAMES}."
+                f"Number of splits of {1 - TEST_SHARE:.1%} to {TEST_SHARE:.1%}: {splits}; mean "
+                f"counts, in brackets the difference to the rows of the class in the test part. "
+                f"{NAMES}."
             ),
             *failures(groups),
         ),

@@ -69,8 +69,9 @@ def sensitivity_table(records: Sequence[CellRecord]) -> Table:
         (
             (
                 f"Mean and standard deviation over {seeds} synthetic tables of the shape {SHAPE}, "
-                f"{1 - TEST_SHARE:.0%} of each for training; the G-mean is that of a support vector "
-                f"machine on the rest. One setting moves at a time, from T = {base.n_draws}, "
+                f"{1 - TEST_SHARE:.0%} of each for training; the G-mean is that of a support "
+                "vector machine on the rest. One setting moves at a time, from "
+                f"T = {base.n_draws}, "
                 f"{epsilon} and f = {BASE_F}: `{as_call(base)}`."
             ),
             *failures(groups),
