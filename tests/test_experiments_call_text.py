@@ -2,6 +2,8 @@
 
 import ast
 import re
+from importlib import import_module
+from typing import get_type_hints
 
 import numpy as np
 import pytest
@@ -30,6 +32,7 @@ from counterbalance.experiments.study.page import page as study_page
 from counterbalance.experiments.versions import versions
 
 pd = pytest.importorskip("pandas")
+PACKAGES = {"reproduce": "reproduction", "compare": "comparison"}
 
 
 def calls_of(text):
@@ -221,3 +224,23 @@ def test_what_is_told_of_a_class_are_parameters_that_it_has():
 def known_classifiers():
     made = [classifiers.make_classifier(name, 0) for name in classifiers.CLASSIFIERS]
     return [type(f) for f in made] + [type(f_of(CounterfactualOverSampler()))]
+
+
+@pytest.mark.parametrize("command", ["reproduce", "compare"])
+def test_the_help_of_a_command_gives_the_defaults_of_its_settings(command):
+    pytest.importorskip("typer")
+    execute = import_module(f"counterbalance.cli.{command}").execute
+    defaults = import_module(f"counterbalance.experiments.{PACKAGES[command]}.settings").Settings()
+    hints = get_type_hints(execute, include_extras=True)
+    told = {
+        name: re.findall(r"default (?:is )?([\d.,]*\d)", option.help or "")
+        for name, hint in hints.items()
+        for option in getattr(hint, "__metadata__", ())
+        if getattr(option, "help", None)
+    }
+    numbers = {name: found[-1] for name, found in told.items() if found and hasattr(defaults, name)}
+    assert numbers
+    for name, number in numbers.items():
+        value = getattr(defaults, name)
+        given = value[0] if isinstance(value, tuple) else value
+        assert float(number.replace(",", "")) == given, f"--{name} says {number}, runs {given}"
