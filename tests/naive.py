@@ -26,11 +26,14 @@ def splitmix64(state):
     return state ^ state >> 31
 
 
-def uniform(seed, row, draw, counter):
+def stream(seed, row, draw):
     state = splitmix64(seed + _GOLDEN & _MASK)
     state = splitmix64(state + (row + 1) * _GOLDEN & _MASK)
-    state = splitmix64(state + (draw + 1) * _GOLDEN & _MASK)
-    state = splitmix64(state + (counter + 1) * _GOLDEN & _MASK)
+    return splitmix64(state + (draw + 1) * _GOLDEN & _MASK)
+
+
+def uniform(seed, row, draw, counter):
+    state = splitmix64(stream(seed, row, draw) + (counter + 1) * _GOLDEN & _MASK)
     return ((state >> 12) + 0.5) * 2.0**-52
 
 

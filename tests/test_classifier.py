@@ -1,59 +1,74 @@
-"""Classifier: the paper's f as a public factory, with its penalty and class weights to choose."""
+"""f as the search asks it: class codes, and a threshold moved to the class prior."""
 
 import numpy as np
-import pytest
-from imblearn.pipeline import make_pipeline
-from sklearn.base import clone
-from sklearn.datasets import make_classification
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from sklearn.linear_model import LogisticRegression
-from sklearn.model_selection import GridSearchCV
+from sklearn.naive_bayes import GaussianNB
 
-from counterbalance import CounterfactualOverSampler, paper_classifier
-
-# Few draws run short here: that warning is right.
-pytestmark = pytest.mark.filterwarnings("ignore::counterbalance.errors.ShortfallWarning")
-
-X, Y = make_classification(300, 5, weights=[0.8], class_sep=0.8, random_state=0)
+from counterbalance.classifier import Classifier
 
 
-def minimum_of_the_papers_objective(rho):
-    """w of (1/N) sum c_n (w x_n - y_n)^2 + rho |w|^2 with y = -1, 1 and balanced weights c."""
-    scaled = (X - X.mean(axis=0)) / X.std(axis=0)
-    y = np.where(Y == 1, 1.0, -1.0)
-    weight = (len(Y) / 2 / np.bincount(Y))[Y]
-    mean_x, mean_y = np.average(scaled, axis=0, weights=weight), np.average(y, weights=weight)
-    inner = (scaled - mean_x).T * weight @ (scaled - mean_x) / len(Y) + rho * np.eye(X.shape[1])
-    return np.linalg.solve(inner, (scaled - mean_x).T * weight @ (y - mean_y) / len(Y))
+def fitted(n_classes):
+    rng = np.random.default_rng(n_classes)
+    y = np.arange(60 * n_classes) % n_classes
+    return GaussianNB().fit(rng.normal(size=(len(y), 2)) + y[:, None], y)
 
 
-@pytest.mark.parametrize("penalty", [0.01, 1.0, 500.0])
-def test_the_penalty_is_the_papers_rho_times_the_number_of_rows(penalty):
-    f = paper_classifier(penalty=penalty).fit(X, Y)
-    expected = minimum_of_the_papers_objective(penalty / len(Y))
-    np.testing.assert_allclose(f[-1].coef_.ravel(), expected, rtol=1e-6)
+def as_it_is(x, rows):
+    del rows
+    return x
 
 
-def test_ridge_is_the_factory_with_its_defaults():
-    made = [
-        CounterfactualOverSampler(estimator=f, random_state=0).fit_resample(X, Y)[0].tobytes()
-        for f in ("ridge", paper_classifier(), paper_classifier(1.0, class_weight="balanced"))
-    ]
-    assert made[0] == made[1] == made[2]
+def judge(f):
+    return Classifier(f, f.classes_, as_it_is)
 
 
-def test_another_penalty_and_other_class_weights_give_other_rows():
-    def rows(f):
-        return CounterfactualOverSampler(estimator=f, random_state=0).fit_resample(X, Y)[0]
+@settings(deadline=None)
+@given(share=st.floats(0.01, 0.99), seed=st.integers(0, 1000))
+def test_the_moved_threshold_of_two_classes_is_the_share_of_the_class(share, seed):
+    f = fitted(2)
+    x = np.random.default_rng(seed).uniform(-3, 4, (200, 2))
+    moved = judge(f).at_prior(np.array([1 - share, share]))
+    p = f.predict_proba(x)[:, 1]
+    clear = np.abs(p - share) > 1e-9
+    answers = moved(x, np.arange(len(x)))
+    np.testing.assert_array_equal(answers[clear], (p > share)[clear])
 
-    own = rows("ridge").tobytes()
-    assert rows(paper_classifier(1e4)).tobytes() != own
-    assert rows(paper_classifier(class_weight=None)).tobytes() != own
+
+@settings(deadline=None)
+@given(counts=st.lists(st.integers(1, 1000), min_size=3, max_size=3), seed=st.integers(0, 1000))
+def test_the_moved_f_says_the_class_that_gains_most_over_its_prior(counts, seed):
+    f = fitted(3)
+    prior = np.array(counts) / sum(counts)
+    x = np.random.default_rng(seed).uniform(-3, 5, (100, 2))
+    answers = judge(f).at_prior(prior)(x, np.arange(len(x)))
+    for row, answer in zip(x, answers, strict=True):
+        lift = [p / share for p, share in zip(f.predict_proba([row])[0], prior, strict=True)]
+        assert lift[answer] >= (1 - 1e-9) * max(lift)
 
 
-def test_the_penalty_can_be_searched_for():
-    sampler = CounterfactualOverSampler(estimator=paper_classifier(), n_draws=3, random_state=0)
-    model = make_pipeline(sampler, LogisticRegression())
-    name = "counterfactualoversampler__estimator__ridgeclassifier__alpha"
-    search = GridSearchCV(model, {name: [0.1, 100.0]}, cv=3).fit(X, Y)
-    assert search.best_params_[name] in {0.1, 100.0}
-    assert clone(sampler).estimator.get_params()["ridgeclassifier__alpha"] == 1.0
+def test_an_equal_prior_moves_nothing():
+    f = fitted(3)
+    x = np.random.default_rng(0).uniform(-3, 5, (100, 2))
+    moved = judge(f).at_prior(np.full(3, 1 / 3))
+    np.testing.assert_array_equal(moved(x, np.arange(100)), f.predict(x))
+
+
+def test_the_prior_belongs_to_the_class_and_not_to_its_place_in_f():
+    x = np.linspace(-4, 4, 41)[:, None]
+    f = LogisticRegression().fit(x, np.where(x[:, 0] > 0, "b", "c"))
+    known = Classifier(f, np.array(["a", "b", "c"]), as_it_is)
+    prior = np.array([0.2, 0.7, 0.1])
+    p = f.predict_proba(x)
+    expected = np.where(p[:, 0] / 0.7 > p[:, 1] / 0.1, 1, 2)
+    np.testing.assert_array_equal(known.at_prior(prior)(x, np.arange(41)), expected)
+
+
+def test_an_f_without_probabilities_has_no_threshold_to_move():
+    class Mute(GaussianNB):
+        predict_proba = property()
+
+    f = fitted(2)
+    mute = Mute().fit(f.theta_, f.classes_)
+    assert judge(mute).at_prior(np.array([0.5, 0.5])) is None

@@ -8,12 +8,12 @@ import pytest
 from scipy.stats import multivariate_normal
 
 from counterbalance.datasets import (
+    SHAPES,
     DataNotFoundError,
     fashion,
     load_fashion,
     load_questionnaire,
     load_synthetic,
-    synthetic,
     synthetic_area,
     synthetic_log_ratio,
 )
@@ -24,29 +24,51 @@ needs_fashion = pytest.mark.skipif(
 )
 
 
+@pytest.mark.parametrize("shape", SHAPES)
 @pytest.mark.parametrize("random_state", range(5))
-def test_the_areas_of_the_synthetic_table_hold_4_19_and_60_minority_rows(random_state):
-    data = load_synthetic(random_state)
+def test_the_areas_of_every_shape_hold_4_19_and_60_minority_rows(random_state, shape):
+    data = load_synthetic(random_state, shape)
     assert data.class_counts == {"majority": 917, "minority": 83}
-    area = synthetic_area(data.X)
+    area = synthetic_area(data.X, shape)
     assert Counter(area[data.y == "minority"]) == {"majority": 4, "boundary": 19, "interior": 60}
-    assert np.mean(area[data.y == "majority"] == "majority") > 0.99
+    assert np.mean(area[data.y == "majority"] == "majority") > 0.92
 
 
-def test_the_log_ratio_is_that_of_the_documented_densities():
+@pytest.mark.parametrize("shape", SHAPES)
+def test_the_log_ratio_is_that_of_the_documented_densities(shape):
     points = np.random.default_rng(0).uniform(-8, 12, (200, 2))
-    p0 = multivariate_normal([0, 0], synthetic.COVARIANCE)
-    p1 = multivariate_normal([5, 5], 2.25 * synthetic.COVARIANCE)
+    p0, p1 = densities(shape)
     np.testing.assert_allclose(
-        synthetic_log_ratio(points), p1.logpdf(points) - p0.logpdf(points), atol=1e-9
+        synthetic_log_ratio(points, shape), p1.logpdf(points) - p0.logpdf(points), atol=1e-9
     )
 
 
-def test_the_boundary_band_holds_its_share_of_the_minority_density():
-    p1 = multivariate_normal([5, 5], 2.25 * synthetic.COVARIANCE)
-    area = synthetic_area(p1.rvs(400_000, random_state=0))
+@pytest.mark.parametrize("shape", SHAPES)
+def test_the_boundary_band_holds_its_share_of_the_minority_density(shape):
+    area = synthetic_area(densities(shape)[1].rvs(400_000, random_state=0), shape)
     share = np.sum(area == "boundary") / np.sum(area != "majority")
     assert share == pytest.approx(19 / 79, abs=0.005)
+
+
+def densities(shape):
+    form = SHAPES[shape]
+    return (
+        multivariate_normal([0, 0], form.covariance),
+        multivariate_normal(form.mean, form.spread * form.covariance),
+    )
+
+
+def test_the_default_table_is_the_one_of_earlier_releases():
+    data = load_synthetic(0)
+    assert data.X.equals(load_synthetic(0, "long").X)
+    first, last = data.X.to_numpy()[[0, -1]]
+    np.testing.assert_allclose(first, [11.37476651019528, 2.017798000348918], rtol=1e-14)
+    np.testing.assert_allclose(last, [6.300575584405499, -6.9369878340983275], rtol=1e-14)
+
+
+def test_an_unknown_shape_is_refused_with_the_known_ones():
+    with pytest.raises(TableError, match=r"shape must be one of long, round, .*got 'star'"):
+        load_synthetic(shape="star")
 
 
 def test_a_seed_gives_the_same_synthetic_table_and_another_seed_another_one():

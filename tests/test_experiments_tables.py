@@ -5,6 +5,7 @@ import io
 
 import pytest
 
+from counterbalance.datasets import SHAPES
 from counterbalance.experiments.reproduction import published
 from counterbalance.experiments.reproduction.cells import all_cells
 from counterbalance.experiments.reproduction.classifiers import CLASSIFIERS
@@ -96,22 +97,54 @@ def test_the_summary_counts_cells_won_and_lost_and_a_tie_is_lost():
     assert tied.rows[0][1:3] == ("0", "6")
 
 
-def test_areas_are_counted_and_judged_against_the_bar():
-    counts = {"SSO": (265, 108, 457), "ours": (0, 900, 10), "ours, class-weighted f": (5, 1, 0)}
-    records = [
+def area_records(counts):
+    """One cell for each shape, method and table."""
+    return [
         done(
-            {"experiment": "areas", "method": method, "seed": 0},
+            {"experiment": "areas", "shape": shape, "method": method, "seed": seed},
             dict(zip(("new majority", "new boundary", "new interior"), new, strict=True)),
         )
-        for method, new in counts.items()
+        for (shape, method), tables in counts.items()
+        for seed, new in enumerate(tables)
     ]
-    table = areas_table(records)
+
+
+def test_the_areas_of_every_shape_stand_below_the_papers():
+    table = areas_table(area_records({("long", "SSO"): [(265, 108, 457), (0, 5, 5)]}))
     rows = [list(row) for row in table.rows]
-    assert rows[0][:3] == ["SSO", "830", "265 (31.9%)"]
-    assert rows[0][:5] == ["SSO", *rows[1][1:5]]  # the paper's own counts were put in
-    assert rows[2] == ["ADASYN", *["-"] * 5]
-    assert any("is met on 1 of 1 tables" in note for note in table.notes)
-    assert any("class-weighted f moves the decision boundary" in note for note in table.notes)
+    assert [row[:2] for row in rows[:3]] == [["paper", m] for m in ("SSO", "ADASYN", "ours")]
+    assert [row[0] for row in rows[3::4]] == list(SHAPES)
+    sso = next(row for row in rows if row[:2] == ["long", "SSO"])
+    assert sso[2:6] == rows[0][2:6]  # the paper's own counts were put in
+    assert sso[6:] == ["0.0% to 31.9%", "13.0% to 50.0%"]
+    assert ["round", "ADASYN", *["-"] * 6] in rows
+
+
+def test_the_notes_give_the_range_over_all_shapes_and_say_where_ours_is_first():
+    counts = {
+        ("long", "ours"): [(0, 996, 4), (0, 990, 10)],
+        ("round", "ours"): [(0, 27, 73), (3, 37, 60)],
+        ("long", "SSO"): [(10, 80, 10)] * 2,
+        ("long", "ADASYN"): [(10, 20, 70)] * 2,
+        ("round", "SSO"): [(10, 30, 60)] * 2,
+        ("round", "ADASYN"): [(10, 20, 70)] * 2,
+    }
+    notes = " ".join(areas_table(area_records(counts)).notes)
+    assert "over all shapes and tables: 27.0% to 99.6% (paper 37.5%)" in notes
+    assert "long 99.0% to 99.6%, round 27.0% to 37.0%" in notes
+    assert "none on long; 0.0% to 3.0% on round." in notes
+    assert "than SSO and ADASYN: long 2 of 2, round 1 of 2." in notes
+    assert "class-weighted f moves the decision boundary" in notes
+
+
+def test_a_failed_area_is_shown_as_failed_and_left_out_of_the_range():
+    records = area_records({("long", "ours"): [(0, 9, 1)]})
+    cell = {"experiment": "areas", "shape": "round", "method": "ours", "seed": 0}
+    records.append(CellRecord(cell, "failed", {}, None, "ValueError: no", "", 1.0))
+    table = areas_table(records)
+    assert ("round", "ours", *["failed"] * 6) in table.rows
+    assert any("tables: 90.0% (paper" in note for note in table.notes)
+    assert "Failed: round ours, 1 of 1 cells: ValueError: no" in table.notes
 
 
 def test_counts_by_class_are_means_with_the_difference_to_the_truth():

@@ -13,12 +13,18 @@ from counterbalance.datasets.collection import (
 from counterbalance.datasets.fashion import load_fashion
 from counterbalance.datasets.questionnaire import load_questionnaire
 from counterbalance.datasets.record import Dataset
-from counterbalance.datasets.synthetic import load_synthetic, synthetic_area, synthetic_log_ratio
+from counterbalance.datasets.synthetic import (
+    SHAPES,
+    load_synthetic,
+    synthetic_area,
+    synthetic_log_ratio,
+)
 from counterbalance.datasets.table import load_table
 from counterbalance.datasets.wisconsin import load_wisconsin, read_wisconsin
 from counterbalance.errors import DataNotFoundError
 
 __all__ = [
+    "SHAPES",
     "DataNotFoundError",
     "Dataset",
     "DatasetSummary",

@@ -1,46 +1,135 @@
 """The synthetic table of Experiment I: two normal clouds, four noise points, three areas.
 
-Both clouds are long in the direction (1, -1) and lie side by side, so that a row of the
-majority reaches the minority by a change of the size of a feature's standard deviation:
+The paper says no more of its table than that: 917 rows of the majority, 83 of the minority of
+which 4, 19 and 60 lie in three areas, two normal features. How the clouds lie is left open, and
+much depends on it, so the recipe has several shapes:
 
-    majority   p0 = N((0, 0), C),         C = [[8.5, -7.5], [-7.5, 8.5]]
-    minority   p1 = N((5, 5), 2.25 C)
+    majority   p0 = N((0, 0), C)
+    minority   p1 = N(mean, spread C)
 
-C has the standard deviation 1 across the gap, in the direction (1, 1), and 4 along it.
+    long          C is 4 long by 1 wide, the clouds side by side across the gap
+    round         C is round, the clouds overlap
+    one feature   C is round, and the first feature alone tells the clouds apart
+    end to end    C is 4 long by 1 wide, one cloud behind the other
+    compact       C is round, and the minority is a small cloud in the tail of the majority
+
 The areas are sets of the log-density ratio g(x) = log p1(x) - log p0(x):
 
     majority    g(x) < 0          the majority is the denser class
-    boundary    0 <= g(x) < BAND  the minority is the denser class, near the edge
-    interior    BAND <= g(x)      the minority is the denser class, far from the edge
+    boundary    0 <= g(x) < band  the minority is the denser class, near the edge
+    interior    band <= g(x)      the minority is the denser class, far from the edge
 
 The best classifier with equal weight for both classes decides at g = 0. The best one
-without weights decides at g = log(917 / 83) = 2.4, because the majority is larger: it is
-in the boundary area, near its edge. So an unweighted classifier leaves the majority area
-whole, and a class-weighted one that errs towards the minority cuts into it. BAND is such
-that the boundary area holds 19 of 79 parts of p1's mass on the minority side.
+without weights decides at g = log(917 / 83) = 2.4, because the majority is larger: in the
+boundary area of every shape, near its edge for the long one and near its other end for the
+round one. The band is such that the boundary area holds 19 of 79 parts of p1's mass on the
+minority side.
 """
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from counterbalance.datasets.record import Dataset, require_pandas
+from counterbalance.errors import TableError
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
-MEAN_MINORITY = np.array([5.0, 5.0])
-COVARIANCE = np.array([[8.5, -7.5], [-7.5, 8.5]])
-SPREAD = 2.25
-BAND = 17.7
 ROWS_MAJORITY = 917
 ROWS_MINORITY = {"majority": 4, "boundary": 19, "interior": 60}
 SURROUNDED = 2.0
 
 
-def synthetic_log_ratio(X: ArrayLike) -> NDArray[np.float64]:
+@dataclass(frozen=True, eq=False)
+class Shape:
+    """How the two clouds of a synthetic table lie.
+
+    Parameters
+    ----------
+    text : str
+        The shape in words.
+    mean : ndarray of shape (2,)
+        Centre of the minority; the majority's is zero.
+    covariance : ndarray of shape (2, 2)
+        C, the covariance of the majority.
+    spread : float
+        The minority's covariance is ``spread * C``.
+    band : float
+        Log-density ratio at which the boundary area ends.
+    """
+
+    text: str
+    mean: NDArray[np.float64]
+    covariance: NDArray[np.float64]
+    spread: float
+    band: float
+
+    def log_ratio(self, points: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return g(x) = log p1(x) - log p0(x) of each row."""
+        ratio: NDArray[np.float64] = (
+            self.deviations(points) ** 2 / 2
+            - self.deviations(points - self.mean) ** 2 / (2 * self.spread)
+            - np.log(self.spread)
+        )
+        return ratio
+
+    def deviations(self, points: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the distance from zero in standard deviations of the majority."""
+        precision = np.linalg.inv(self.covariance)
+        squares: NDArray[np.float64] = np.sum((points @ precision) * points, axis=1)
+        return np.sqrt(squares)
+
+    def draw(self, rng: np.random.Generator, rows: int) -> NDArray[np.float64]:
+        """Draw rows of the majority."""
+        return rng.standard_normal((rows, 2)) @ np.linalg.cholesky(self.covariance).T
+
+
+ROUND = np.eye(2)
+LONG = "long"
+SHAPES = {
+    LONG: Shape(
+        "clouds four times as long as wide, side by side",
+        np.array([5.0, 5.0]),
+        np.array([[8.5, -7.5], [-7.5, 8.5]]),
+        2.25,
+        17.7,
+    ),
+    "round": Shape(
+        "round clouds that overlap",
+        np.array([3.0, 3.0]) / np.sqrt(2),
+        ROUND,
+        2.25,
+        2.56,
+    ),
+    "one feature": Shape(
+        "round clouds that the first feature alone tells apart",
+        np.array([4.0, 0.0]),
+        ROUND,
+        2.25,
+        4.63,
+    ),
+    "end to end": Shape(
+        "clouds four times as long as wide, one behind the other",
+        np.array([16.0, 16.0]) / np.sqrt(2),
+        np.array([[8.5, 7.5], [7.5, 8.5]]),
+        2.25,
+        4.63,
+    ),
+    "compact": Shape(
+        "a minority cloud half as wide as the majority's, in its tail",
+        np.array([3.0, 3.0]) / np.sqrt(2),
+        ROUND,
+        0.25,
+        4.25,
+    ),
+}
+
+
+def synthetic_log_ratio(X: ArrayLike, shape: str = LONG) -> NDArray[np.float64]:
     """Return g(x) = log p1(x) - log p0(x) of each row, from the known densities.
 
     Examples
@@ -48,51 +137,53 @@ def synthetic_log_ratio(X: ArrayLike) -> NDArray[np.float64]:
     >>> synthetic_log_ratio([[0, 0], [5, 5]]).round(2).tolist()
     [-11.92, 24.19]
     """
-    points = np.asarray(X, dtype=float)
-    ratio: NDArray[np.float64] = (
-        _mahalanobis(points) ** 2 / 2
-        - _mahalanobis(points - MEAN_MINORITY) ** 2 / (2 * SPREAD)
-        - np.log(SPREAD)
-    )
-    return ratio
+    return _shape(shape).log_ratio(np.asarray(X, dtype=float))
 
 
-def synthetic_area(X: ArrayLike) -> NDArray[np.str_]:
+def synthetic_area(X: ArrayLike, shape: str = LONG) -> NDArray[np.str_]:
     """Return the area of each row: ``"majority"``, ``"boundary"`` or ``"interior"``.
 
     Parameters
     ----------
     X : array-like of shape (n, 2)
         Points in the space of `load_synthetic`, original or generated.
+    shape : str, default="long"
+        The shape of the table that they belong to, of ``SHAPES``.
 
     Examples
     --------
     >>> synthetic_area([[0, 0], [2.5, 2.5], [5, 5]]).tolist()
     ['majority', 'boundary', 'interior']
     """
-    ratio = synthetic_log_ratio(X)
-    return np.where(ratio < 0, "majority", np.where(ratio < BAND, "boundary", "interior"))
+    ratio = synthetic_log_ratio(X, shape)
+    band = SHAPES[shape].band
+    return np.where(ratio < 0, "majority", np.where(ratio < band, "boundary", "interior"))
 
 
-def load_synthetic(random_state: int = 0) -> Dataset:
+def load_synthetic(random_state: int = 0, shape: str = LONG) -> Dataset:
     """Make the synthetic table: 1,000 rows, 2 features, 917 majority : 83 minority.
 
     Of the minority rows 4 are noise points, labelled minority but drawn from the
-    majority's density within two of its standard deviations; 19 lie in the boundary
-    area and 60 in the interior, drawn from p1 given the area. See `synthetic_area`.
+    majority's density within two of its standard deviations and inside the majority area;
+    19 lie in the boundary area and 60 in the interior, drawn from p1 given the area. See
+    `synthetic_area`.
 
     Parameters
     ----------
     random_state : int, default=0
         Seed of the draw; the counts per area hold for every seed.
+    shape : str, default="long"
+        How the clouds lie, of ``SHAPES``.
     """
     pandas = require_pandas()
+    form = _shape(shape)
     rng = np.random.default_rng(random_state)
-    majority = _draw(rng, ROWS_MAJORITY)
-    inside = _draw(rng, 50 * ROWS_MINORITY["majority"])
-    noise = inside[_mahalanobis(inside) < SURROUNDED][: ROWS_MINORITY["majority"]]
-    cloud = MEAN_MINORITY + np.sqrt(SPREAD) * _draw(rng, 50 * ROWS_MINORITY["interior"])
-    area = synthetic_area(cloud)
+    majority = form.draw(rng, ROWS_MAJORITY)
+    inside = form.draw(rng, 50 * ROWS_MINORITY["majority"])
+    surrounded = (form.deviations(inside) < SURROUNDED) & (form.log_ratio(inside) < 0)
+    noise = inside[surrounded][: ROWS_MINORITY["majority"]]
+    cloud = form.mean + np.sqrt(form.spread) * form.draw(rng, 50 * ROWS_MINORITY["interior"])
+    area = synthetic_area(cloud, shape)
     minority = [cloud[area == name][: ROWS_MINORITY[name]] for name in ("boundary", "interior")]
     points = np.concatenate([majority, noise, *minority])
     labels = np.array(["majority"] * len(majority) + ["minority"] * sum(ROWS_MINORITY.values()))
@@ -101,16 +192,12 @@ def load_synthetic(random_state: int = 0) -> Dataset:
         "synthetic",
         pandas.DataFrame(points[order], columns=["x1", "x2"]),
         pandas.Series(labels[order].astype(object), name="class", dtype=object),
-        f"drawn by counterbalance with random_state={random_state}",
-        "Two normal clouds side by side and four minority points among the majority.",
+        f"drawn by counterbalance with random_state={random_state} and shape={shape!r}",
+        f"Two normal clouds ({form.text}) and four minority points among the majority.",
     )
 
 
-def _draw(rng: np.random.Generator, rows: int) -> NDArray[np.float64]:
-    return rng.standard_normal((rows, 2)) @ np.linalg.cholesky(COVARIANCE).T
-
-
-def _mahalanobis(points: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the distance from zero in standard deviations of the majority."""
-    squares: NDArray[np.float64] = np.sum((points @ np.linalg.inv(COVARIANCE)) * points, axis=1)
-    return np.sqrt(squares)
+def _shape(name: str) -> Shape:
+    if name not in SHAPES:
+        raise TableError(f"shape must be one of {', '.join(SHAPES)}, got {name!r}")
+    return SHAPES[name]

@@ -29,12 +29,16 @@ def halved(y: Any) -> dict[Any, int]:
     return {labels[largest].item(): max(int(counts[largest]) // 2, int(counts.min()))}
 
 
+def make_k_means_smote(seed: int, threshold: str | float) -> KMeansSMOTE:
+    """Return k-means SMOTE that asks a cluster for this share of minority rows."""
+    return KMeansSMOTE(random_state=seed, cluster_balance_threshold=threshold)
+
+
 def k_means_smote(X: Any, y: Any, seed: int) -> tuple[Any, Any]:
     """Resample with k-means SMOTE, with a lower balance threshold or SMOTE where it refuses."""
     for threshold in BALANCE_THRESHOLDS:
-        sampler = KMeansSMOTE(random_state=seed, cluster_balance_threshold=threshold)
         try:
-            return sampler.fit_resample(X, y)  # type: ignore[no-any-return]
+            return make_k_means_smote(seed, threshold).fit_resample(X, y)  # type: ignore[no-any-return]
         except (RuntimeError, ValueError):  # no cluster, or one with too few minority rows
             continue
     fewest = int(np.unique(y, return_counts=True)[1].min())

@@ -149,7 +149,7 @@ def resample(name: str, part: ComparedTable, kinds: list[Any], seed: int) -> Res
     if kind in {"none", "weights"}:
         rows, labels = preparation.transform(part.X), part.codes
     elif kind == "ours":
-        table, labels = _make_ours(name, seed).fit_resample(part.X, part.codes)
+        table, labels = make_ours(name, seed).fit_resample(part.X, part.codes)
         rows = preparation.transform(table)
     elif name == "SMOTE" and preparation.nominal.size:
         rows, labels = _smote_of_levels(preparation, part, seed)
@@ -170,7 +170,8 @@ def resample(name: str, part: ComparedTable, kinds: list[Any], seed: int) -> Res
     return Resampled(rows, labels, new, shares, prior, fitted, weighted, preparation)
 
 
-def _make_ours(name: str, seed: int) -> Any:
+def make_ours(name: str, seed: int) -> Any:
+    """Return one of our samplers, with its defaults."""
     (found,) = (sampler for sampler in OURS if sampler.name == name)
     return getattr(import_module(found.module), found.sampler)(random_state=seed)
 

@@ -5,10 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 import counterbalance
+from counterbalance.experiments.call_text import as_call
 from counterbalance.experiments.comparison.calibration import calibration_curve, recall_curve
+from counterbalance.experiments.comparison.classifiers import new_classifier
 from counterbalance.experiments.comparison.metrics import METRICS
 from counterbalance.experiments.comparison.results import Pair, Results
-from counterbalance.experiments.comparison.strategies import BASELINE
+from counterbalance.experiments.comparison.strategies import BASELINE, OURS, make_ours
 from counterbalance.experiments.comparison.verdict import Verdict
 from counterbalance.experiments.versions import versions
 
@@ -78,11 +80,22 @@ def summarise(
         "curves": [_curves(pair) for pair in results.pairs.values() if pair.done]
         if table.is_binary
         else [],
-        "settings": results.plan.settings.as_dict(),
+        "settings": _settings(results),
         "versions": versions(PACKAGES),
         "reproduce": reproduce,
         "cite": f"{CITE} {counterbalance.__version__}",
     }
+
+
+def _settings(results: Results) -> dict[str, Any]:
+    """Return the settings of the run, and those of the objects that it made."""
+    settings = results.plan.settings
+    classifiers = {name: as_call(new_classifier(name, 0)) for name in settings.classifiers}
+    ours = [sampler.name for sampler in OURS if sampler.name in settings.strategies]
+    made = {"settings of classifiers": classifiers}
+    if ours:
+        made["settings of our samplers"] = {name: as_call(make_ours(name, 0)) for name in ours}
+    return {**settings.as_dict(), **made}
 
 
 def _columns(results: Results) -> list[dict[str, Any]]:

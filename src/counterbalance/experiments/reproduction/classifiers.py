@@ -16,15 +16,14 @@ from sklearn.neighbors import KNeighborsClassifier
 from sklearn.neural_network import MLPClassifier
 from sklearn.svm import SVC
 
+from counterbalance.experiments.call_text import as_call
+
 CLASSIFIERS = ("SVM", "KNN", "NN", "GBDT", "RF", "LR")
-DESCRIPTIONS = {
-    "SVM": "SVC with a radial kernel, C=1, gamma='scale'",
-    "KNN": "KNeighborsClassifier, 5 neighbours",
-    "NN": "MLPClassifier, one hidden layer of 100, at most 200 epochs",
-    "GBDT": "HistGradientBoostingClassifier, 100 rounds, no early stopping",
-    "RF": "RandomForestClassifier, 100 trees",
-    "LR": "LogisticRegression, C=1, at most 1,000 iterations",
-}
+
+
+def descriptions() -> dict[str, str]:
+    """Return the classifiers as the calls that make them, read from the objects themselves."""
+    return {name: f"`{as_call(make_classifier(name, 0))}`" for name in CLASSIFIERS}
 
 
 def make_classifier(name: str, seed: int) -> Any:

@@ -22,13 +22,15 @@ if TYPE_CHECKING:
     from counterbalance.datasets import Dataset
     from counterbalance.experiments.reproduction.settings import Settings
 
+PAIRS = {"FMN": ("T-shirt/top", "Shirt"), "FMN2": ("Pullover", "Coat")}
 DESCRIPTIONS = {
-    "WBC": "Wisconsin breast cancer, all 699 rows with their 16 missing cells",
+    "WBC": "Wisconsin breast cancer",
     "ILC": "a simulated questionnaire of the published shape: the hospital's data are private, "
     "so these figures are not the paper's",
-    "FMN": "Fashion-MNIST, T-shirts against shirts; the paper does not name its two classes",
-    "FMN2": "Fashion-MNIST, pullovers against coats, a second pair",
-    "PBC": "page blocks, five classes, 5,472 rows (KEEL's file)",
+    "FMN": f"Fashion-MNIST, {' against '.join(PAIRS['FMN'])}; the paper does not name its two "
+    "classes",
+    "FMN2": f"Fashion-MNIST, {' against '.join(PAIRS['FMN2'])}, a second pair",
+    "PBC": "page blocks (KEEL's file)",
 }
 PAGE_BLOCKS = {
     "1": "text",
@@ -51,6 +53,22 @@ class Labelled:
     def minority(self) -> int | None:
         """Position of the minority class; None with more than two classes."""
         return 1 if len(self.classes) == 2 else None  # noqa: PLR2004 - two classes
+
+
+def descriptions(settings: Settings) -> dict[str, str]:
+    """Return what each data set of a run is, with the size of the table that is used."""
+    tables = {
+        name: load_labelled(name, settings.rows_of(name), settings) for name in settings.datasets
+    }
+    return {name: f"{DESCRIPTIONS[name]}; {_size(table)}" for name, table in tables.items()}
+
+
+def _size(table: Labelled) -> str:
+    counts = " : ".join(f"{np.count_nonzero(table.y == label):,}" for label in table.classes)
+    missing = int(table.X.isna().to_numpy().sum())
+    return (
+        f"{len(table.y):,} rows ({counts}), {table.X.shape[1]} features, {missing:,} missing cells"
+    )
 
 
 def load_labelled(name: str, rows: int, settings: Settings) -> Labelled:
@@ -80,5 +98,4 @@ def _dataset(name: str, fashion_path: str | None, *, download: bool) -> Dataset:
         return load_questionnaire()
     if name == "PBC":
         return load_page_blocks()
-    pair = ("T-shirt/top", "Shirt") if name == "FMN" else ("Pullover", "Coat")
-    return load_fashion(pair, path=fashion_path, download=download)
+    return load_fashion(PAIRS[name], path=fashion_path, download=download)

@@ -23,24 +23,42 @@ from sklearn.linear_model import RidgeClassifier
 from sklearn.pipeline import make_pipeline
 
 from counterbalance import CounterfactualOverSampler
+from counterbalance.experiments.call_text import as_call, f_of
 from counterbalance.experiments.expected import expected_warnings
 from counterbalance.experiments.preparation import prepare
-from counterbalance.experiments.resamplers import halved, k_means_smote
+from counterbalance.experiments.reproduction.classifiers import CLASSIFIERS
+from counterbalance.experiments.resamplers import (
+    BALANCE_THRESHOLDS,
+    halved,
+    k_means_smote,
+    make_k_means_smote,
+)
 from counterbalance.peers import SOMO, ClusterRandomUnderSampler
 
 METHODS = ("none", "SOMO", "k-SMOTE", "CUSBoost", "ours")
 RESAMPLING = METHODS[1:]
-DESCRIPTIONS = {
-    "none": "no resampling",
-    "SOMO": "counterbalance.peers.SOMO, defaults",
-    "k-SMOTE": "imbalanced-learn's KMeansSMOTE, defaults; where no cluster has enough minority "
-    "rows, with a lower balance threshold, and after that SMOTE",
-    "CUSBoost": "the sampling step of CUSBoost (counterbalance.peers.ClusterRandomUnderSampler), "
-    "half of the largest class, before each of the six classifiers",
-    "ours": "CounterfactualOverSampler with the loss that the paper states as f (squared error "
-    "with an L2 penalty, on prepared features, class-weighted), T = 20; what the search does "
-    "not find is interpolated between rows of the class; the paper gives neither T nor weights",
-}
+
+
+def descriptions() -> dict[str, str]:
+    """Return what each method is, its settings read from the objects that run."""
+    complete, mixed = (make_ours(0, complete=known) for known in (True, False))
+    first, *lower = BALANCE_THRESHOLDS
+    return {
+        "none": "no resampling",
+        "SOMO": f"`{as_call(make_peer('SOMO', 0))}` of counterbalance.peers",
+        "k-SMOTE": f"`{as_call(make_k_means_smote(0, first))}` of "
+        "imbalanced-learn; where no cluster has enough minority rows, with the balance threshold "
+        f"{', then '.join(map(repr, lower))}, and after that SMOTE",
+        "CUSBoost": "the sampling step of CUSBoost, which leaves half of the largest class: "
+        f"`{as_call(make_peer('CUSBoost', 0))}` of counterbalance.peers, before each of the "
+        f"{len(CLASSIFIERS)} classifiers",
+        "ours": f"`{as_call(complete)}`: T = {complete.n_draws}, epsilon = "
+        f"{'none' if complete.epsilon is None else complete.epsilon}, f = "
+        f"`{as_call(f_of(complete))}`, which is the loss that the paper states (squared error "
+        "with an L2 penalty), class-weighted. A table with missing cells or categories has the "
+        f"same behind the preparation, f = `{as_call(mixed.estimator[-1])}`. The paper gives "
+        "neither T nor epsilon nor weights",
+    }
 
 
 def resampled(name: str, X: Any, y: Any, seed: int) -> tuple[Any, Any, Any]:
@@ -60,22 +78,28 @@ def resampled(name: str, X: Any, y: Any, seed: int) -> tuple[Any, Any, Any]:
             return rows, y, preparation
         if name == "k-SMOTE":
             return *k_means_smote(rows, y, seed), preparation
-        sampler = (
-            SOMO(random_state=seed)
-            if name == "SOMO"
-            else ClusterRandomUnderSampler(random_state=seed, sampling_strategy=halved)
-        )
-        return *sampler.fit_resample(rows, y), preparation
+        return *make_peer(name, seed).fit_resample(rows, y), preparation
+
+
+def make_peer(name: str, seed: int) -> Any:
+    """Return the sampler of SOMO or of CUSBoost."""
+    if name == "SOMO":
+        return SOMO(random_state=seed)
+    return ClusterRandomUnderSampler(random_state=seed, sampling_strategy=halved)
+
+
+def make_ours(seed: int, *, complete: bool) -> CounterfactualOverSampler:
+    """Return our sampler for a table of numbers without gaps, or for any other one."""
+    # the search asks f about a plain matrix far faster than about frames of 784 columns
+    f = "ridge" if complete else make_pipeline(prepare(), RidgeClassifier(class_weight="balanced"))
+    return CounterfactualOverSampler(estimator=f, on_shortfall="interior", random_state=seed)
 
 
 def _ours(X: Any, y: Any, seed: int) -> tuple[Any, Any, Any]:
     """Resample the table itself; f prepares what it sees, and the classifiers after it."""
     complete = all(kind.kind in "iuf" for kind in X.dtypes) and not X.isna().to_numpy().any()
-    # the search asks f about a plain matrix far faster than about frames of 784 columns
-    f = "ridge" if complete else make_pipeline(prepare(), RidgeClassifier(class_weight="balanced"))
     table = X.to_numpy() if complete else X
-    sampler = CounterfactualOverSampler(estimator=f, on_shortfall="interior", random_state=seed)
-    rows, labels = sampler.fit_resample(table, y)
+    rows, labels = make_ours(seed, complete=complete).fit_resample(table, y)
     if complete:
         rows = type(X)(rows, columns=X.columns)
     preparation = prepare()

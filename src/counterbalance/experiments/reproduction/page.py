@@ -5,6 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
+from counterbalance.datasets import SHAPES
+from counterbalance.experiments.call_text import as_call
+from counterbalance.experiments.preparation import prepare
 from counterbalance.experiments.reproduction import classifiers, data, methods
 from counterbalance.experiments.reproduction.figures import CAPTIONS
 from counterbalance.experiments.reproduction.settings import TABLE_IV
@@ -34,8 +37,8 @@ DEFINITIONS = """\
   and scaled. Mean and standard deviation are over the folds of all runs. A fold can hold two
   or three rows of the rarest class of PBC, and one missed class makes a fold's G-mean zero, so
   a second table has the G-mean of all folds of a run together (its deviation is over the runs).
-- **Missing cells and categories**: medians and most frequent categories are filled in,
-  categories are one-hot, before a method that needs numbers; ours gets the table itself, and
+- **Missing cells and categories**: numbers are prepared by `{numbers}`, categories by
+  `{categories}`, before a method that needs numbers; ours gets the table itself, and
   the same preparation comes after it.
 - **Ranking agrees**: the four resampling methods stand in the same order as in the paper.
 
@@ -76,10 +79,10 @@ def page(
     if "summary" in by_name:
         parts.append(as_markdown(by_name["summary"], "##").rstrip())
     parts += [
-        DEFINITIONS,
-        _list("Methods", methods.DESCRIPTIONS),
-        _list("Classifiers", classifiers.DESCRIPTIONS),
-        _list("Data sets", {name: data.DESCRIPTIONS[name] for name in settings.datasets}),
+        _definitions(),
+        _list("Methods", methods.descriptions()),
+        _list("Classifiers", classifiers.descriptions()),
+        _list("Data sets", data.descriptions(settings)),
         "## Experiment I: where new samples fall",
         as_markdown(by_name["areas"]).rstrip(),
         _picture("figure_4_areas", figures),
@@ -102,6 +105,11 @@ def page(
     return "\n\n".join(parts) + "\n"
 
 
+def _definitions() -> str:
+    steps = [as_call(pipeline) for _, pipeline, _ in prepare().transformers]
+    return DEFINITIONS.format(**dict(zip(("numbers", "categories"), steps, strict=True)))
+
+
 def _run(
     settings: Settings,
     left_out: Mapping[str, str],
@@ -118,7 +126,7 @@ def _run(
         f"- {_rows(settings)}",
         (
             f"- {settings.splits} split{_s(settings.splits)} for the counts by class (paper: 10), "
-            f"{settings.seeds} synthetic tables (paper: 1)"
+            f"{settings.seeds} synthetic tables of each of {len(SHAPES)} shapes (paper: 1)"
         ),
         f"- {summary.done:,} cells done, {summary.failed:,} failed",
         "- " + ", ".join(f"{name} {number}" for name, number in versions.items()),

@@ -17,15 +17,19 @@ from sklearn.neural_network import MLPClassifier
 from sklearn.svm import SVC
 from sklearn.utils.class_weight import compute_sample_weight
 
+from counterbalance.experiments.call_text import as_call
+
 CLASSIFIERS = ("SVM", "KNN", "NN", "GBDT", "RF", "LR")
-DESCRIPTIONS = {
-    "SVM": "SVC, radial kernel, C=1, gamma='scale'; it has no probabilities, so no Brier score",
-    "KNN": "KNeighborsClassifier, 5 neighbours",
-    "NN": "MLPClassifier, one hidden layer of 50, step 0.005, at most 100 epochs",
-    "GBDT": "HistGradientBoostingClassifier, 100 rounds, no early stopping",
-    "RF": "RandomForestClassifier, 50 trees",
-    "LR": "LogisticRegression, C=1, at most 1,000 iterations",
-}
+
+
+def descriptions() -> dict[str, str]:
+    """Return the classifiers as the calls that make them, read from the objects themselves."""
+    made = {name: make_classifier(name, 0) for name in CLASSIFIERS}
+    return {
+        name: f"`{as_call(f)}`"
+        + ("" if hasattr(f, "predict_proba") else "; it has no probabilities, so no Brier score")
+        for name, f in made.items()
+    }
 
 
 def make_classifier(name: str, seed: int) -> Any:

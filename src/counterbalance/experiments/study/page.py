@@ -5,7 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
+from counterbalance.experiments.call_text import as_call, f_of
 from counterbalance.experiments.study import classifiers
 from counterbalance.experiments.study.comparison import standing
 from counterbalance.experiments.study.figures import CAPTION
@@ -19,7 +21,8 @@ from counterbalance.result_table import Table, as_markdown
 INTRODUCTION = """\
 # Does it help? The study
 
-Data sets x methods x six classifiers x folds, computed and written by `counterbalance study`.
+Data sets x methods x {classifiers} classifiers x folds, computed and written by
+`counterbalance study`.
 Every method has one configuration for all data sets. The training folds alone are resampled,
 imputed, encoded and scaled. Our samplers were developed on the *development* suite, so its
 figures flatter them; the *final* suite holds KEEL tables that no choice was made on."""
@@ -42,10 +45,13 @@ class Part:
 
 def page(parts: Sequence[Part], versions: Mapping[str, str], figures: str) -> str:
     """Write the page from one part for each suite; the pictures are in the folder ``figures``."""
-    lines = [INTRODUCTION, "", "## Ours", ""]
-    lines += [f"- **{name}**: {text}" for name, text in DESCRIPTIONS.items()]
+    introduction = INTRODUCTION.format(classifiers=len(classifiers.CLASSIFIERS))
+    lines = [introduction, "", "## Ours", ""]
+    lines += [
+        f"- **{name}**: {text} {_settings(OURS[name]())}" for name, text in DESCRIPTIONS.items()
+    ]
     lines += ["", "## The classifiers", ""]
-    lines += [f"- **{name}**: {text}" for name, text in classifiers.DESCRIPTIONS.items()]
+    lines += [f"- **{name}**: {text}" for name, text in classifiers.descriptions().items()]
     for part in parts:
         lines += [
             "",
@@ -60,6 +66,11 @@ def page(parts: Sequence[Part], versions: Mapping[str, str], figures: str) -> st
     lines += ["", "## Versions", ""]
     lines += [f"- {name} {version}" for name, version in versions.items()]
     return "\n".join(lines).rstrip() + "\n"
+
+
+def _settings(sampler: Any) -> str:
+    """Say how a sampler is set, and what it takes as f, read from the objects themselves."""
+    return f"Settings: `{as_call(sampler)}`; f on a table of numbers: `{as_call(f_of(sampler))}`."
 
 
 def statements(scores: Scores) -> list[str]:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from counterbalance.experiments.canvas import save_figure
 from counterbalance.experiments.expected import expected_warnings
+from counterbalance.experiments.reproduction.cells.areas import SHAPE
 from counterbalance.experiments.reproduction.figures import (
     areas,
     boundaries,
@@ -23,11 +24,11 @@ if TYPE_CHECKING:
 
 CAPTIONS = {
     "figure_1_boundaries": "Figure 1: the decision boundary of a support vector machine before "
-    "and after each method, synthetic data.",
-    "figure_3_truncated_normal": "The truncated normal (line) and 20,000 samples from both ways "
-    "of drawing.",
-    "figure_4_areas": "Figure 4: where the methods put new samples; areas from the known "
-    "densities.",
+    f"and after each method, synthetic data of the shape {SHAPE}.",
+    "figure_3_truncated_normal": f"The truncated normal (line) and {truncated_normal.SAMPLES:,} "
+    "samples from both ways of drawing.",
+    "figure_4_areas": "Figure 4: where the methods put new samples, one row for each shape of the "
+    "synthetic table; areas from the known densities.",
     "figure_5_f_measure": "Figure 5: F-measure of each method and classifier; whiskers are one "
     "standard deviation over folds.",
     "sensitivity": "Yield, distance and G-mean of ours over T, epsilon and f; whiskers are one "

@@ -7,7 +7,7 @@ from statistics import fmean
 from typing import TYPE_CHECKING
 
 from counterbalance.experiments.reproduction import published
-from counterbalance.experiments.reproduction.cells.class_counts import EXPERIMENT
+from counterbalance.experiments.reproduction.cells.class_counts import EXPERIMENT, TEST_SHARE
 from counterbalance.experiments.reproduction.methods import METHODS
 from counterbalance.experiments.reproduction.tables.groups import failures, gather, has_failed
 from counterbalance.result_table import ABSENT, FAILED, Table, Value
@@ -38,8 +38,9 @@ def class_counts_table(records: Sequence[CellRecord]) -> Table:
         rows,
         (
             (
-                f"Number of splits of 63.5 : 36.5: {splits}; mean counts, in brackets the "
-                f"difference to the rows of the class in the test part. {NAMES}."
+                f"Number of splits of {1 - TEST_SHARE:.1%} to {TEST_SHARE:.1%}: {splits}; mean "
+                f"counts, in brackets the difference to the rows of the class in the test part. "
+                f"{NAMES}."
             ),
             *failures(groups),
         ),

@@ -5,7 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from counterbalance.experiments.reproduction.cells.sensitivity import EXPERIMENT, STEPS
+from counterbalance.experiments.call_text import as_call
+from counterbalance.experiments.reproduction.cells.areas import SHAPE
+from counterbalance.experiments.reproduction.cells.sensitivity import (
+    BASE_F,
+    EXPERIMENT,
+    STEPS,
+    TEST_SHARE,
+    make_sampler,
+)
 from counterbalance.experiments.reproduction.tables.groups import (
     Spread,
     failures,
@@ -51,6 +59,8 @@ def sensitivity_table(records: Sequence[CellRecord]) -> Table:
                 cells = [ABSENT if known[name] is None else str(known[name]) for name in FIGURES]
             rows.append((f"{setting} = {value}", *cells))
     seeds = len({record.cell["seed"] for record in ours})
+    base = make_sampler("f", BASE_F, 0)
+    epsilon = "no epsilon" if base.epsilon is None else f"epsilon = {base.epsilon}"
     return Table(
         "sensitivity",
         "Sensitivity of ours to T, epsilon and f, synthetic data",
@@ -58,9 +68,11 @@ def sensitivity_table(records: Sequence[CellRecord]) -> Table:
         rows,
         (
             (
-                f"Mean and standard deviation over {seeds} synthetic tables, half of each for "
-                "training; the G-mean is that of a support vector machine on the other half. One "
-                "setting moves at a time, from T = 50, no epsilon and f = LR."
+                f"Mean and standard deviation over {seeds} synthetic tables of the shape {SHAPE}, "
+                f"{1 - TEST_SHARE:.0%} of each for training; the G-mean is that of a support "
+                "vector machine on the rest. One setting moves at a time, from "
+                f"T = {base.n_draws}, "
+                f"{epsilon} and f = {BASE_F}: `{as_call(base)}`."
             ),
             *failures(groups),
         ),

@@ -1,0 +1,193 @@
+"""The interior sampler, line by line: one candidate at a time, one cell at a time.
+
+    base       the row of the class that a candidate starts from
+    partner    one of the five rows of the class that are nearest to it
+    a, b       any two rows of the class
+    h          Silverman's bandwidth for n rows and d features that may change, times ``spread``
+
+    between    base + step (partner - base)          with the chance ``between``
+    around     base + h (a - b) / sqrt(2)            otherwise
+
+Eight candidates are made for each row that is asked for. The rows are drawn among them without
+putting back, with weights ``score ** agreement``: those with the largest ``log(u) / weight``
+(Efraimidis and Spirakis, 2006). The fast sampler must return the same rows to the last bit.
+Nothing is shared with it: random numbers, statistics and neighbours are computed anew. Cells
+are codes: numbers as they are, levels by their place, nan where they are missing.
+"""
+
+import math
+from dataclasses import dataclass, field
+from itertools import pairwise
+
+import numpy as np
+
+import naive
+
+NEAREST = 5
+CANDIDATES = 8
+LEAST_SCORE = 1e-6
+LOTS_PER_CLASS = 2**40
+
+
+@dataclass
+class Feature:
+    """One column: its cells over the whole table, and what a new cell of it may be."""
+
+    cells: list
+    nominal: bool = False
+    per_unit: int = 0  # points of the grid in a unit; 0 is no grid
+    single: bool = False  # 32 bits wide
+    frozen: bool = False
+    rising: bool = False
+    low: float = -math.inf
+    high: float = math.inf
+    levels: tuple = ()  # the only numbers that are allowed, if any
+
+    def __post_init__(self):
+        known = [cell for cell in self.cells if not math.isnan(cell)]
+        self.varies = len(set(known)) > 1
+        self.lower, self.upper, self.mad = naive.feature_statistics(known)
+
+
+@dataclass
+class Settings:
+    """Parameters of the sampler."""
+
+    spread: float = 1.2
+    between: float = 0.3
+    agreement: float = 1.5
+    most_changed: int | None = None
+    relation: object = field(default=lambda row: True)  # noqa: ARG005 - allows every row
+
+
+def resample(features, rows, target, asked, seed, score, settings):
+    """Return the new rows of a class, each with the row of the table that it started from.
+
+    ``rows`` are the places of the class in the table, ``target`` is its code, and ``score``
+    is f's probability of the class for a candidate.
+    """
+    own = [[feature.cells[row] for feature in features] for row in rows]
+    partners = [nearest(features, own, place) for place in range(len(own))]
+    n = len(own)
+    d = sum(feature.varies and not feature.frozen for feature in features)
+    h = settings.spread * (4 / ((d + 2) * n)) ** (1 / (d + 4))
+    keyed = []
+    for number in range(CANDIDATES * asked):
+        lot = target * LOTS_PER_CLASS + number
+        base = int(naive.uniform(seed, lot, 0, 0) * n)
+        if naive.uniform(seed, lot, 3, 0) < settings.between and partners[base]:
+            new = between(features, own, base, partners[base], seed, lot)
+        else:
+            new = around(features, own, base, h, seed, lot)
+        new = at_most(settings.most_changed, new, own[base], seed, lot)
+        if same(new, own[base]) or not allowed(features, new) or not settings.relation(new):
+            continue
+        weight = max(score(new, rows[base]), LEAST_SCORE) ** settings.agreement
+        keyed.append((np.log(naive.uniform(seed, lot, 2, 0)) / weight, lot, new, rows[base]))
+    keyed.sort(key=lambda candidate: (-candidate[0], candidate[1]))
+    drawn = sorted(keyed[:asked], key=lambda candidate: candidate[1])
+    return [new for _, _, new, _ in drawn], [row for _, _, _, row in drawn]
+
+
+def nearest(features, own, place):
+    """Return the rows of the class that are nearest to one of them, the nearest first."""
+    others = [other for other in range(len(own)) if other != place]
+    far = {other: distance(features, own, own[place], own[other]) for other in others}
+    ordered = sorted(others, key=far.get)
+    steps = [far[b] - far[a] for a, b in pairwise(ordered[: NEAREST + 1])]
+    assert all(step > 1e-12 for step in steps), "ties have no order: give rows that have none"
+    return ordered[:NEAREST]
+
+
+def distance(features, own, first, second):
+    """Sum |difference| / MAD; another level counts 1, a missing one half, as does its fellow."""
+    total = 0.0
+    for m, feature in enumerate(features):
+        pair = first[m], second[m]
+        if feature.nominal:
+            missing = [math.isnan(cell) for cell in pair]
+            if any(missing):
+                total += 0.0 if all(missing) else 0.5
+            else:
+                total += 0.0 if pair[0] == pair[1] else 1.0
+            continue
+        known = [row[m] for row in own if not math.isnan(row[m])]
+        x, z = (float(np.median(known)) if math.isnan(cell) else cell for cell in pair)
+        total += abs(x - z) / (feature.mad if feature.varies else 1.0)
+    return total
+
+
+def between(features, own, base, partners, seed, lot):
+    """Go a step towards a partner; a level is that of the nearer of the two."""
+    start = own[base]
+    end = own[partners[int(naive.uniform(seed, lot, 0, 1) * len(partners))]]
+    step = naive.uniform(seed, lot, 0, 2)
+    new = []
+    for m, feature in enumerate(features):
+        if feature.nominal:
+            value = start[m] if step < 0.5 else end[m]
+        else:
+            value = start[m] + step * (end[m] - start[m])
+        limits = min(start[m], end[m]), max(start[m], end[m])
+        new.append(settle(feature, start[m], value, *limits))
+    return new
+
+
+def around(features, own, base, h, seed, lot):
+    """Add h times the difference of two rows; h is the chance that a level is the first one's."""
+    start = own[base]
+    a, b = (own[int(naive.uniform(seed, lot, 0, k) * len(own))] for k in (1, 2))
+    state = naive.stream(seed, lot, 0)
+    new = []
+    for m, feature in enumerate(features):
+        if feature.nominal:
+            taken = naive.uniform(seed, state, 1, m) < h and not math.isnan(a[m])
+            value = a[m] if taken else start[m]
+        else:
+            value = start[m] + h * (a[m] - b[m]) / math.sqrt(2)
+        new.append(settle(feature, start[m], value, feature.lower, feature.upper))
+    return new
+
+
+def settle(feature, start, value, lower, upper):
+    """Put a value onto its grid and inside its limits; a cell that cannot change stays."""
+    if math.isnan(start) or math.isnan(value) or feature.frozen or not feature.varies:
+        return start
+    if feature.nominal:
+        return value
+    if feature.per_unit:
+        value = float(np.rint(value * feature.per_unit)) / feature.per_unit + 0.0
+    if feature.single:
+        value = float(np.float32(value))
+    if feature.levels:
+        value = min(feature.levels, key=lambda level: (abs(level - value), level))
+    lower, upper = max(lower, feature.low), min(upper, feature.high)
+    if feature.rising:
+        lower = max(lower, start)
+    return start if lower > upper else min(max(value, lower), upper)
+
+
+def at_most(most, new, start, seed, lot):
+    """Take changes back, those with the largest lots, until no more are left than may be."""
+    changed = [m for m in range(len(new)) if differs(new[m], start[m])]
+    changed.sort(key=lambda m: naive.uniform(seed, lot, 0, 3 + m))
+    taken_back = changed[most:] if most is not None else []
+    return [start[m] if m in taken_back else new[m] for m in range(len(new))]
+
+
+def allowed(features, row):
+    """Say whether a row keeps the bounds and the levels."""
+    for feature, cell in zip(features, row, strict=True):
+        if cell < feature.low or cell > feature.high:
+            return False
+        if feature.levels and not math.isnan(cell) and cell not in feature.levels:
+            return False
+    return True
+
+
+def differs(first, second):
+    return first != second and not (math.isnan(first) and math.isnan(second))
+
+
+def same(first, second):
+    return not any(differs(x, z) for x, z in zip(first, second, strict=True))
