@@ -187,10 +187,11 @@ def test_formats_can_be_changed_on_the_way(tmp_path):
         ("t.csv", b"a,b\n1,2\n1,2,3\n", r"line 3, saw 3; mend that line"),
         ("t.csv", b"PK\x03\x04\0\0", "no text file"),
         ("t.csv.gz", gzip.compress(b"a,b\n" * 99, mtime=0)[:-9], "packed with gzip but broken"),
-        ("t.csv", b"\xff\xfea", "says it is utf-16 but is not"),
+        ("t.csv", b"\xff\xfea", "says it is utf-16-le but is not"),
         ("t.parquet", b"a,b\n", "is no .parquet file"),
         ("t.feather", b"a,b\n", "is no .feather file"),
-        ("t.xlsx", b"x", "must end in one of"),
+        ("t.xls", b"x", "must end in one of"),
+        ("t.xlsx", b"x", "is no .xlsx file"),
         ("t", b"x", "must end in one of"),
     ],
 )

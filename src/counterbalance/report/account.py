@@ -12,6 +12,7 @@ import numpy as np
 import counterbalance
 from counterbalance.labels import plain
 from counterbalance.report.resampled import Resampled
+from counterbalance.report.twins import cells_changed
 
 # Classes that the headline names, and features that a sentence does.
 MOST_NAMED = 3
@@ -26,8 +27,10 @@ COUNTERFACTUAL = (
 HELPS = "Whether new rows help a classifier is another question: counterbalance compare answers it."
 
 
-def tell_result(resampled: Resampled, features: dict[str, Any] | None) -> dict[str, Any]:
-    """Return the section "verdict"; ``features`` is the section of that name."""
+def tell_result(
+    resampled: Resampled, features: dict[str, Any] | None, explorer: dict[str, Any] | None
+) -> dict[str, Any]:
+    """Return the section "verdict"; ``features`` and ``explorer`` are the sections of that name."""
     counts = [
         (resampled.count(code, new=True), label) for code, label in enumerate(resampled.labels)
     ]
@@ -42,8 +45,16 @@ def tell_result(resampled: Resampled, features: dict[str, Any] | None) -> dict[s
     any_inversion = "inversion" in resampled.provenance["origin"]
     return {
         "headline": ", ".join(grown) or "No new rows: no class asked for any",
-        "sentences": [*sentences, *_others(resampled), *_changes(resampled, features)],
-        "caveats": [COUNTERFACTUAL, HELPS] if any_inversion else [HELPS],
+        "sentences": [
+            *sentences,
+            *_others(resampled),
+            *_changes(resampled, features, example=explorer is not None),
+        ],
+        "caveats": [
+            *([COUNTERFACTUAL] if any_inversion else []),
+            HELPS,
+            *_privacy(resampled, explorer),
+        ],
     }
 
 
@@ -105,14 +116,35 @@ def _others(resampled: Resampled) -> list[str]:
     ]
 
 
-def _changes(resampled: Resampled, features: dict[str, Any] | None) -> list[str]:
+def _changes(resampled: Resampled, features: dict[str, Any] | None, *, example: bool) -> list[str]:
     """Say which features change most, and the nearest new row."""
     if features is None:
         return []
     most = [f"{row['name']} ({row['share']:.0%})" for row in features["rows"][:MOST_NAMED]]
+    often = f"What changes most often: {', '.join(most)}."
+    if not example:
+        return [often]
     provenance = resampled.provenance
     nearest = provenance[[int(np.argmin(provenance["distance"]))]]
-    return [
-        f"What changes most often: {', '.join(most)}.",
-        f"The nearest: {next(nearest.sentences(resampled.table.native))}.",
-    ]
+    return [often, f"The nearest: {next(iter(nearest.sentences(resampled.table.native)))}."]
+
+
+def _privacy(resampled: Resampled, explorer: dict[str, Any] | None) -> list[str]:
+    """Say how near the new rows are to real ones, and which real rows stand on the page."""
+    if not len(resampled.provenance):
+        return []
+    n_columns = len(resampled.table.names)
+    same = n_columns - int(np.median(cells_changed(resampled.provenance)))
+    near = (
+        "New rows are near copies of real ones and not anonymous: half of them share at least "
+        f"{same:,} of {n_columns:,} cells with the real row that they were made from. Treat the "
+        "balanced table as you treat the original."
+    )
+    if explorer is None:
+        return [near]
+    real = len({row["factual"] for row in explorer["rows"]})
+    shown = (
+        f"This page shows {real:,} real rows with their values: whoever gets the page gets them. "
+        "--no-rows (rows=False in Python) makes it without."
+    )
+    return [near, shown]
