@@ -60,7 +60,9 @@ def test_a_column_is_the_narrowest_kind_that_holds_it(cells, dtype):
 
 
 @pytest.mark.parametrize("name", ["t.csv", "t.csv.gz", "t.tsv", "t.txt"])
-@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16", "cp1252"])
+@pytest.mark.parametrize(
+    "encoding", ["utf-8", "utf-8-sig", "utf-16", "utf-16-be", "utf-16-le", "cp1252"]
+)
 def test_rows_come_back_cell_by_cell_in_encoding_and_separator(tmp_path, name, encoding):
     separator = "\t" if ".tsv" in name else ";"
     content = TEXT.replace(",", separator).encode(encoding)

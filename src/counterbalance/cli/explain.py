@@ -46,6 +46,8 @@ EXAMPLES = (
 )
 BINARY = 2
 SAME = "·"
+# Numbers that are written in full: money, not the distances of stars.
+LARGE, TOO_LARGE = 1e4, 1e12
 
 
 def execute(
@@ -182,4 +184,6 @@ def _plain(found: Explanation) -> dict[str, Any]:
 
 
 def _cell(value: Any) -> str:
-    return f"{value:.4g}" if isinstance(value, float) else str(value)
+    if not isinstance(value, float):
+        return str(value)
+    return f"{value:,.0f}" if LARGE <= abs(value) < TOO_LARGE else f"{value:.4g}"

@@ -98,6 +98,10 @@ def read_user_table(
     from counterbalance.diagnosis import Finding, Topic, check_columns, diagnose
 
     stored = _read(path, target, reading)
+    # Before anything can be refused: they may say why.
+    reading_notes = tuple(Finding(Topic.READING, None, text) for text in stored.notes)
+    for finding in reading_notes:
+        note(finding.text)
     named = {option: column for option, column in (apart or {}).items() if column is not None}
     for option, column in named.items():
         check_columns([column], [str(name) for name in stored.frame.columns], option)
@@ -110,10 +114,9 @@ def read_user_table(
         use=use or (),
         drop_missing_target=drop_missing_target,
     )
-    notes = (Finding(Topic.READING, None, text) for text in stored.notes)
-    findings = (*notes, *diagnosis.findings)
-    for finding in findings:
+    for finding in diagnosis.findings:
         note(finding.text)
+    findings = (*reading_notes, *diagnosis.findings)
     if len(diagnosis.rows) < len(stored.frame):
         stored = stored.take(diagnosis.rows)
     X, y = stored.frame[list(diagnosis.features)], stored.frame[target]

@@ -93,7 +93,7 @@ def read_column(
 def _read(
     texts: pd.Series[str], decimal: str, kind: str | None, missing: tuple[str, ...]
 ) -> Column:
-    gone = texts.isin(MISSING | set(missing))
+    gone = texts.isin(MISSING) | stands_for(texts, missing)
     if kind == "text":
         return Column(texts.mask(gone))
     if kind == "label":
@@ -111,6 +111,16 @@ def _read(
     if found is not None:
         return Column(found.series, found.style, (*listed, *found.not_known))
     return Column(texts.mask(gone))
+
+
+def stands_for(texts: pd.Series[str], missing: tuple[str, ...]) -> pd.Series[bool]:
+    """Whether a cell is one of these texts, or the same number as one: -999 means -999.0, too."""
+    pandas = require("pandas", "reading a table")
+    found = texts.isin(missing)
+    values = pandas.to_numeric(pandas.Series(missing, dtype=str), errors="coerce").dropna()
+    if len(values):
+        found |= pandas.to_numeric(texts, errors="coerce").isin(values)
+    return found
 
 
 def _is_number(column: Column) -> bool:

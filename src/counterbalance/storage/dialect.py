@@ -44,7 +44,7 @@ class Dialect:
     @property
     def certain(self) -> bool:
         """Whether the encoding is known, not guessed."""
-        return self.encoding not in ENCODINGS[1:]
+        return bool(self.mark) or self.encoding == ENCODINGS[0]
 
 
 def unpack(content: bytes, name: str) -> bytes:
@@ -82,6 +82,10 @@ def _decode(content: bytes, name: str) -> tuple[str, str, bytes]:
                 raise TableError(
                     f"{name} says it is {encoding} but is not ({error}); save it as UTF-8"
                 ) from None
+    two_bytes = _two_bytes(content)
+    if two_bytes is not None:
+        with suppress(UnicodeDecodeError):
+            return content.decode(two_bytes), two_bytes, b""
     if b"\0" in content:
         raise TableError(
             f"{name} is no text file, whatever its name says; save the table as csv (UTF-8), or "
@@ -93,6 +97,15 @@ def _decode(content: bytes, name: str) -> tuple[str, str, bytes]:
         except UnicodeDecodeError:
             continue
     raise AssertionError("latin-1 reads any bytes")
+
+
+def _two_bytes(content: bytes) -> str | None:
+    """Return the kind of UTF-16 whose letters leave every other byte zero, if it is one."""
+    start = content[:CHUNK]
+    first, second = start[::2].count(0), start[1::2].count(0)
+    if len(content) % 2 == 0 and max(first, second) > len(start) / 4 and not min(first, second):
+        return "utf-16-be" if first else "utf-16-le"
+    return None
 
 
 def _separator(text: str) -> str:

@@ -18,6 +18,7 @@ from counterbalance.storage.cells import (
     decimal_mark,
     plain_text,
     read_column,
+    stands_for,
     written,
 )
 from counterbalance.storage.dialect import Dialect, read_text, unpack
@@ -116,7 +117,12 @@ class TextTable(Stored):
     @property
     def notes(self) -> tuple[str, ...]:
         """What had to be guessed to read it."""
-        return (*self.guesses, *describe_styles(self.names, self.columns, self.texts))
+        unused = (
+            f"no cell is {text[:LONGEST]!r}, which --na names"
+            for text in self.reading.missing
+            if not any(stands_for(self.texts[m], (text,)).any() for m in self.texts)
+        )
+        return (*self.guesses, *describe_styles(self.names, self.columns, self.texts), *unused)
 
     def read_as(self, reading: Reading) -> Self:
         """Return the same table with its cells read another way."""
