@@ -71,7 +71,7 @@ class ArrowTable(Stored):
 
     def read_as(self, reading: Reading) -> Self:
         """Return the same table: its schema says what a cell is."""
-        given = reading.words
+        given = replace(reading, header=None if reading.header else reading.header).words
         if given:
             raise TableError(
                 f"{given[0]} goes with text files and spreadsheets; a parquet, feather or arrow "
