@@ -168,7 +168,7 @@ def test_a_page_can_be_made_without_rows(source, tmp_path, capsys):
     assert "not anonymous: half of them share at least" in rows
     assert "not anonymous: half of them share at least" in none
     assert "real rows with their values: whoever gets the page gets them" in rows
-    for part in ('id="explorer"', 'id="map"', "The nearest:"):
+    for part in ('id="explorer"', 'id="map"', "The nearest:", "read as numbers such as"):
         assert part in rows
         assert part not in none
     assert 'id="features"' in none

@@ -15,8 +15,11 @@ def write_page(balanced: Balanced, path: Path, again: str, *, rows: bool) -> Non
 
     ``again`` is the command that makes it.
     """
+    from counterbalance.diagnosis import Topic
     from counterbalance.report import summarise_sampler, write_report
 
+    # Findings that name a cell as an example.
+    show_cells = {Topic.READING, Topic.MIXED, Topic.CONSTANT}
     user = balanced.user
     summary = summarise_sampler(
         balanced.sampler,
@@ -30,7 +33,9 @@ def write_page(balanced: Balanced, path: Path, again: str, *, rows: bool) -> Non
         reproduce=again,
         rows=rows,
     )
-    summary["data"]["notes"] = [finding.text for finding in user.findings]
+    summary["data"]["notes"] = [
+        finding.text for finding in user.findings if rows or finding.topic not in show_cells
+    ]
     write_report(summary, path, like=user.path)
 
 
