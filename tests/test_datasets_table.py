@@ -71,7 +71,7 @@ def test_a_missing_target_names_near_columns_and_all_columns(tmp_path):
         load_table(tmp_path / "t.csv", target="rsk")
 
 
-@pytest.mark.parametrize("name", ["t.xlsx", "t", "t.parquet.gz"])
+@pytest.mark.parametrize("name", ["t.xls", "t", "t.parquet.gz"])
 def test_an_unknown_suffix_names_the_known_ones(tmp_path, name):
     tmp_path.joinpath(name).touch()
     with pytest.raises(TableError, match=r"\.csv, \.tsv, .*\.parquet"):

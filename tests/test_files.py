@@ -62,16 +62,59 @@ def test_a_kill_never_leaves_half_a_file(tmp_path):
         assert len(set(content)) == 1
 
 
-def test_a_link_stays_a_link_and_permissions_stay(tmp_path):
-    path, link = tmp_path / "a.csv", tmp_path / "link.csv"
+def test_permissions_stay(tmp_path):
+    path = tmp_path / "a.csv"
     path.write_text("old")
     path.chmod(0o640)
-    link.symlink_to(path)
-    with written_whole(link) as part:
+    with written_whole(path) as part:
         part.write_text("new")
-    assert link.is_symlink()
     assert path.read_text() == "new"
     assert path.stat().st_mode & 0o777 == 0o640
+
+
+@pytest.mark.parametrize("there", [True, False])
+def test_a_link_is_never_written_through(tmp_path, there):
+    path, link = tmp_path / "elsewhere", tmp_path / "link.csv"
+    if there:
+        path.write_text("old")
+    link.symlink_to(path)
+    with pytest.raises(OutputError, match=r"is a link to .*elsewhere"), written_whole(link):
+        pass
+    assert link.is_symlink()
+    assert path.exists() == there
+    assert not there or path.read_text() == "old"
+
+
+def test_a_link_that_is_planted_while_we_write_is_replaced_not_followed(tmp_path):
+    path, other = tmp_path / "a.csv", tmp_path / "other"
+    other.write_text("untouched")
+    with written_whole(path) as part:
+        part.write_text("new")
+        path.symlink_to(other)
+    assert not path.is_symlink()
+    assert (path.read_text(), other.read_text()) == ("new", "untouched")
+
+
+@pytest.mark.skipif(os.name != "posix", reason="needs POSIX permissions")
+@pytest.mark.parametrize(
+    ("source", "before", "after"),
+    [(0o600, None, 0o600), (0o640, None, 0o640), (0o600, 0o644, 0o600), (0o444, None, 0o644)],
+)
+def test_nobody_may_read_the_result_who_may_not_read_the_source(tmp_path, source, before, after):
+    private, path = tmp_path / "in.csv", tmp_path / "out.csv"
+    private.touch()
+    private.chmod(source)
+    if before is not None:
+        path.touch()
+        path.chmod(before)
+    old = os.umask(0o022)
+    try:
+        with written_whole(path, like=private) as part:
+            assert part.stat().st_mode & 0o777 == after  # never open, not even for a moment
+            part.write_text("new")
+    finally:
+        os.umask(old)
+    assert path.stat().st_mode & 0o777 == after
 
 
 def test_the_source_is_recognised_by_any_name(tmp_path, monkeypatch):

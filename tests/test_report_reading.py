@@ -72,9 +72,10 @@ def test_numbers_of_numpy_are_numbers_and_nan_is_nothing():
 
 def test_invisible_and_broken_characters_become_visible():
     told = reading.clean("a\x00b\u2028c\ud800d\u202ee")
-    assert told == "a␀b\ufffdc?d\ufffde"
+    assert told == "a␀b[U+2028]c?d[U+202E]e"
     assert told.encode("utf-8")
     assert reading.clean("größe\t→\n中") == "größe\t→\n中"
+    assert reading.clean("a\u200bb\ufeffc\u3164\x7f") == "a[U+200B]b[U+FEFF]c[U+3164]␡"
 
 
 def test_labels_need_not_be_texts():

@@ -60,7 +60,9 @@ def test_a_column_is_the_narrowest_kind_that_holds_it(cells, dtype):
 
 
 @pytest.mark.parametrize("name", ["t.csv", "t.csv.gz", "t.tsv", "t.txt"])
-@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16", "cp1252"])
+@pytest.mark.parametrize(
+    "encoding", ["utf-8", "utf-8-sig", "utf-16", "utf-16-be", "utf-16-le", "cp1252"]
+)
 def test_rows_come_back_cell_by_cell_in_encoding_and_separator(tmp_path, name, encoding):
     separator = "\t" if ".tsv" in name else ";"
     content = TEXT.replace(",", separator).encode(encoding)
@@ -187,10 +189,11 @@ def test_formats_can_be_changed_on_the_way(tmp_path):
         ("t.csv", b"a,b\n1,2\n1,2,3\n", r"line 3, saw 3; mend that line"),
         ("t.csv", b"PK\x03\x04\0\0", "no text file"),
         ("t.csv.gz", gzip.compress(b"a,b\n" * 99, mtime=0)[:-9], "packed with gzip but broken"),
-        ("t.csv", b"\xff\xfea", "says it is utf-16 but is not"),
+        ("t.csv", b"\xff\xfea", "says it is utf-16-le but is not"),
         ("t.parquet", b"a,b\n", "is no .parquet file"),
         ("t.feather", b"a,b\n", "is no .feather file"),
-        ("t.xlsx", b"x", "must end in one of"),
+        ("t.xls", b"x", "must end in one of"),
+        ("t.xlsx", b"x", "is no .xlsx file"),
         ("t", b"x", "must end in one of"),
     ],
 )

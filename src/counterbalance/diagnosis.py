@@ -236,14 +236,15 @@ def _look_at_texts(known: pd.Series[Any], name: str, different: int) -> Finding 
     if known.head(LOOKED_AT).str.fullmatch(DATE).mean() > DIFFERENT:
         return _date(name)
     if different > FEW_LEVELS:
-        numbers = known.str.fullmatch(NUMBER)
+        filled = known[known.str.strip() != ""]
+        numbers = filled.str.fullmatch(NUMBER)
         if numbers.mean() >= MOSTLY and not numbers.all():
             return Finding(
                 Topic.MIXED,
                 name,
                 f"column {name!r} is read as text because of cells such as "
-                f"{_short(known[~numbers].iloc[0])}, though {numbers.mean():.0%} are numbers; "
-                "leave such cells empty if it is meant to be a number",
+                f"{_short(filled[~numbers].iloc[0])}, though {_most(numbers.mean())} are numbers; "
+                f"--number {shlex.quote(name)} reads it as numbers, and such cells as missing",
             )
     share = HALF if called else DIFFERENT
     if different > share * n and (n >= ENOUGH_ROWS or (called and different == n)):
@@ -385,6 +386,11 @@ def _missing_cells(X: pd.DataFrame) -> Iterator[Finding]:
         cells = "1 cell is" if n == 1 else f"{n:,} cells are"
         text = f"{cells} missing, in {worst}{more}; what is missing stays missing"
         yield Finding(Topic.MISSING, None, text)
+
+
+def _most(share: float) -> str:
+    """Write a share of most cells; what is not all is not shown as all."""
+    return f"{int(100 * share)}%"
 
 
 def _short(cell: Any) -> str:

@@ -6,7 +6,13 @@ from importlib import import_module
 from typing import Any
 
 # The extra that brings a package, where it is not called the same.
-EXTRA_OF = {"pyarrow": "parquet", "matplotlib": "plot", "typer": "cli", "jinja2": "report"}
+EXTRA_OF = {
+    "pyarrow": "parquet",
+    "openpyxl": "xlsx",
+    "matplotlib": "plot",
+    "typer": "cli",
+    "jinja2": "report",
+}
 
 
 def require(module: str, what: str, extra: str | None = None) -> Any:

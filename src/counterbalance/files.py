@@ -10,17 +10,21 @@ from pathlib import Path
 
 from counterbalance.errors import CounterbalanceError
 
+# Permissions of a file: whoever the umask lets, and the owner alone.
+READ_AND_WRITE, OWN = 0o666, 0o600
+
 
 class OutputError(CounterbalanceError):
     """A file cannot be written where it was asked for."""
 
 
 @contextmanager
-def written_whole(path: Path) -> Iterator[Path]:
+def written_whole(path: Path, like: Path | None = None) -> Iterator[Path]:
     """Give a temporary file in the same folder, which takes the place of ``path`` at the end.
 
     Whoever looks at ``path``, also after a kill or a loss of power, finds the file that was
-    there before or the new one, never a part. What a kill leaves is ``.NAME.*.part``.
+    there before or the new one, never a part. What a kill leaves is ``.NAME.*.part``. Nobody may
+    read it who may not read ``like``, from the first byte on.
 
     Examples
     --------
@@ -32,12 +36,13 @@ def written_whole(path: Path) -> Iterator[Path]:
     'a,b'
     """
     check_output(path)
-    place = path.resolve()  # a link stays a link
+    place = path.parent.resolve() / path.name
     part = place.with_name(f".{place.name[:100]}.{secrets.token_hex(4)}.part")
+    allowed = READ_AND_WRITE if like is None else like.stat().st_mode & READ_AND_WRITE | OWN
     try:
-        part.touch(exist_ok=False)
+        os.close(os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL, allowed))
         if place.exists():
-            part.chmod(place.stat().st_mode & 0o777)
+            part.chmod(place.stat().st_mode & allowed)
         yield part
         with part.open("rb+") as file:
             os.fsync(file.fileno())
@@ -68,3 +73,8 @@ def check_output(path: Path, *inputs: Path, option: str = "path") -> None:
             raise OutputError(
                 f"{option} must not be the file that is read, got {path}; give another name"
             )
+    if path.is_symlink():
+        raise OutputError(
+            f"{option} must be a file, and {path} is a link to {path.readlink()}, which may lead "
+            "anywhere; give the path of the file itself, or remove the link"
+        )

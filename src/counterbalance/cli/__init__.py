@@ -9,11 +9,15 @@ import sys
 from collections.abc import Sequence
 from importlib.util import find_spec
 
+from counterbalance.cli.streams import unbreakable
+
 FAILED = 1
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run a command and return its exit code."""
+    if arguments is None:  # this process is ours
+        unbreakable()
     if find_spec("typer") is None:
         sys.stderr.write(
             "counterbalance: error: the command line needs the package typer, which is not "

@@ -24,6 +24,7 @@ import typer
 
 from counterbalance import __version__
 from counterbalance.cli import balance, compare, datasets, explain, methods, reproduce, study
+from counterbalance.cli.options import READING, make_reading
 from counterbalance.cli.terminal import one_line
 
 COMMANDS: tuple[ModuleType, ...] = (balance, explain, compare, reproduce, study, datasets, methods)
@@ -99,24 +100,36 @@ def _everything(
 
 
 def _as_command(execute: Execute) -> Execute:
-    """Give a command the option --debug besides its own, and its last words at Ctrl-C."""
+    """Give a command the option --debug besides its own, and its last words at Ctrl-C.
+
+    A command that takes a ``reading`` gets the options that say how a file is read.
+    """
+    own = inspect.signature(execute, eval_str=True)
+    reads = "reading" in own.parameters
 
     @functools.wraps(execute)
     def command(*, debug: Debug = False, **options: Any) -> int:
         del debug  # ``run`` looks for it by itself
         try:
+            if reads:
+                options["reading"] = make_reading(options)
             return execute(**options)
         except KeyboardInterrupt as stop:
             raise typer.Exit(_stopped(stop)) from None
         except EOFError as error:  # typer takes it for a Ctrl-C at a prompt; we never prompt
             raise RuntimeError(f"something ended before it was read whole: {error}") from error
 
-    own = inspect.signature(execute, eval_str=True)
-    added = inspect.Parameter(
-        "debug", inspect.Parameter.KEYWORD_ONLY, default=False, annotation=Debug
-    )
-    command.__signature__ = own.replace(parameters=[*own.parameters.values(), added])  # type: ignore[attr-defined]
-    command.__annotations__ = {**execute.__annotations__, "debug": Debug}
+    added: dict[str, tuple[Any, Any]] = {**(READING if reads else {}), "debug": (Debug, False)}
+    parameters = [parameter for name, parameter in own.parameters.items() if name != "reading"]
+    parameters += [
+        inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=kind)
+        for name, (kind, default) in added.items()
+    ]
+    command.__signature__ = own.replace(parameters=parameters)  # type: ignore[attr-defined]
+    command.__annotations__ = {
+        **{name: hint for name, hint in execute.__annotations__.items() if name != "reading"},
+        **{name: kind for name, (kind, _) in added.items()},
+    }
     return command
 
 

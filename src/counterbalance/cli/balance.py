@@ -30,6 +30,8 @@ from counterbalance.cli.user_table import read_user_table
 from counterbalance.errors import TableError
 from counterbalance.extras import require
 from counterbalance.files import OutputError, check_output
+from counterbalance.storage.reading import Reading
+from counterbalance.storage.stored import SHEET
 
 if TYPE_CHECKING:
     from counterbalance.storage import Stored
@@ -82,7 +84,7 @@ def execute(
         list[Path],
         typer.Argument(
             metavar="TABLE",
-            help="A csv or tsv file (also gzipped), parquet, feather or arrow file with a header; "
+            help="A csv or tsv file (also gzipped), xlsx, parquet, feather or arrow file; "
             "several parquet files with --engine dask.",
             show_default=False,
         ),
@@ -124,8 +126,18 @@ def execute(
         typer.Option(metavar="FILE", help="Where to write what every new row comes from."),
     ] = None,
     report: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Write a page to look at (html) here.")
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="Write a page to look at (html) here. It shows real rows as they are.",
+        ),
     ] = None,
+    no_rows: Annotated[
+        bool,
+        typer.Option(
+            "--no-rows", help="Leave rows, real and new, out of the page: no table, no map."
+        ),
+    ] = False,
     drop_missing_target: DropMissingTarget = False,
     jobs: Jobs = 1,
     json: Json = False,
@@ -152,6 +164,7 @@ def execute(
         str | None,
         typer.Option(metavar="SIZE", help="Memory of each of them, such as 2GB; at least 1GB."),
     ] = None,
+    reading: Reading,
 ) -> int:
     """Balance the table and say what was done."""
     rules = {"--immutable": immutable, "--increasing": increasing, "--decreasing": decreasing}
@@ -161,7 +174,9 @@ def execute(
             "--use": use,
             "--provenance": provenance,
             PAGE: report,
+            "--no-rows": no_rows,
             "--drop-missing-target": drop_missing_target,
+            **dict.fromkeys(reading.words[:1], True),
         }
         _refuse(unused, "--engine memory", "leave it out")
         cluster = Cluster(scheduler, workers, memory)
@@ -176,22 +191,37 @@ def execute(
             "parquet files that are one table need --engine dask"
         )
     table = tables[0]
+    if no_rows and report is None:
+        raise TableError(
+            "--no-rows says what a page leaves out; add --report FILE, or leave it out"
+        )
     check_outputs(table, {"--out": out, "--provenance": provenance, PAGE: report})
     user = read_user_table(
-        table, target, keep=keep, use=use, drop_missing_target=drop_missing_target
+        table,
+        target,
+        keep=keep,
+        use=use,
+        drop_missing_target=drop_missing_target,
+        reading=reading,
     )
     strategy = rows_wanted(user, ratio or ())
+    _check_room(out, sum(strategy.values()), user.stored.frame.shape[1])
     sampler = make_sampler(user, strategy, rules, user.columns(integer, "--integer"), seed)
     sampler.set_params(n_jobs=jobs)
     balanced = balance(user, sampler)
     if out is not None:
-        balanced.stored.save(out)
+        balanced.stored.save(out, like=table)
     if provenance is not None:
-        _provenance_table(balanced).save(provenance)
+        _provenance_table(balanced).save(provenance, like=table)
     if report is not None:
         given = {"--ratio": ratio, "--keep": keep, "--use": use, **rules, "--integer": integer}
-        again = command_again(user, given, seed, drop_missing_target=drop_missing_target)
-        write_page(balanced, report, again)
+        switches = [
+            *reading.words,
+            *(["--drop-missing-target"] if drop_missing_target else []),
+            *(["--no-rows"] if no_rows else []),
+        ]
+        again = command_again(user, given, seed, switches)
+        write_page(balanced, report, again, rows=not no_rows)
     summary = summarise(balanced, ratio or ())
     written = {"out": out, "provenance": provenance, "report": report}
     summary["written"] = {name: str(path) for name, path in written.items() if path is not None}
@@ -214,7 +244,7 @@ def _refuse(options: dict[str, Any], engine: str, remedy: str) -> None:
 
 def check_outputs(table: Path, outputs: dict[str, Path | None]) -> None:
     """Refuse places that cannot be written before any work is done."""
-    from counterbalance.storage import check_suffix
+    from counterbalance.storage import check_format
 
     taken: dict[Path, str] = {}
     for option, path in outputs.items():
@@ -223,11 +253,19 @@ def check_outputs(table: Path, outputs: dict[str, Path | None]) -> None:
         if option == PAGE:
             require("jinja2", PAGE)
         else:
-            check_suffix(path, option)
+            check_format(path, option)
         check_output(path, *([table] if table.exists() else []), option=option)
-        other = taken.setdefault(path.resolve(), option)
+        other = taken.setdefault(path.parent.resolve() / path.name, option)
         if other != option:
             raise OutputError(f"{other} and {option} must be two files, got {path} for both")
+
+
+def _check_room(out: Path | None, rows: int, columns: int) -> None:
+    """Refuse a result that its format cannot hold, before it is made."""
+    if out is not None and out.suffix.lower() == SHEET:
+        from counterbalance.storage.spreadsheet import check_size
+
+        check_size(rows + 1, columns, "the result")
 
 
 def _provenance_table(balanced: Balanced) -> Stored:

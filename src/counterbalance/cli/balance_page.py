@@ -10,10 +10,16 @@ from counterbalance.cli.balancing import Balanced
 from counterbalance.cli.user_table import UserTable
 
 
-def write_page(balanced: Balanced, path: Path, again: str) -> None:
-    """Write the report of a balanced table; ``again`` is the command that makes it."""
+def write_page(balanced: Balanced, path: Path, again: str, *, rows: bool) -> None:
+    """Write the report of a balanced table, with or without ``rows``.
+
+    ``again`` is the command that makes it.
+    """
+    from counterbalance.diagnosis import Topic
     from counterbalance.report import summarise_sampler, write_report
 
+    # Findings that name a cell as an example.
+    show_cells = {Topic.READING, Topic.MIXED, Topic.CONSTANT}
     user = balanced.user
     summary = summarise_sampler(
         balanced.sampler,
@@ -25,22 +31,23 @@ def write_page(balanced: Balanced, path: Path, again: str) -> None:
         file=user.path.name,
         target=user.target,
         reproduce=again,
+        rows=rows,
     )
-    summary["data"]["notes"] = [finding.text for finding in user.findings]
-    write_report(summary, path)
+    summary["data"]["notes"] = [
+        finding.text for finding in user.findings if rows or finding.topic not in show_cells
+    ]
+    write_report(summary, path, like=user.path)
 
 
 def command_again(
     user: UserTable,
     given: Mapping[str, Sequence[str] | None],
     seed: int,
-    *,
-    drop_missing_target: bool,
+    switches: Sequence[str],
 ) -> str:
     """Return the command that gives the same rows, without anything of this machine."""
     words = ["counterbalance", "balance", user.path.name, "--target", user.target]
     for option, values in given.items():
         for value in values or ():
             words += [option, value]
-    words += ["--drop-missing-target"] if drop_missing_target else []
-    return shlex.join([*words, "--seed", str(seed), "--report", "report.html"])
+    return shlex.join([*words, *switches, "--seed", str(seed), "--report", "report.html"])

@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from counterbalance.constraints import Constraint
     from counterbalance.storage import Stored
 
+# A class gets at most so many times the rows of the table, written with so many digits.
+MOST_TIMES, MOST_DIGITS = 10, 18
 # Words of the library in its messages, and what they are called here.
 OPTION_OF = {
     "integer_features": "--integer",
@@ -127,15 +129,27 @@ def rows_wanted(user: UserTable, ratio: Sequence[str]) -> dict[Any, int] | str:
     for text in named:
         name, _, number = text.rpartition("=")
         label = user.label(name.strip(), "--ratio")
-        if not number.strip().isdigit() or int(number) < counts[label]:
+        rows, most = _whole(number), MOST_TIMES * len(user.y)
+        if rows < counts[label]:
             raise TableError(
                 f"--ratio must give class {name!r} at least the {counts[label]} rows that it has, "
                 f"got {text!r}; rows are only ever added"
             )
-        wanted[label] = int(number)
+        if rows > most:
+            raise TableError(
+                f"--ratio must give class {name!r} at most {MOST_TIMES} times as many rows as the "
+                f"table has, {most:,}, got {text!r}; so many more would be copies of each other"
+            )
+        wanted[label] = rows
     if wanted == counts:
         note("every class has as many rows as asked for; no row is added")
     return wanted
+
+
+def _whole(text: str) -> int:
+    """Return a whole number, -1 for anything else; none has as many digits as would take long."""
+    digits = text.strip()
+    return int(digits) if digits.isdecimal() and len(digits) <= MOST_DIGITS else -1
 
 
 def _share(text: str) -> float:

@@ -22,6 +22,7 @@ from counterbalance.cli.terminal import note, say, show_json, show_tables, worki
 from counterbalance.cli.user_table import UserTable, read_user_table
 from counterbalance.errors import TableError
 from counterbalance.result_table import Table
+from counterbalance.storage.reading import Reading
 
 if TYPE_CHECKING:
     from counterbalance.explanation import Explanation
@@ -45,6 +46,8 @@ EXAMPLES = (
 )
 BINARY = 2
 SAME = "·"
+# Numbers that are written in full: money, not the distances of stars.
+LARGE, TOO_LARGE = 1e4, 1e12
 
 
 def execute(
@@ -72,13 +75,19 @@ def execute(
     seed: Seed = 0,
     drop_missing_target: DropMissingTarget = False,
     json: Json = False,
+    reading: Reading,
 ) -> int:
     """Explain one row."""
     from counterbalance.cli.balancing import make_sampler
     from counterbalance.explanation import explain
 
     user = read_user_table(
-        table, target, keep=keep, use=use, drop_missing_target=drop_missing_target
+        table,
+        target,
+        keep=keep,
+        use=use,
+        drop_missing_target=drop_missing_target,
+        reading=reading,
     )
     if row >= len(user.y):
         raise TableError(
@@ -175,4 +184,6 @@ def _plain(found: Explanation) -> dict[str, Any]:
 
 
 def _cell(value: Any) -> str:
-    return f"{value:.4g}" if isinstance(value, float) else str(value)
+    if not isinstance(value, float):
+        return str(value)
+    return f"{value:,.0f}" if LARGE <= abs(value) < TOO_LARGE else f"{value:.4g}"

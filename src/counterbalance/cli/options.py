@@ -1,14 +1,18 @@
 """Options that several commands share, each declared once.
 
 A command takes them as annotations of its parameters: ``target: Target``, ``seed: Seed = 0``.
+Those that say how a file is read come as one: ``reading: Reading``, for which ``app`` declares
+the options in READING.
 """
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
+
+from counterbalance.storage.reading import Reading
 
 
 def _check_jobs(jobs: int) -> int:
@@ -21,7 +25,7 @@ TableFile = Annotated[
     Path,
     typer.Argument(
         metavar="TABLE",
-        help="A csv or tsv file (also gzipped), parquet, feather or arrow file with a header.",
+        help="A csv or tsv file (also gzipped), xlsx, parquet, feather or arrow file.",
         show_default=False,
     ),
 ]
@@ -103,3 +107,75 @@ Page = Annotated[
 RetryFailed = Annotated[
     bool, typer.Option("--retry-failed", help="Compute cells that failed before again.")
 ]
+
+# How a file is read: the names of the parameters, their options and defaults.
+READING: dict[str, tuple[Any, Any]] = {
+    "number": (
+        Annotated[
+            list[str] | None,
+            typer.Option(
+                "--number",
+                metavar="COL",
+                help="Column of numbers, however it looks; a cell that is none is missing. May be "
+                "given several times.",
+            ),
+        ],
+        None,
+    ),
+    "text": (
+        Annotated[
+            list[str] | None,
+            typer.Option(
+                "--text",
+                metavar="COL",
+                help="Column of texts, though its cells look like numbers. May be given several "
+                "times.",
+            ),
+        ],
+        None,
+    ),
+    "na": (
+        Annotated[
+            list[str] | None,
+            typer.Option(
+                "--na",
+                metavar="TEXT",
+                help="A text, such as -999, that means a missing cell. May be given several times.",
+            ),
+        ],
+        None,
+    ),
+    "header": (
+        Annotated[
+            bool | None,
+            typer.Option(
+                "--header/--no-header",
+                help="Whether the first row holds the names of the columns. Without a header they "
+                "are called 'column 1' and so on.",
+                show_default="looked for",
+            ),
+        ],
+        None,
+    ),
+    "sheet": (
+        Annotated[
+            str | None,
+            typer.Option(
+                "--sheet", metavar="NAME", help="Sheet of an xlsx file, or its number from 1."
+            ),
+        ],
+        None,
+    ),
+}
+
+
+def make_reading(given: dict[str, Any]) -> Reading:
+    """Return how a file is to be read, taking the options in READING from those that are given."""
+    options = {name: given.pop(name) for name in READING}
+    return Reading(
+        header=options["header"],
+        numbers=tuple(options["number"] or ()),
+        texts=tuple(options["text"] or ()),
+        missing=tuple(options["na"] or ()),
+        sheet=options["sheet"],
+    )

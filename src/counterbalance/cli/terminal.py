@@ -10,21 +10,30 @@ from __future__ import annotations
 import json
 import math
 import os
+import re
 import sys
 import warnings
 from collections.abc import Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from counterbalance.cli.streams import plain_for
+from counterbalance.invisible import is_invisible
 from counterbalance.result_table import Table, as_text
 
 if TYPE_CHECKING:
     from rich.console import Console
 
+# Characters of a line, of a cell and of a word of a message. A path fits a word.
+LONGEST_LINE, LONGEST_CELL, LONGEST_WORD = 1500, 80, 300
+LONG_WORD = re.compile(rf"\S{{{LONGEST_WORD + 1},}}")
+CUT = " ... "
+
 
 def say(text: str) -> None:
     """Write a line of the result to stdout."""
-    sys.stdout.write(f"{printable(text)}\n")
+    sys.stdout.write(f"{plain_for(printable(shortened(text)), sys.stdout)}\n")
 
 
 def note(text: str) -> None:
@@ -34,7 +43,11 @@ def note(text: str) -> None:
 
 def show_json(value: Any) -> None:
     """Write a value as JSON to stdout; what JSON has no word for (nan, a date) is null or text."""
-    text = json.dumps(_as_json(value), ensure_ascii=False, indent=2, allow_nan=False, default=str)
+    # A stream that lacks a character must not write another one into somebody's data.
+    is_unicode = (sys.stdout.encoding or "utf-8").lower().startswith("utf")
+    text = json.dumps(
+        _as_json(value), ensure_ascii=not is_unicode, indent=2, allow_nan=False, default=str
+    )
     sys.stdout.write(f"{text}\n")
 
 
@@ -55,11 +68,12 @@ def working(text: str, *, told: type[Warning] | None = None) -> Iterator[None]:
 
 def show_tables(tables: Iterable[Table]) -> None:
     """Show tables on stdout."""
+    tables = [_showable(table) for table in tables]
     if sys.stdout.isatty():
         _draw(tables)
         return
     for table in tables:
-        sys.stdout.write(printable(as_text(table)) + "\n")
+        sys.stdout.write(as_text(table) + "\n")
 
 
 def printable(text: str) -> str:
@@ -69,9 +83,23 @@ def printable(text: str) -> str:
     'red \\x1b[31m'
     """
     return "".join(
-        cell if cell.isprintable() or cell == "\n" else cell.encode("unicode_escape").decode()
+        cell
+        if cell == "\n" or (cell.isprintable() and not is_invisible(cell))
+        else cell.encode("unicode_escape").decode()
         for cell in text
     )
+
+
+def shortened(text: str, most: int = LONGEST_LINE) -> str:
+    """Cut a text that is too long to be read in its middle, so that its end, a remedy, stays.
+
+    >>> shortened("a" * 50 + "b" * 50, 16)
+    'aaaaaaa ... bbbb'
+    """
+    if len(text) <= most:
+        return text
+    end = most // 4
+    return f"{text[: most - end - len(CUT)]}{CUT}{text[-end:]}"
 
 
 def one_line(text: str) -> str:
@@ -81,7 +109,24 @@ def one_line(text: str) -> str:
     'not found. Ways: this; that'
     """
     listed = text.strip().replace(":\n  - ", ": ").replace("\n  - ", "; ")
-    return printable(" ".join(line.strip() for line in listed.split("\n") if line.strip()))
+    line = " ".join(line.strip() for line in listed.split("\n") if line.strip())
+    words = LONG_WORD.sub(lambda word: shortened(word[0], LONGEST_WORD), line)
+    return printable(shortened(words))
+
+
+def _showable(table: Table) -> Table:
+    """Return a table with texts that can be shown: not too long, not obeyed, in the encoding."""
+
+    def shown(text: str, most: int = LONGEST_CELL) -> str:
+        return plain_for(printable(shortened(text, most)), sys.stdout)
+
+    return replace(
+        table,
+        title=shown(table.title, LONGEST_WORD),
+        columns=[shown(column) for column in table.columns],
+        rows=[[shown(cell) for cell in row] for row in table.rows],
+        notes=[shown(line, LONGEST_LINE) for line in table.notes],
+    )
 
 
 def _spinner(text: str) -> AbstractContextManager[Any]:
@@ -104,21 +149,21 @@ def _draw(tables: Iterable[Table]) -> None:
 
     console = _console()
     for table in tables:
-        console.print(Text(printable(table.title), style="bold"))
+        console.print(Text(table.title, style="bold"))
         drawn = Drawn(box=SIMPLE_HEAD, padding=(0, 1, 0, 0), pad_edge=False)
         for place, column in enumerate(table.columns):
             drawn.add_column(
-                Text(printable(column)),
+                Text(column),
                 justify="left" if place < table.left else "right",
                 overflow="fold",
                 no_wrap=place == 0,  # a name is there to be copied
             )
         for row in table.rows:
             style = "dim" if row[0].startswith("  ") else None
-            drawn.add_row(*(Text(printable(cell)) for cell in row), style=style)
+            drawn.add_row(*map(Text, row), style=style)
         console.print(drawn)
         for line in table.notes:
-            console.print(Text(printable(line), style="italic"))
+            console.print(Text(line, style="italic"))
         console.print()
 
 

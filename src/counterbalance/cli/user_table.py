@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import typer
+
 from counterbalance.cli.terminal import note
 from counterbalance.errors import TableError
+from counterbalance.storage.reading import AS_IT_IS, Reading
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -85,15 +89,19 @@ def read_user_table(
     use: Sequence[str] | None = None,
     apart: Mapping[str, str | None] | None = None,
     drop_missing_target: bool = False,
+    reading: Reading = AS_IT_IS,
 ) -> UserTable:
     """Read a file, look at what it holds, and say what is remarkable on stderr.
 
     ``apart`` names, for an option, a column that has a role of its own and is no feature.
     """
     from counterbalance.diagnosis import Finding, Topic, check_columns, diagnose
-    from counterbalance.storage import read_stored
 
-    stored = read_stored(path)
+    stored = _read(path, target, reading)
+    # Before anything can be refused: they may say why.
+    reading_notes = tuple(Finding(Topic.READING, None, text) for text in stored.notes)
+    for finding in reading_notes:
+        note(finding.text)
     named = {option: column for option, column in (apart or {}).items() if column is not None}
     for option, column in named.items():
         check_columns([column], [str(name) for name in stored.frame.columns], option)
@@ -106,11 +114,36 @@ def read_user_table(
         use=use or (),
         drop_missing_target=drop_missing_target,
     )
-    reading = (Finding(Topic.READING, None, text) for text in stored.notes)
-    findings = (*reading, *diagnosis.findings)
-    for finding in findings:
+    for finding in diagnosis.findings:
         note(finding.text)
+    findings = (*reading_notes, *diagnosis.findings)
     if len(diagnosis.rows) < len(stored.frame):
         stored = stored.take(diagnosis.rows)
     X, y = stored.frame[list(diagnosis.features)], stored.frame[target]
     return UserTable(path, target, stored, X, y, diagnosis.kept, findings)
+
+
+def _read(path: Path, target: str, reading: Reading) -> Stored:
+    """Read a file as the options say; on a terminal, ask where it does not say."""
+    from counterbalance.diagnosis import check_columns
+    from counterbalance.storage import HeaderError, read_stored
+
+    try:
+        stored = read_stored(path, reading)
+    except HeaderError as doubt:
+        if not (sys.stdin.isatty() and sys.stderr.isatty()):
+            raise
+        note(str(doubt).split("; with --no-header")[0])
+        reading = replace(reading, header=typer.confirm("Is it a header?", err=True))
+        stored = read_stored(path, reading)
+    if not (reading.numbers or reading.texts):
+        return stored.read_as(replace(reading, labels=(target,)))
+    names = [str(name) for name in stored.frame.columns]
+    return stored.read_as(
+        replace(
+            reading,
+            numbers=tuple(check_columns(reading.numbers, names, "--number")),
+            texts=tuple(check_columns(reading.texts, names, "--text")),
+            labels=(target,),
+        )
+    )

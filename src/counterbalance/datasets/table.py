@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from counterbalance.datasets.record import Dataset
 from counterbalance.errors import TableError
-from counterbalance.storage import near_names, read_stored
+from counterbalance.storage import Reading, near_names, read_stored
 
 if TYPE_CHECKING:
     from os import PathLike
@@ -28,8 +28,9 @@ def load_table(path: str | PathLike[str], target: str) -> Dataset:
     Parameters
     ----------
     path : path-like
-        A ``.csv`` or ``.tsv`` file, which may be gzipped (``.csv.gz``), or a
-        ``.parquet``, ``.feather`` or ``.arrow`` file, which needs pyarrow.
+        A ``.csv`` or ``.tsv`` file, which may be gzipped (``.csv.gz``), an ``.xlsx`` file,
+        which needs openpyxl, or a ``.parquet``, ``.feather`` or ``.arrow`` file, which needs
+        pyarrow.
     target : str
         Name of the column with the classes.
 
@@ -39,7 +40,7 @@ def load_table(path: str | PathLike[str], target: str) -> Dataset:
         Text columns become categories; the other columns keep their dtype.
     """
     file = Path(path)
-    table = read_stored(file).frame
+    table = read_stored(file, Reading(header=True, labels=(target,))).frame
     names = [str(name) for name in table.columns]
     if target not in table.columns:
         raise TableError(

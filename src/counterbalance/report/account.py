@@ -24,6 +24,7 @@ from counterbalance.origins import (
     tell_origins,
 )
 from counterbalance.report.resampled import Resampled
+from counterbalance.report.twins import cells_changed
 
 # Classes that the headline names, and features that a sentence does.
 MOST_NAMED = 3
@@ -38,8 +39,10 @@ COUNTERFACTUAL = (
 HELPS = "Whether new rows help a classifier is another question: counterbalance compare answers it."
 
 
-def tell_result(resampled: Resampled, features: dict[str, Any] | None) -> dict[str, Any]:
-    """Return the section "verdict"; ``features`` is the section of that name."""
+def tell_result(
+    resampled: Resampled, features: dict[str, Any] | None, explorer: dict[str, Any] | None
+) -> dict[str, Any]:
+    """Return the section "verdict"; ``features`` and ``explorer`` are the sections of that name."""
     counts = count_origins(resampled.provenance)
     total = add_counts(list(counts.values()))
     caveats = [COUNTERFACTUAL, HELPS] if total["inversion"] or total["redraw"] else [HELPS]
@@ -48,9 +51,9 @@ def tell_result(resampled: Resampled, features: dict[str, Any] | None) -> dict[s
         "sentences": [
             *tell_origins(total, most=most_from_one(resampled.provenance)),
             *_yields(getattr(resampled.sampler, "yield_", {})),
-            *_changes(resampled, features),
+            *_changes(resampled, features, example=explorer is not None),
         ],
-        "caveats": [*_inflated(resampled, counts), *caveats],
+        "caveats": [*_inflated(resampled, counts), *caveats, *_privacy(resampled, explorer)],
     }
 
 
@@ -152,16 +155,37 @@ def versions() -> dict[str, str]:
     return found
 
 
-def _changes(resampled: Resampled, features: dict[str, Any] | None) -> list[str]:
+def _changes(resampled: Resampled, features: dict[str, Any] | None, *, example: bool) -> list[str]:
     """Say which features change most, and the nearest new row."""
     if features is None:
         return []
     most = [f"{row['name']} ({row['share']:.0%})" for row in features["rows"][:MOST_NAMED]]
+    often = f"What changes most often: {', '.join(most)}."
+    if not example:
+        return [often]
     provenance = resampled.provenance
     # A row that f calls its class is nearest, if there is one: a copy is nearer and says nothing.
     other = ~np.isin(provenance["origin"].astype(str), ["inversion", "redraw"])
     nearest = provenance[[int(np.lexsort((provenance["distance"], other))[0])]]
-    return [
-        f"What changes most often: {', '.join(most)}.",
-        f"The nearest: {nearest.sentences(resampled.table.native)[0]}.",
-    ]
+    return [often, f"The nearest: {nearest.sentences(resampled.table.native)[0]}."]
+
+
+def _privacy(resampled: Resampled, explorer: dict[str, Any] | None) -> list[str]:
+    """Say how near the new rows are to real ones, and which real rows stand on the page."""
+    if not len(resampled.provenance):
+        return []
+    n_columns = len(resampled.table.names)
+    same = n_columns - int(np.median(cells_changed(resampled.provenance)))
+    near = (
+        "New rows are near copies of real ones and not anonymous: half of them share at least "
+        f"{same:,} of {n_columns:,} cells with the real row that they were made from. Treat the "
+        "balanced table as you treat the original."
+    )
+    if explorer is None:
+        return [near]
+    real = len({row["factual"] for row in explorer["rows"]})
+    shown = (
+        f"This page shows {real:,} real rows with their values: whoever gets the page gets them. "
+        "--no-rows (rows=False in Python) makes it without."
+    )
+    return [near, shown]

@@ -13,6 +13,8 @@ from counterbalance.labels import plain
 MISSING = "—"
 # Texts longer than this are cut: a cell is to be recognised, not to be read out.
 LONGEST = 60
+# Numbers that are written in full: money, not the distances of stars.
+LARGE, TOO_LARGE = 1e4, 1e12
 # Digits to try, one after the other, until two values that differ look different.
 DIGITS = (4, 6, 9, 17)
 
@@ -33,7 +35,10 @@ def as_text(value: Any, digits: int = DIGITS[0]) -> str:
     """
     value = plain(value)
     if isinstance(value, float):
-        return MISSING if np.isnan(value) else f"{value:.{digits}g}"
+        if np.isnan(value):
+            return MISSING
+        in_full = digits == DIGITS[0] and LARGE <= abs(value) < TOO_LARGE
+        return f"{value:.0f}" if in_full else f"{value:.{digits}g}"
     alone = np.empty(1, dtype=object)
     alone[0] = value
     if frames.missing(alone)[0]:

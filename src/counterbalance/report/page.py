@@ -93,11 +93,16 @@ def render(summary: Mapping[str, Any]) -> str:
     return text
 
 
-def write_report(summary: Mapping[str, Any], path: str | os.PathLike[str]) -> Path:
-    """Write the page of a summary to ``path``, whole or not at all, and return the path."""
+def write_report(
+    summary: Mapping[str, Any], path: str | os.PathLike[str], like: Path | None = None
+) -> Path:
+    """Write the page of a summary to ``path``, whole or not at all, and return the path.
+
+    Nobody may read it who may not read the file ``like``.
+    """
     target = Path(path)
     page = render(summary)
-    with written_whole(target) as part:
+    with written_whole(target, like=like) as part:
         part.write_text(page, encoding="utf-8", newline="\n")
     return target
 

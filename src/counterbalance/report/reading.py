@@ -17,15 +17,14 @@ from numbers import Integral, Real
 from typing import Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
 
 from counterbalance.errors import CounterbalanceError
+from counterbalance.invisible import by_number, is_invisible
 
 Record = TypeVar("Record")
 
-# Characters that a browser would act on or hide: controls, and those that turn the direction of
-# the text, which could make a name read as another one. Tab and line feed are harmless.
+# Controls have pictures of their own. Tab and line feed are harmless.
 CONTROLS = {code: 0x2400 + code for code in range(0x20) if code not in {0x09, 0x0A}}
-INVISIBLE = dict.fromkeys(
-    (*range(0x7F, 0xA0), *range(0x202A, 0x202F), *range(0x2066, 0x206A), 0x2028, 0x2029), 0xFFFD
-)
+CONTROLS[0x7F] = 0x2421
+HARMLESS = "\t\n"
 
 
 class SummaryError(CounterbalanceError):
@@ -41,10 +40,16 @@ def read(kind: type[Record], value: Any, where: str) -> Record:
 def clean(text: str) -> str:
     r"""Return a text that is valid Unicode and has no invisible characters.
 
-    >>> clean("age\x00")
-    'age␀'
+    >>> clean("age\x00 \u202eega")
+    'age␀ [U+202E]ega'
     """
-    return text.encode("utf-8", "replace").decode("utf-8").translate(CONTROLS | INVISIBLE)
+    text = text.encode("utf-8", "replace").decode("utf-8").translate(CONTROLS)
+    if text.isascii():
+        return text
+    return "".join(
+        by_number(character) if is_invisible(character) and character not in HARMLESS else character
+        for character in text
+    )
 
 
 def _read(kind: Any, value: Any, where: str) -> Any:

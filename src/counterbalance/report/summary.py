@@ -22,6 +22,7 @@ def summarise_sampler(
     file: str = "",
     target: str = "",
     reproduce: str = "",
+    rows: bool = True,
 ) -> dict[str, Any]:
     """Return what a fitted sampler did as the sections "map", "explorer" and "features".
 
@@ -38,6 +39,9 @@ def summarise_sampler(
         "settings", "versions", "cite" and "reproduce".
     file, target, reproduce : str
         Name of the table and of its target, and the command that made this, if ``alone``.
+    rows : bool, default=True
+        Whether rows may be shown, real ones and new ones: without them there is no map, no
+        explorer and no example.
 
     Returns
     -------
@@ -45,15 +49,16 @@ def summarise_sampler(
         Sections as :mod:`counterbalance.report.contract` describes them.
     """
     resampled = read_resampled(sampler, X, y, X_resampled, y_resampled)
-    summary: dict[str, Any] = {"map": place_rows(resampled, features)}
+    summary: dict[str, Any] = {"map": place_rows(resampled, features)} if rows else {}
     if len(resampled.provenance):
-        summary["explorer"] = explore(resampled.provenance, resampled.table)
+        if rows:
+            summary["explorer"] = explore(resampled.provenance, resampled.table)
         summary["features"] = rank_features(resampled.provenance, resampled.table)
     if not alone:
         return summary
     return {
         "title": f"Balanced: {file}" if file else "A balanced table",
-        "verdict": tell_result(resampled, summary.get("features")),
+        "verdict": tell_result(resampled, summary.get("features"), summary.get("explorer")),
         "data": describe_data(resampled, file, target),
         **summary,
         "settings": settings_of(sampler),

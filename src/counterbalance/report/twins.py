@@ -88,6 +88,11 @@ def rank_features(provenance: Provenance, table: Table) -> dict[str, Any]:
     }
 
 
+def cells_changed(provenance: Provenance) -> Integers:
+    """Return how many cells of each new row differ from those of its factual."""
+    return np.concatenate([block.changed_mask().sum(axis=1) for block in _blocks(provenance)])
+
+
 def spread_evenly(n: int, most: int) -> Integers:
     """Return at most ``most`` of the places 0 to n - 1, evenly apart."""
     return np.unique(np.linspace(0, n - 1, min(n, most)).round().astype(np.intp))

@@ -4,6 +4,21 @@ What was in the file comes back as it was, cell by cell: a text file keeps its t
 separator, its encoding; an arrow file keeps its schema. Only new rows are written by us.
 """
 
-from counterbalance.storage.stored import Stored, check_suffix, near_names, read_stored
+from counterbalance.storage.reading import HeaderError, Reading
+from counterbalance.storage.stored import (
+    Stored,
+    check_format,
+    check_suffix,
+    near_names,
+    read_stored,
+)
 
-__all__ = ["Stored", "check_suffix", "near_names", "read_stored"]
+__all__ = [
+    "HeaderError",
+    "Reading",
+    "Stored",
+    "check_format",
+    "check_suffix",
+    "near_names",
+    "read_stored",
+]

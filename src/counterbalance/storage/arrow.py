@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any, Self
 from counterbalance.errors import TableError
 from counterbalance.extras import require
 from counterbalance.storage.dialect import Dialect
-from counterbalance.storage.stored import TEXT, Stored, check_suffix
+from counterbalance.storage.reading import Reading
+from counterbalance.storage.stored import SHEET, TEXT, Stored, check_suffix
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -25,7 +26,6 @@ class ArrowTable(Stored):
     """A pyarrow table."""
 
     table: Any
-    notes: tuple[str, ...] = ()
 
     @staticmethod
     def read(content: bytes, name: str, suffix: str) -> ArrowTable:
@@ -69,6 +69,16 @@ class ArrowTable(Stored):
         frame = pd.DataFrame(columns, index=range(self.table.num_rows))
         return frame.set_axis(self.table.column_names, axis=1)
 
+    def read_as(self, reading: Reading) -> Self:
+        """Return the same table: its schema says what a cell is."""
+        given = replace(reading, header=None if reading.header else reading.header).words
+        if given:
+            raise TableError(
+                f"{given[0]} goes with text files and spreadsheets; a parquet, feather or arrow "
+                "file says itself what its columns hold; leave it out"
+            )
+        return self
+
     def take(self, rows: NDArray[Any]) -> Self:
         """Return some of the rows."""
         return replace(self, table=self.table.take(rows))
@@ -98,6 +108,10 @@ class ArrowTable(Stored):
             from counterbalance.storage.text import TextTable  # noqa: PLC0415 - the format in use
 
             return TextTable.of(self.frame, Dialect()).encode(path)
+        if suffix == SHEET:
+            from counterbalance.storage.spreadsheet import SheetTable  # noqa: PLC0415 - an extra
+
+            return SheetTable.of(self.frame).encode(path)
         sink = io.BytesIO()
         if suffix in PARQUET:
             from pyarrow import parquet  # noqa: PLC0415 - an extra

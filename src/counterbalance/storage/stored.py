@@ -9,7 +9,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
 from counterbalance.errors import DataNotFoundError, TableError
+from counterbalance.extras import require
 from counterbalance.files import written_whole
+from counterbalance.storage.bounds import read_file
+from counterbalance.storage.reading import AS_IT_IS, Reading
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -18,8 +21,9 @@ if TYPE_CHECKING:
 # A fixed separator, or None where it is looked for.
 TEXT: dict[str, str | None] = {".csv": None, ".tsv": "\t", ".tab": "\t", ".txt": None}
 ARROW = (".parquet", ".pq", ".feather", ".arrow")
+SHEET = ".xlsx"
 PACKED = ".gz"
-KNOWN = ", ".join([*TEXT, *ARROW])
+KNOWN = ", ".join([*TEXT, SHEET, *ARROW])
 
 
 class Stored(ABC):
@@ -33,12 +37,19 @@ class Stored(ABC):
         What had to be guessed to read it.
     """
 
-    notes: tuple[str, ...] = ()
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What had to be guessed to read it."""
+        return ()
 
     @property
     @abstractmethod
     def frame(self) -> pd.DataFrame:
         """The cells as values."""
+
+    @abstractmethod
+    def read_as(self, reading: Reading) -> Self:
+        """Return the same table with its cells read another way."""
 
     @abstractmethod
     def take(self, rows: NDArray[Any]) -> Self:
@@ -52,14 +63,14 @@ class Stored(ABC):
     def encode(self, path: Path) -> bytes:
         """Return the bytes of a file of that name: its suffix tells the format."""
 
-    def save(self, path: Path) -> None:
-        """Write the table to a file, whole or not at all."""
+    def save(self, path: Path, like: Path | None = None) -> None:
+        """Write the table to a file, whole or not at all, as private as the file ``like``."""
         content = self.encode(path)
-        with written_whole(path) as part:
+        with written_whole(path, like=like) as part:
             part.write_bytes(content)
 
 
-def read_stored(path: Path) -> Stored:
+def read_stored(path: Path, reading: Reading = AS_IT_IS) -> Stored:
     """Read a table by the suffix of its file."""
     if path.is_dir():
         raise DataNotFoundError(f"TABLE must be a file, and {path} is a folder; name a file in it")
@@ -67,20 +78,32 @@ def read_stored(path: Path) -> Stored:
         near = near_names(path.name, [other.name for other in _siblings(path)])
         raise DataNotFoundError(
             f"TABLE must be a file, and there is none at {path}{near}; give the path of a csv, "
-            "tsv, parquet or feather file"
+            "tsv, xlsx, parquet or feather file"
         )
     suffix = check_suffix(path)
-    try:
-        content = path.read_bytes()
-    except PermissionError:
-        raise TableError(f"{path} may not be read by you; change its permissions") from None
+    content = read_file(path)
+    if reading.sheet is not None and suffix != SHEET:
+        raise TableError(f"--sheet goes with {SHEET} files, and {path.name} is none; leave it out")
     if suffix in TEXT:
         from counterbalance.storage.text import TextTable  # noqa: PLC0415 - the format in use
 
-        return TextTable.read(content, path.name, TEXT[suffix])
+        return TextTable.read(content, path.name, TEXT[suffix], reading)
+    if suffix == SHEET:
+        from counterbalance.storage.spreadsheet import SheetTable  # noqa: PLC0415 - an extra
+
+        return SheetTable.read(content, path.name, reading)
     from counterbalance.storage.arrow import ArrowTable  # noqa: PLC0415 - an extra
 
-    return ArrowTable.read(content, path.name, suffix)
+    return ArrowTable.read(content, path.name, suffix).read_as(reading)
+
+
+def check_format(path: Path, what: str) -> None:
+    """Refuse a file that could not be written for want of a suffix or of a package."""
+    suffix = check_suffix(path, what)
+    if suffix in ARROW:
+        require("pyarrow", f"{what} {path.name}")
+    if suffix == SHEET:
+        require("openpyxl", f"{what} {path.name}")
 
 
 def check_suffix(path: Path, what: str = "TABLE") -> str:
@@ -88,7 +111,7 @@ def check_suffix(path: Path, what: str = "TABLE") -> str:
     suffixes = [suffix.lower() for suffix in path.suffixes]
     packed = bool(suffixes) and suffixes[-1] == PACKED
     suffix = next(iter(suffixes[::-1][packed:]), "")
-    if suffix in TEXT or (suffix in ARROW and not packed):
+    if suffix in TEXT or (suffix in (*ARROW, SHEET) and not packed):
         return suffix
     raise TableError(
         f"{what} must end in one of {KNOWN} (the first four also with {PACKED}), "

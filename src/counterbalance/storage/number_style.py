@@ -1,0 +1,221 @@
+r"""Number styles: how a column writes its numbers, so that new ones are written alike.
+
+    " ($84,835.00) "
+     | ||       | \- trail        before   a currency sign, with its space
+     | ||       \--- after        after    the same, or %
+     | |\----------- digits       digits   with separators of thousands and a decimal mark
+     | \------------ before       sign     -, + or the parentheses of accountants
+     \-------------- lead
+
+A number is read as the figure that stands there: ``12%`` is 12. Digits that are a name and
+no quantity are left alone: leading zeros (``007``), and blocks of the same shape in every cell
+(``612 345 678`` is a phone number, ``192.168.100.101`` an address).
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from dataclasses import dataclass
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+CURRENCY = (
+    r"(?:[A-Z]{0,2}[$¢£¤¥฿\u20a0-\u20cf﷼]"
+    r"|USD|EUR|GBP|CHF|JPY|CNY|INR|AUD|CAD|NZD|SEK|NOK|DKK|PLN|CZK|HUF|BRL|ZAR|MXN|KRW|TRY"
+    r"|Rs\.?|kr\.?|zł|Fr\.)"
+)
+MINUS = "\u2212-"  # the hyphen last: it stands in classes of characters
+# Spaces that do not break, thin ones, the plain one, and the apostrophes of Switzerland.
+BLANKS = ("\xa0", "\u202f", "\u2009", " ", "'", "\u2019")
+THOUSANDS = {".": (",", *BLANKS), ",": (".", *BLANKS)}
+OTHER_MARK = {".": ",", ",": "."}
+# Cells that tell in a moment that a column holds no numbers.
+LOOKED_AT = 1000
+FIRST_GROUP = 3
+# Zeros are added up to so many decimals: more are not a style but noise.
+MOST_DECIMALS = 6
+# Digits of a whole number that is still exact in 64 bits.
+MOST_DIGITS = 18
+
+
+@dataclass(frozen=True)
+class NumberStyle:
+    """How the cells of a column are written; ``decimals`` are all numbers of decimals there."""
+
+    before: str = ""
+    after: str = ""
+    thousands: str = ""
+    decimal: str = "."
+    decimals: tuple[int, ...] = ()
+    lead: str = ""
+    trail: str = ""
+    width: int = 0
+    negative: str = "-{before}{digits}{after}"
+
+    @property
+    def plain(self) -> bool:
+        """Whether there is nothing but digits and a decimal mark."""
+        return not (self.before or self.after or self.thousands)
+
+    def write(self, value: float) -> str:
+        """Write a number as the column does.
+
+        >>> NumberStyle("$", thousands=",", decimals=(2,), trail=" ").write(84835)
+        '$84,835.00 '
+        >>> NumberStyle(after=" €", thousands=".", decimal=",", decimals=(0, 2)).write(-1234.5)
+        '-1.234,50 €'
+        """
+        digits = _digits(abs(value), self.decimals)
+        if self.thousands:
+            whole, point, fraction = digits.partition(".")
+            digits = f"{int(whole):,}" + point + fraction if whole.isdigit() else digits
+        marks = {",": self.thousands, ".": self.decimal}
+        digits = "".join(marks.get(mark, mark) for mark in digits)
+        shape = self.negative if value < 0 else "{before}{digits}{after}"
+        text = shape.format(before=self.before, digits=digits, after=self.after)
+        return f"{self.lead}{text}{self.trail}".rjust(self.width)
+
+
+@dataclass(frozen=True, eq=False)
+class Numbers:
+    """Cells that are numbers, with their places in the column."""
+
+    series: pd.Series[Any]
+    style: NumberStyle
+
+
+def read_styled(known: pd.Series[str], decimal: str, *, forced: bool = False) -> Numbers | None:
+    """Read cells that are numbers in some style; None if one is not, or if they are codes.
+
+    ``decimal`` is the mark of the file. The other one is believed only where a cell has both
+    marks or a currency. ``forced`` takes the style that reads most cells, whatever they are.
+    """
+    best: Numbers | None = None
+    for mark in (decimal, OTHER_MARK[decimal]):
+        for thousands in THOUSANDS[mark]:
+            pattern = _pattern(mark, thousands)
+            if not forced and not known.head(LOOKED_AT).str.fullmatch(pattern).all():
+                continue
+            parts = known.str.extract(f"^{pattern}\\Z")
+            matched = parts["digits"].notna()
+            if not matched.any():
+                continue
+            if not forced and not (
+                matched.all() and _is_quantity(parts, mark, thousands, other=mark != decimal)
+            ):
+                continue
+            found = _numbers(parts[matched], mark, thousands)
+            if not forced:
+                return found
+            if len(found.series) > (0 if best is None else len(best.series)):
+                best = found
+    return best
+
+
+def plain_style(known: pd.Series[str], decimal: str) -> NumberStyle:
+    """Return how plain numbers are written: with how many decimals, and with which spaces."""
+    parts = known.str.extract(f"^{_pattern(decimal, THOUSANDS[decimal][0])}\\Z")
+    if len(parts) == 0 or parts["digits"].isna().any():
+        return NumberStyle(decimal=decimal)
+    style = _style(parts, decimal, "")
+    return style if style.plain else NumberStyle(decimal=decimal)
+
+
+@cache
+def _pattern(decimal: str, thousands: str) -> str:
+    d, t = re.escape(decimal), re.escape(thousands)
+    digits = rf"(?:[1-9]\d{{0,2}}(?:{t}\d{{3}})+|\d+)(?:{d}\d*)?|{d}\d+"
+    return (
+        rf"(?P<lead>\s*)(?P<open>\(?)(?P<sign>[+{MINUS}]?)(?P<before>(?:{CURRENCY}\s?)?)"
+        rf"(?P<inner>[+{MINUS}]?)(?P<digits>{digits})(?P<after>(?:\s?(?:{CURRENCY}|%))?)"
+        rf"(?P<close>\)?)(?P<trail>\s*)"
+    )
+
+
+def _is_quantity(parts: pd.DataFrame, decimal: str, thousands: str, *, other: bool) -> bool:
+    """Whether cells that look like numbers are meant as numbers of one unit."""
+    units = (parts["before"] + parts["after"]).str.strip()
+    signs = set(units) - {""}
+    digits = parts["digits"]
+    grouped = digits.str.contains(thousands, regex=False)
+    both = grouped & digits.str.contains(decimal, regex=False)
+    if len(signs) > 1 or ("%" in signs and (units == "").any()):
+        return False
+    if ((parts["open"] == "(") != (parts["close"] == ")")).any():
+        return False
+    if digits.str.match(r"0\d+$").any():
+        return False  # a code
+    if other and not (signs or both.any()):
+        return False
+    shapes = set(digits.str.replace(r"\d", "0", regex=True))
+    if grouped.any() and not signs and len(shapes) == 1 and len(digits) > 1:
+        groups = next(iter(shapes)).split(thousands)
+        block = len(groups[0]) == FIRST_GROUP and len(groups) > 2  # noqa: PLR2004
+        return not (thousands in BLANKS or block)
+    return True
+
+
+def _numbers(parts: pd.DataFrame, decimal: str, thousands: str) -> Numbers:
+    digits = parts["digits"].str.replace(thousands, "", regex=False)
+    below = _is_below(parts)
+    whole = not digits.str.contains(decimal, regex=False).any()
+    if whole and bool((digits.str.len() <= MOST_DIGITS).all()):
+        values: pd.Series[Any] = digits.astype("int64")
+    else:
+        values = digits.str.replace(decimal, ".", regex=False).astype("float64")
+    return Numbers(values.where(~below, -values), _style(parts, decimal, thousands))
+
+
+def _is_below(parts: pd.DataFrame) -> Any:
+    signs = parts["sign"] + parts["inner"]
+    return signs.isin(list(MINUS)) | (parts["open"] == "(")
+
+
+def _style(parts: pd.DataFrame, decimal: str, thousands: str) -> NumberStyle:
+    digits = parts["digits"]
+    before, after = _usual(parts["before"]), _usual(parts["after"])
+    grouped = bool(thousands) and bool(digits.str.contains(thousands, regex=False).any())
+    fractions = digits.str.partition(decimal)[2].str.len()
+    lead, trail = set(parts["lead"]), set(parts["trail"])
+    # Numbers set flush right: all cells are equally long.
+    lengths = set(parts.map(len).sum(axis=1))
+    flush = len(lead) > 1 and len(lengths) == 1
+    return NumberStyle(
+        before,
+        after,
+        thousands if grouped else "",
+        decimal,
+        tuple(sorted(set(fractions.astype(int)))),
+        lead.pop() if len(lead) == 1 else "",
+        trail.pop() if len(trail) == 1 else "",
+        lengths.pop() if flush else 0,
+        _negative(parts),
+    )
+
+
+def _negative(parts: pd.DataFrame) -> str:
+    """Return the shape of a number below zero, as the first one in the column has it."""
+    for part in parts[_is_below(parts)].head(1).to_dict("records"):
+        if part["open"]:
+            return "({before}{digits}{after})"
+        if part["inner"]:
+            return f"{{before}}{part['inner']}{{digits}}{{after}}"
+        return f"{part['sign']}{{before}}{{digits}}{{after}}"
+    return "-{before}{digits}{after}"
+
+
+def _digits(value: float, decimals: tuple[int, ...]) -> str:
+    """Write a number with the fewest of these decimals that hold it, or with all it needs."""
+    shortest = str(value)
+    for places in decimals:
+        if places <= MOST_DECIMALS and round(value, places) == value and "e" not in shortest:
+            return f"{value:.{places}f}"
+    return shortest
+
+
+def _usual(texts: pd.Series[str]) -> str:
+    return str(Counter(texts).most_common(1)[0][0])
