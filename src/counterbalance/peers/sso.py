@@ -46,13 +46,15 @@ class SSO(PeerOverSampler):
     the nearer they stay to their seed; after each round the network's output is trained anew on
     the enlarged table.
 
-    Departures: the features are standardised inside, so that Q means the same in each; the
+    Departures: written from the paper's abstract and from what the package smote-variants says
+    of its steps. The features are standardised inside, so that Q means the same in each; the
     two classes weigh the same in the network's training, without which a rare minority leaves
     its answer flat. The number of new rows is in proportion to the root of the sensitivity, and
     the neighbourhood shrinks by that root: it is in units of the answer, which is 0 in one class
     and 1 in the other. The sensitivity itself gives a few rows among the majority nearly all new
     ones. New rows are spread evenly over the neighbourhood where the paper draws from a normal
-    distribution. The number of hidden units, of rounds and of draws are our choice.
+    distribution. Q, these two roots, the widths of the hidden units, their number, and that of
+    rounds and of draws are our choice.
 
     Parameters
     ----------
