@@ -44,13 +44,17 @@ class RadialNetwork:
 def untrained_network(
     minority: Floats, majority: Floats, n_hidden: int, rng: np.random.Generator
 ) -> RadialNetwork:
-    """Centres by k-means in each class, widths by the two nearest other centres."""
+    """Centres by k-means in each class, widths by the two nearest other centres.
+
+    The widths are twice that distance, so that the units overlap: else the answer sinks
+    between the centres of one class, and shakes there more than at the boundary.
+    """
     # Centres need to cover the classes, not to be optimal: a few passes of k-means do.
     centres = np.vstack(
         [k_means(rows, n_hidden, rng, max_iter=10)[0] for rows in (minority, majority)]
     )
     distances, _ = nearest_others(centres, 2)
-    spread = distances.mean(axis=1)
+    spread = 2 * distances.mean(axis=1)
     widths = np.where(spread > 0, spread, 1.0)
     return RadialNetwork(centres, widths, np.zeros(len(centres) + 1))
 
