@@ -79,6 +79,7 @@ def test_json_is_all_that_stdout_holds_and_a_second_run_computes_nothing(table, 
         (["--folds", "1"], 2, "folds must be at least 2"),
         (["--jobs", "0"], 2, "--jobs must be at least 1"),
         (["--groups", "patient", "--time", "day"], 2, "cannot be used together"),
+        (["--full", "--rows", "500"], 2, "--full and --rows cannot be used together"),
         (["--groups", "pateint"], 1, "--groups must name a column of the table, got 'pateint'"),
         (["--time", "patient"], 1, "must hold numbers or dates"),
         (["--groups", "state"], 1, "--groups must be another column than the target"),
@@ -101,6 +102,50 @@ def test_a_table_with_too_few_rows_is_said_so(tmp_path, monkeypatch, capsys):
     X.assign(y=y).to_csv("few.csv", index=False)
     assert compare("few.csv", "--target", "y") == 1
     assert "class 'yes' has 3; collect more" in capsys.readouterr().err
+
+
+@pytest.fixture
+def rare(tmp_path, monkeypatch):
+    """A file with more rows than --quick takes, few of them of one class, and missing cells."""
+    monkeypatch.chdir(tmp_path)
+    X, y = two_clouds(2900, 100, apart=2)
+    X["wound"] = [None if row % 3 else "dry" if row % 2 else "wet" for row in range(len(X))]
+    X.assign(y=y).to_csv("rare.csv", index=False)
+    return tmp_path
+
+
+def test_a_cut_is_said_first_and_keeps_the_minority(rare, capsys):
+    assert compare("rare.csv", "--target", "y", "--report", "r.html", *SMALL) == 0
+    out, err = capsys.readouterr()
+    said = "1,000 of 3,000 rows are used, drawn at random: all 100 of class 'yes', 900 of 2,900"
+    assert out.splitlines()[0] == "rare.csv, y: 3,000 rows, 2,900 of class no, 100 of class yes"
+    assert out.splitlines()[2].startswith(said)
+    assert said in err
+    assert "ollect more" not in out
+    summary = json.loads((rare / "rare-comparison/summary.json").read_text("utf-8"))
+    assert summary["verdict"]["scope"].startswith(said)
+    (wound,) = (c for c in summary["data"]["columns"] if c["name"] == "wound")
+    assert 600 < wound["missing"] < 700  # of the rows used
+    (note,) = summary["data"]["notes"]
+    assert note.startswith("In all 3,000 rows of the file: 2,000 cells are missing")
+    page = (rare / "r.html").read_text(encoding="utf-8")
+    assert page.index("1,000 of 3,000 rows are used") < page.index(summary["verdict"]["headline"])
+    # the first picture comes before the first interval in words
+    assert page.index(summary["verdict"]["headline"]) < page.index("<svg", page.index('id="main"'))
+    assert page.index("<svg", page.index('id="main"')) < page.index("95 % interval -")
+
+
+def test_full_uses_every_row_and_the_number_of_fits_is_said_before(rare, capsys):
+    assert compare("rare.csv", "--target", "y", "--full", *SMALL) == 0
+    out, err = capsys.readouterr()
+    assert "rows are used" not in out + err
+    # 3 folds of 2 strategies, each with 2 inner ones, and 2 committees of 3
+    assert "10 of 10 cells are to be computed, with about 24 fits of a classifier" in err
+    summary = json.loads((rare / "rare-comparison/summary.json").read_text("utf-8"))
+    assert summary["data"]["rows"] == summary["data"]["rows_of_file"] == 3000
+    assert "--quick --full" in summary["reproduce"]
+    assert compare("rare.csv", "--target", "y", "--full", *SMALL) == 0
+    assert "to be computed" not in capsys.readouterr().err
 
 
 def test_default_and_all_stand_for_many_methods():

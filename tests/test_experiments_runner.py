@@ -328,7 +328,7 @@ def test_without_a_terminal_a_long_run_writes_a_line_now_and_then():
     for second in range(3600):
         lines.update(Status(400, second // 15, 1, second // 15, float(second), ("glass",)))
     written = log.getvalue().splitlines()
-    assert written[0] == "counterbalance: 5 of 400 cells after 60 s, about 98 min left, 1 failed"
+    assert written[0] == "counterbalance: 5 of 400 cells after 60 s, about 99 min left, 1 failed"
     assert 10 < len(written) < 20
 
 
