@@ -155,8 +155,6 @@ def execute(
     rules = {"--immutable": immutable, "--increasing": increasing, "--decreasing": decreasing}
     if engine is Engine.DASK:
         unused = {
-            "--keep": keep,
-            "--use": use,
             "--provenance": provenance,
             PAGE: report,
             "--drop-missing-target": drop_missing_target,
@@ -164,7 +162,17 @@ def execute(
         _refuse(unused, "--engine memory", "leave it out")
         cluster = Cluster(scheduler, workers, memory)
         return balance_on_dask(
-            tables, target, out, ratio or (), rules, integer, seed, cluster, json=json
+            tables,
+            target,
+            out,
+            ratio or (),
+            rules,
+            integer,
+            seed,
+            cluster,
+            keep=keep or (),
+            use=use or (),
+            json=json,
         )
     elsewhere = {"--scheduler": scheduler, "--workers": workers, "--memory": memory}
     _refuse(elsewhere, "--engine dask", "add it")

@@ -8,12 +8,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from counterbalance.cli.balancing import make_rules, share_of_largest
-from counterbalance.cli.terminal import say, show_json, show_tables, working
-from counterbalance.errors import TableError
+from counterbalance.cli.balancing import in_options, make_rules, share_of_largest
+from counterbalance.cli.terminal import note, say, show_json, show_tables, working
+from counterbalance.errors import CounterbalanceError, TableError
 from counterbalance.result_table import Table
 
 if TYPE_CHECKING:
+    from counterbalance.diagnosis import Finding
     from counterbalance.distributed import Balanced
 
 
@@ -51,6 +52,8 @@ def balance_on_dask(
     seed: int,
     cluster: Cluster,
     *,
+    keep: Sequence[str],
+    use: Sequence[str],
     json: bool,
 ) -> int:
     """Balance parquet files into a folder of such files, and say what was done."""
@@ -68,18 +71,25 @@ def balance_on_dask(
         random_state=seed,
     )
     progress = Progress()
-    with working("balancing on Dask"):
-        balanced = balance_files(
-            tables,
-            target,
-            out,
-            sampler=sampler,
-            scheduler=cluster.scheduler,
-            n_workers=cluster.workers,
-            memory=cluster.memory,
-            progress=progress,
-        )
-    progress.end()
+    try:
+        with working("balancing on Dask"):
+            balanced = balance_files(
+                tables,
+                target,
+                out,
+                sampler=sampler,
+                scheduler=cluster.scheduler,
+                n_workers=cluster.workers,
+                memory=cluster.memory,
+                keep=keep,
+                use=use,
+                progress=progress,
+                notice=progress.note,
+            )
+    except CounterbalanceError as error:
+        raise type(error)(in_options(str(error))) from error
+    finally:
+        progress.end()
     summary = summarise(balanced, target)
     if json:
         show_json(summary)
@@ -97,6 +107,11 @@ class Progress:
             sys.stderr.write(f"\r\x1b[K{what}: {done:,} of {total:,} partitions")
             sys.stderr.flush()
 
+    def note(self, finding: Finding) -> None:
+        """Say what was recognised on a line of its own."""
+        self.end()
+        note(finding.text)
+
     def end(self) -> None:
         """Leave no line behind."""
         if sys.stderr.isatty():
@@ -109,6 +124,8 @@ def summarise(balanced: Balanced, target: str) -> dict[str, Any]:
         "target": target,
         "rows_before": sum(balanced.before.values()),
         "rows_after": sum(balanced.after.values()),
+        "kept": list(balanced.kept),
+        "findings": [{"topic": item.topic, "text": item.text} for item in balanced.findings],
         "classes": [
             {"class": label, "before": count, "after": balanced.after[label]}
             for label, count in balanced.before.items()

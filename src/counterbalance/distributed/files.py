@@ -15,7 +15,7 @@ from __future__ import annotations
 import json
 import shutil
 import warnings
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -27,11 +27,19 @@ import pyarrow as pa
 from distributed import Client
 
 from counterbalance import CounterfactualOverSampler, __version__
+from counterbalance.diagnosis import Finding
 from counterbalance.distributed.balancing import Balance, balance
 from counterbalance.distributed.engine import Engine, Progress, local_client, silent
 from counterbalance.distributed.inputs import Inputs, read_inputs
 from counterbalance.distributed.plan import check_sampler
 from counterbalance.distributed.preparing import Prepared, Source, Statistics, prepare
+from counterbalance.distributed.recognition import (
+    Notice,
+    Recognised,
+    recognise,
+    use_names,
+    warn_of,
+)
 from counterbalance.distributed.records import Written, remove_unfinished, write_text
 from counterbalance.distributed.writing import (
     PROVENANCE,
@@ -60,6 +68,8 @@ class Balanced:
     after: dict[Any, int]
     yields: dict[tuple[Any, Any], Yield]
     files: list[Written]
+    kept: tuple[str, ...] = ()  # columns that are not used, empty in new rows
+    findings: tuple[Finding, ...] = ()  # what was recognised in the columns
 
 
 def balance_files(
@@ -74,7 +84,10 @@ def balance_files(
     memory: int | str | None = None,
     statistics: Statistics = "auto",
     fit_rows: int | None = None,
+    keep: Sequence[str] = (),
+    use: Sequence[str] = (),
     progress: Progress = silent,
+    notice: Notice = warn_of,
 ) -> Balanced:
     """Balance a table of parquet files, larger than any memory, into a folder of such files.
 
@@ -103,13 +116,21 @@ def balance_files(
         Memory of each of its workers, like "2GB", at least 1 GB; None for an even share.
     statistics, fit_rows
         As in :func:`counterbalance.distributed.fit_resample`.
+    keep : sequence of str, default=()
+        Columns that stay in the files but are not used. They are empty in new rows, as are
+        those that look like identifiers, dates or free text.
+    use : sequence of str, default=()
+        Columns to use although they look like it.
     progress : callable, default=silent
         Called with what is being done, how many of its tasks are done, and how many there are.
+    notice : callable, default=warn_of
+        Called with everything remarkable in a column, before the work starts; by default a
+        column that is not used is a warning.
 
     Returns
     -------
     balanced : Balanced
-        The folder, the counts before and after, the yields, the files.
+        The folder, the counts before and after, the yields, the files, the columns kept.
     """
     own = check_sampler(CounterfactualOverSampler(random_state=0) if sampler is None else sampler)
     inputs = read_inputs(paths, target)
@@ -123,33 +144,43 @@ def balance_files(
         )
     # The estimator is hashed as a whole: a Dask classifier then leaves its client out.
     settings = own.get_params(deep=False)
-    run = joblib.hash((__version__, inputs.fingerprint, target, settings, statistics, fit_rows))
+    asked = (target, sorted(keep), sorted(use))
+    run = joblib.hash((__version__, inputs.fingerprint, asked, settings, statistics, fit_rows))
     partial = out.with_name(f"{out.name}.partial")
     _check_partial(partial, run)
     with _client(client, scheduler, n_workers, memory) as connected:
         engine = Engine.of(connected, progress)
+        names = inputs.schema.names
+        columns = recognise(engine, inputs.partitions, names, target, keep, use)
+        for finding in columns.findings:
+            notice(finding)
+        use_names(own, [name for name in names if name != target], columns.kept)
         _open_partial(partial, run)
         try:
-            result, files = _run(engine, inputs, target, own, statistics, fit_rows, partial)
+            result, files = _run(
+                engine, inputs, target, columns, own, statistics, fit_rows, partial
+            )
         except EngineError as error:
             raise EngineError(f"{error}; the unfinished result is in {partial}") from error
-    return _finish(out, partial, inputs, result, files)
+    return _finish(out, partial, inputs, columns, result, files)
 
 
 def _run(
     engine: Engine,
     inputs: Inputs,
     target: str,
+    columns: Recognised,
     sampler: CounterfactualOverSampler,
     statistics: Statistics,
     fit_rows: int | None,
     partial: Path,
 ) -> tuple[Balance, list[Written]]:
-    parts = inputs.partitions
+    used = list(columns.used)
+    parts = [part.only(used) for part in inputs.partitions]
     source = Source(
         parts,
         [part.path for part in parts],
-        inputs.schema.names,
+        used,
         target,
         lambda columns: [part.only(columns) for part in parts],
     )
@@ -158,7 +189,7 @@ def _run(
     for folder in (found, partial / WORK / "records", partial / PROVENANCE):
         folder.mkdir(exist_ok=True)
     result = balance(engine, source, prepared, sampler.constraints, str(found))
-    return result, _write(engine, result, inputs, partial)
+    return result, _write(engine, result, inputs, columns, partial)
 
 
 def _prepared(
@@ -180,12 +211,14 @@ def _prepared(
     return prepared
 
 
-def _write(engine: Engine, result: Balance, inputs: Inputs, partial: Path) -> list[Written]:
-    prepared, pieces, parts = result.prepared, result.pieces, result.source.parts
+def _write(
+    engine: Engine, result: Balance, inputs: Inputs, columns: Recognised, partial: Path
+) -> list[Written]:
+    prepared, pieces, parts = result.prepared, result.pieces, inputs.partitions
     label = inputs.schema.field(prepared.plan.layout.target).type
     target = Target(
         str(partial.absolute()),
-        inputs.schema,
+        inputs.with_nulls(columns.kept),
         label.value_type if pa.types.is_dictionary(label) else label,
         prepared.n_rows,
         max(DIGITS, len(str(len(parts) + len(pieces)))),
@@ -219,7 +252,12 @@ def _write(engine: Engine, result: Balance, inputs: Inputs, partial: Path) -> li
 
 
 def _finish(
-    out: Path, partial: Path, inputs: Inputs, result: Balance, files: list[Written]
+    out: Path,
+    partial: Path,
+    inputs: Inputs,
+    columns: Recognised,
+    result: Balance,
+    files: list[Written],
 ) -> Balanced:
     layout = result.prepared.plan.layout
     classes = [plain(label) for label in layout.classes]
@@ -230,6 +268,7 @@ def _finish(
         "counterbalance": __version__,
         "inputs": [{"name": Path(path).name} for path in inputs.paths],
         "target": layout.target,
+        "kept": list(columns.kept),
         "seed": result.prepared.plan.task.seed,
         "features": [str(layout.features[m]) for m in result.prepared.plan.task.order],
         "rows": {str(label): {"before": before[label], "after": after[label]} for label in classes},
@@ -245,7 +284,7 @@ def _finish(
     if out.exists():
         out.rmdir()
     partial.replace(out)
-    return Balanced(out, before, after, result.yields, files)
+    return Balanced(out, before, after, result.yields, files, columns.kept, columns.findings)
 
 
 @contextmanager
