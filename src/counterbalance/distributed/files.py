@@ -3,7 +3,7 @@
     OUT.partial/                    while it runs
         part-00000.parquet          the rows that came in, then the new ones
         _provenance/                where the new ones come from
-        _work/                      the plan and f, what was found, what is written
+        _work/                      the plan, what was found, what is written
     OUT/                            when it is whole: the same without _work, and
         _manifest.json              every file with its SHA-256, counts, yields
 
@@ -21,7 +21,6 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-import cloudpickle
 import joblib
 import pyarrow as pa
 from distributed import Client
@@ -32,7 +31,7 @@ from counterbalance.distributed.balancing import Balance, balance
 from counterbalance.distributed.engine import Engine, Progress, local_client, silent
 from counterbalance.distributed.inputs import Inputs, read_inputs
 from counterbalance.distributed.plan import check_sampler
-from counterbalance.distributed.preparing import Prepared, Source, Statistics, prepare
+from counterbalance.distributed.preparing import Source, Statistics
 from counterbalance.distributed.recognition import (
     Notice,
     Recognised,
@@ -41,22 +40,29 @@ from counterbalance.distributed.recognition import (
     warn_of,
 )
 from counterbalance.distributed.records import Written, remove_unfinished, write_text
+from counterbalance.distributed.resuming import PLAN, prepare_or_resume
+from counterbalance.distributed.unfinished import (
+    WORK,
+    check_unfinished,
+    open_unfinished,
+    publish_modes,
+)
 from counterbalance.distributed.writing import (
     PROVENANCE,
-    WORK,
+    RECORDS,
     Order,
     Target,
     write_interiors,
     write_partition,
 )
-from counterbalance.errors import EngineError, TableError
+from counterbalance.errors import CounterbalanceError, EngineError, TableError
 from counterbalance.factuals import Yield
-from counterbalance.files import written_whole
 from counterbalance.labels import plain
 
 MANIFEST = "_manifest.json"
 # Numbers of files have at least so many digits, so that names sort as numbers do.
 DIGITS = 5
+FOUND = f"{WORK}/found"
 
 
 @dataclass(frozen=True)
@@ -147,7 +153,7 @@ def balance_files(
     asked = (target, sorted(keep), sorted(use))
     run = joblib.hash((__version__, inputs.fingerprint, asked, settings, statistics, fit_rows))
     partial = out.with_name(f"{out.name}.partial")
-    _check_partial(partial, run)
+    check_unfinished(partial, run)
     with _client(client, scheduler, n_workers, memory) as connected:
         engine = Engine.of(connected, progress)
         names = inputs.schema.names
@@ -155,12 +161,17 @@ def balance_files(
         for finding in columns.findings:
             notice(finding)
         use_names(own, [name for name in names if name != target], columns.kept)
-        _open_partial(partial, run)
+        folders = (partial / FOUND, partial / RECORDS, partial / PROVENANCE)
+        open_unfinished(partial, run, folders)
         try:
             result, files = _run(
                 engine, inputs, target, columns, own, statistics, fit_rows, partial
             )
-        except EngineError as error:
+        except CounterbalanceError as error:
+            if not (partial / WORK / PLAN).exists():
+                shutil.rmtree(partial)  # nothing was prepared: nothing to go on with
+            if not isinstance(error, EngineError):
+                raise
             raise EngineError(f"{error}; the unfinished result is in {partial}") from error
     return _finish(out, partial, inputs, columns, result, files)
 
@@ -184,31 +195,10 @@ def _run(
         target,
         lambda columns: [part.only(columns) for part in parts],
     )
-    prepared = _prepared(engine, source, sampler, statistics, fit_rows, partial / WORK)
-    found = partial / WORK / "found"
-    for folder in (found, partial / WORK / "records", partial / PROVENANCE):
-        folder.mkdir(exist_ok=True)
-    result = balance(engine, source, prepared, sampler.constraints, str(found))
+    work = partial / WORK
+    prepared = prepare_or_resume(engine, source, sampler, statistics, fit_rows, work)
+    result = balance(engine, source, prepared, sampler.constraints, str(partial / FOUND))
     return result, _write(engine, result, inputs, columns, partial)
-
-
-def _prepared(
-    engine: Engine,
-    source: Source,
-    sampler: CounterfactualOverSampler,
-    statistics: Statistics,
-    fit_rows: int | None,
-    work: Path,
-) -> Prepared:
-    """Prepare the search, or take up what an earlier run prepared."""
-    path = work / "prepared.pickle"
-    if path.exists():
-        prepared: Prepared = cloudpickle.loads(path.read_bytes())
-        return prepared.with_blocks(engine.block_rows(len(source.columns)))
-    prepared = prepare(engine, source, sampler, statistics, fit_rows)
-    with written_whole(path) as unfinished:
-        unfinished.write_bytes(cloudpickle.dumps(prepared))
-    return prepared
 
 
 def _write(
@@ -281,6 +271,7 @@ def _finish(
     write_text(partial / MANIFEST, json.dumps(manifest, indent=1))
     shutil.rmtree(partial / WORK)
     remove_unfinished(partial)
+    publish_modes(partial, inputs.paths)
     if out.exists():
         out.rmdir()
     partial.replace(out)
@@ -313,20 +304,3 @@ def _check_out(out: Path) -> None:
         raise TableError(f"out is the file {out}; name a folder to make")
     if out.exists() and any(out.iterdir()):
         raise TableError(f"out {out} holds files already; name a new folder, or remove it")
-
-
-def _check_partial(partial: Path, run: str) -> None:
-    """Refuse to go on with the unfinished result of another run."""
-    note = partial / WORK / "run"
-    if partial.exists() and not (note.is_file() and note.read_text("utf-8") == run):
-        raise TableError(
-            f"{partial} holds an unfinished result of other files, settings or versions; run "
-            "those again to finish it, or remove the folder to start anew"
-        )
-
-
-def _open_partial(partial: Path, run: str) -> None:
-    """Make the folder of unfinished results, or clear what dead workers left in it."""
-    (partial / WORK).mkdir(parents=True, exist_ok=True)
-    write_text(partial / WORK / "run", run)
-    remove_unfinished(partial)

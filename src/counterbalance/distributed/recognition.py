@@ -151,6 +151,11 @@ def use_names(sampler: Any, names: Sequence[str], kept: Sequence[str]) -> None:
             called = [name for name, is_chosen in zip(features, chosen, strict=True) if is_chosen]
             _check_used(called, kept, setting)
             sampler.set_params(**{setting: called})
+    order = sampler.feature_order
+    if not isinstance(order, str):
+        called = [features[column_position(one, features, "feature_order")] for one in order]
+        _check_used(called, kept, "feature_order")
+        sampler.set_params(feature_order=called)
     rules = [_by_name(rule, features, kept) for rule in as_constraints(sampler.constraints)]
     sampler.set_params(constraints=rules or None)
 

@@ -54,7 +54,7 @@ def search_partition(
     """Make a pass over a partition; with a folder the result is kept there, or found there."""
     path = None if folder is None else Path(folder) / f"{a_pass.name}-{place.number:05d}.npz"
     if path is not None:
-        kept = saved(path)
+        kept = saved(path, place, len(plan.layout.classes))
         if kept is not None:
             return kept
     selected, known = [load(found) for found in taken], [load(found) for found in seen]

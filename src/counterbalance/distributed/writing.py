@@ -28,12 +28,13 @@ from counterbalance.distributed.records import (
     read_record,
     write_record,
 )
+from counterbalance.distributed.unfinished import WORK
 from counterbalance.files import written_whole
 from counterbalance.provenance import COLUMNS
 
 # Names with an underscore in front are no data to whoever reads the folder as one table.
 PROVENANCE = "_provenance"
-WORK = "_work"
+RECORDS = f"{WORK}/records"
 
 
 @dataclass(frozen=True)
@@ -65,7 +66,7 @@ class Target:
 
     def record(self, name: str) -> Path:
         """Return where a task notes what it wrote."""
-        return Path(self.folder) / WORK / "records" / f"{name}.json"
+        return Path(self.folder) / RECORDS / f"{name}.json"
 
 
 @dataclass(frozen=True)
