@@ -76,7 +76,8 @@ def test_people_read_counts_and_where_the_result_is(source, tmp_path, capsys):
     ("options", "message"),
     [
         ((), "--engine dask needs --out FOLDER"),
-        (("--out", "new", "--keep", "a"), "--keep goes with --engine memory only"),
+        (("--out", "new", "--report", "p.html"), "--report goes with --engine memory only"),
+        (("--out", "new", "--keep", "z"), "keep must name a column of the table, got 'z'"),
         (("--out", "new", "--ratio", "1=50"), "--ratio must be one share, or all, with --engine"),
         (("--out", "new", "--memory", "500MB"), "needs at least 1 GB"),
         (("--out", "new", "--memory", "lots"), "memory must be a size such as 2GB, got 'lots'"),
@@ -131,3 +132,56 @@ def test_a_tiny_class_is_warned_of_with_a_share_to_ask_for(tmp_path, capsys):
     assert "WARNING" not in capsys.readouterr().err
     manifest = json.loads((tmp_path / "out" / "_manifest.json").read_text())
     assert sum(manifest["origins"]["1"].values()) == 294
+
+
+@pytest.fixture
+def patients(tmp_path):
+    """A table in two files with a name, a number and a date of every patient."""
+    table = numeric_table(240).assign(
+        name=[f"patient {n * 7919 % 240}" for n in range(240)],
+        patient_id=np.arange(240)[::-1] + 5,
+        admitted=pd.date_range("2020-01-01", periods=240),
+        note="",
+        ward=pd.Series(np.resize(["east", "west", "north"], 240), dtype="str"),
+        unknown=np.nan,
+    )
+    table.to_parquet(tmp_path / "whole.parquet", index=False)
+    (tmp_path / "parts").mkdir()
+    for number in range(2):
+        part = table.iloc[120 * number : 120 * (number + 1)]
+        part.to_parquet(tmp_path / "parts" / f"p{number}.parquet", index=False)
+    return tmp_path
+
+
+@pytest.mark.filterwarnings("ignore::counterbalance.errors.ShortfallWarning")
+@pytest.mark.parametrize(
+    "options",
+    [(), ("--keep", "ward"), ("--keep", "a,b"), ("--use", "name"), ("--use", "patient_id,name")],
+)
+def test_both_engines_leave_the_same_columns_empty_and_name_them(options, patients, capsys):
+    whole, out = patients / "whole.parquet", patients / "memory.parquet"
+    asked = [*options, "--target", "y", "--json"]
+    assert main(["balance", str(whole), "--out", str(out), *asked]) == 0
+    in_memory = capsys.readouterr()
+    parts = [str(patients / "parts" / f"p{number}.parquet") for number in range(2)]
+    folder = str(patients / "dask")
+    assert main(["balance", *parts, "--out", folder, *asked, "--engine", "dask"]) == 0
+    on_dask = capsys.readouterr()
+    kept = json.loads(in_memory.out)["kept"]
+    assert json.loads(on_dask.out)["kept"] == kept
+    pd.testing.assert_frame_equal(pd.read_parquet(folder), pd.read_parquet(out), check_exact=True)
+    new = pd.read_parquet(folder).iloc[240:]
+    assert len(new)
+    assert new[kept].isna().all(axis=None)
+    named = [line for line in in_memory.err.splitlines() if "kept but not used" in line]
+    assert named == [line for line in on_dask.err.splitlines() if "kept but not used" in line]
+    assert named or options
+
+
+def test_a_rule_for_a_column_that_is_not_used_is_refused(patients, capsys):
+    parts = patients / "parts"
+    assert balance(parts, "--out", patients / "dask", "--immutable", "name") == 1
+    error = capsys.readouterr().err.splitlines()[-1]
+    assert "--immutable ('name') names 'name', which is not used" in error
+    assert "--use name" in error
+    assert not (patients / "dask").exists()

@@ -334,3 +334,29 @@ def test_small_workers_are_refused_with_the_reason():
         local_client(1, "900MB"),
     ):
         pass
+
+
+def test_drawing_again_asks_f_about_no_row_that_was_judged_before(tmp_path, monkeypatch):
+    table = numeric_table(300)
+    source = write_parts(table, tmp_path / "in", 2)
+    made = sampler(on_shortfall=("redraw", "accept"), epsilon=0.5)
+    expected, _ = in_memory(made, table)
+    passes, asked = [], []
+    answers, search_block = searching.Factuals.answers, searching._search_block
+
+    def counted(factuals, f):
+        if f not in factuals._answers:
+            asked.append(passes[-1])
+        return answers(factuals, f)
+
+    def noted(factuals, first, plan, f, a_pass, *others):
+        passes.append(a_pass)
+        return search_block(factuals, first, plan, f, a_pass, *others)
+
+    monkeypatch.setattr(searching.Factuals, "answers", counted)
+    monkeypatch.setattr(searching, "_search_block", noted)
+    balance_files(source, "y", tmp_path / "out", sampler=made)
+    assert any(a_pass.likely for a_pass in passes)
+    assert asked
+    assert not any(a_pass.likely for a_pass in asked)
+    assert_same(pd.read_parquet(tmp_path / "out"), {}, expected, {})

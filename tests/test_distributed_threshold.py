@@ -7,9 +7,13 @@ from hypothesis import strategies as st
 from counterbalance.distributed import threshold
 from counterbalance.distributed.engine import Engine
 from counterbalance.distributed.found import Found, Kept, load, save, saved
+from counterbalance.distributed.partitions import Place
 from counterbalance.distributed.threshold import cut_found, find_cuts
+from counterbalance.errors import EngineError
 from counterbalance.search import Inversions
 from counterbalance.selection import select
+
+PLACE = Place(0, "", 0, 30)
 
 
 def random_found(rng, n_rows, n_classes=3):
@@ -55,15 +59,24 @@ def test_the_cut_takes_what_the_in_memory_selection_takes(seed, how, wanted):
 def test_what_was_found_survives_on_disk_and_damage_is_noticed(tmp_path):
     found = random_found(np.random.default_rng(0), 30)
     path = tmp_path / "found.npz"
-    assert saved(path) is None
+    assert saved(path, PLACE, 3) is None
     kept = save(found, path)
-    assert kept == saved(path) == Kept(str(path))
+    assert kept == saved(path, PLACE, 3) == Kept(str(path))
     np.testing.assert_array_equal(load(kept).inversions.distance, found.inversions.distance)
     content = bytearray(path.read_bytes())
     content[content.index(found.inversions.distance.tobytes())] ^= 1
     path.write_bytes(content)
-    assert saved(path) is None
+    assert saved(path, PLACE, 3) is None
     path.write_bytes(content[:100])
-    assert saved(path) is None
-    with pytest.raises((OSError, ValueError)):
+    assert saved(path, PLACE, 3) is None
+    with pytest.raises(EngineError, match=r"absent\.npz is damaged since .*; run the same again"):
         load(Kept(str(tmp_path / "absent.npz")))
+
+
+def test_what_was_found_elsewhere_is_not_taken_up(tmp_path):
+    found = random_found(np.random.default_rng(0), 30)
+    path = tmp_path / "found.npz"
+    save(found, path)
+    assert saved(path, PLACE, 3)
+    assert saved(path, PLACE, 2) is None
+    assert saved(path, Place(0, "", PLACE.n_rows, PLACE.n_rows), 3) is None

@@ -170,8 +170,6 @@ def execute(
     rules = {"--immutable": immutable, "--increasing": increasing, "--decreasing": decreasing}
     if engine is Engine.DASK:
         unused = {
-            "--keep": keep,
-            "--use": use,
             "--provenance": provenance,
             PAGE: report,
             "--no-rows": no_rows,
@@ -181,7 +179,17 @@ def execute(
         _refuse(unused, "--engine memory", "leave it out")
         cluster = Cluster(scheduler, workers, memory)
         return balance_on_dask(
-            tables, target, out, ratio or (), rules, integer, seed, cluster, json=json
+            tables,
+            target,
+            out,
+            ratio or (),
+            rules,
+            integer,
+            seed,
+            cluster,
+            keep=keep or (),
+            use=use or (),
+            json=json,
         )
     elsewhere = {"--scheduler": scheduler, "--workers": workers, "--memory": memory}
     _refuse(elsewhere, "--engine dask", "add it")
@@ -205,7 +213,8 @@ def execute(
         reading=reading,
     )
     strategy = rows_wanted(user, ratio or ())
-    _check_room(out, sum(strategy.values()), user.stored.frame.shape[1])
+    if not isinstance(strategy, str):  # how many "all" gives is known only afterwards
+        _check_room(out, sum(strategy.values()), user.stored.frame.shape[1])
     sampler = make_sampler(user, strategy, rules, user.columns(integer, "--integer"), seed)
     sampler.set_params(n_jobs=jobs)
     balanced = balance(user, sampler)

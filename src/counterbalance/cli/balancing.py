@@ -48,7 +48,7 @@ def balance(user: UserTable, sampler: CounterfactualOverSampler) -> Balanced:
         with working("searching for counterfactuals", told=ShortfallWarning):
             X, y = sampler.fit_resample(user.X, user.y)
     except CounterbalanceError as error:
-        raise type(error)(_in_options(str(error))) from error
+        raise type(error)(in_options(str(error))) from error
     new = X.iloc[len(user.X) :].reset_index(drop=True)
     new[user.target] = y.iloc[len(user.y) :].reset_index(drop=True)
     return Balanced(user, sampler, X, y, user.stored.append(new))
@@ -165,7 +165,7 @@ def _share(text: str) -> float:
     return share
 
 
-def _in_options(message: str) -> str:
+def in_options(message: str) -> str:
     """Say a message of the library with the names of the options."""
     for word, option in OPTION_OF.items():
         message = message.replace(word, option)

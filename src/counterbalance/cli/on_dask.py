@@ -8,18 +8,25 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from counterbalance.cli.balancing import EVERY, asks_for_every, make_rules, share_of_largest
+from counterbalance.cli.balancing import (
+    EVERY,
+    asks_for_every,
+    in_options,
+    make_rules,
+    share_of_largest,
+)
 from counterbalance.cli.new_rows import (
     origins_table,
     say_origins,
     say_warnings,
     summarise_new_rows,
 )
-from counterbalance.cli.terminal import say, show_json, show_tables, working
-from counterbalance.errors import ShortfallWarning, TableError
+from counterbalance.cli.terminal import note, say, show_json, show_tables, working
+from counterbalance.errors import CounterbalanceError, ShortfallWarning, TableError
 from counterbalance.result_table import Table
 
 if TYPE_CHECKING:
+    from counterbalance.diagnosis import Finding
     from counterbalance.distributed import Balanced
 
 
@@ -57,6 +64,8 @@ def balance_on_dask(
     seed: int,
     cluster: Cluster,
     *,
+    keep: Sequence[str],
+    use: Sequence[str],
     json: bool,
 ) -> int:
     """Balance parquet files into a folder of such files, and say what was done."""
@@ -74,18 +83,25 @@ def balance_on_dask(
         random_state=seed,
     )
     progress = Progress()
-    with working("balancing on Dask", told=ShortfallWarning):
-        balanced = balance_files(
-            tables,
-            target,
-            out,
-            sampler=sampler,
-            scheduler=cluster.scheduler,
-            n_workers=cluster.workers,
-            memory=cluster.memory,
-            progress=progress,
-        )
-    progress.end()
+    try:
+        with working("balancing on Dask", told=ShortfallWarning):
+            balanced = balance_files(
+                tables,
+                target,
+                out,
+                sampler=sampler,
+                scheduler=cluster.scheduler,
+                n_workers=cluster.workers,
+                memory=cluster.memory,
+                keep=keep,
+                use=use,
+                progress=progress,
+                notice=progress.note,
+            )
+    except CounterbalanceError as error:
+        raise type(error)(in_options(str(error))) from error
+    finally:
+        progress.end()
     summary = summarise(balanced, target)
     if json:
         show_json(summary)
@@ -108,6 +124,11 @@ class Progress:
             sys.stderr.write(f"\r\x1b[K{what}: {done:,} of {total:,} partitions")
             sys.stderr.flush()
 
+    def note(self, finding: Finding) -> None:
+        """Say what was recognised on a line of its own."""
+        self.end()
+        note(finding.text)
+
     def end(self) -> None:
         """Leave no line behind."""
         if sys.stderr.isatty():
@@ -120,6 +141,8 @@ def summarise(balanced: Balanced, target: str) -> dict[str, Any]:
         "target": target,
         "rows_before": sum(balanced.before.values()),
         "rows_after": sum(balanced.after.values()),
+        "kept": list(balanced.kept),
+        "findings": [{"topic": item.topic, "text": item.text} for item in balanced.findings],
         "classes": [
             {"class": label, "before": count, "after": balanced.after[label]}
             for label, count in balanced.before.items()

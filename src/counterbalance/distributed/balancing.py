@@ -96,7 +96,7 @@ def balance(
     engine: Engine, source: Source, prepared: Prepared, constraints: Any, folder: str | None = None
 ) -> Balance:
     """Search all partitions and decide what is to be built; warn of every shortfall."""
-    plan, f = engine.constant(prepared.plan), engine.constant(prepared.f)
+    plan, f = engine.held(prepared.plan, "search"), engine.held(prepared.f, "search")
     places = list(zip(source.parts, prepared.places, strict=True))
 
     def make_pass(a_pass: Pass, taken: list[list[Any]], seen: list[list[Any]]) -> list[Any]:

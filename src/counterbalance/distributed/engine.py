@@ -16,6 +16,7 @@ import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import dask
@@ -23,9 +24,11 @@ from dask.utils import format_bytes, parse_bytes
 from distributed import Client, KilledWorker, LocalCluster, as_completed, get_client
 from distributed.client import FutureCancelledError
 from distributed.comm import CommClosedError
+from distributed.security import Security
 from distributed.system import MEMORY_LIMIT
 
 from counterbalance.errors import EngineError
+from counterbalance.extras import require
 
 # Below it Dask's own needs leave so little that a worker pauses at 80 % and waits for ever.
 SMALLEST_WORKER = 10**9
@@ -39,6 +42,8 @@ FEWEST_ROWS = 1_000
 KEPT_MEMORY = 128 * 2**20
 # The largest array that memory kept is used for; a larger one goes back when it is freed.
 LARGEST_KEPT = 32 * 2**20
+# Without it a process that runs "python -c" imports from the current folder first.
+SAFE_PATH = "PYTHONSAFEPATH"
 # So many results are joined by one task.
 JOINED_AT_ONCE = 16
 
@@ -81,6 +86,16 @@ class Engine:
         """Return something that many tasks need, to be sent to a worker once."""
         return dask.delayed(thing, pure=False, traverse=False)
 
+    def held(self, thing: Any, what: str) -> Any:
+        """Return something large that the tasks of many steps need, sent to a worker once.
+
+        It stays on the workers, which pass it on to each other. The scheduler can make it
+        again when workers die.
+        """
+        if self.client is None:
+            return self.constant(thing)
+        return self.keep([self.task(_itself, self.constant(thing))], what)[0]
+
     def keep(self, tasks: list[Any], what: str) -> list[Any]:
         """Make the tasks; what they give stays on the workers, and is made again if one dies."""
         with self._in_words(what):
@@ -110,8 +125,8 @@ class Engine:
     @contextmanager
     def _in_words(self, what: str) -> Iterator[None]:
         try:
-            # A forest as f takes some 50 MB and is sent with the tasks, so that it can be sent
-            # again when workers die; Dask would warn of it.
+            # A forest as f takes some 50 MB and more and is sent as part of a task, so that it
+            # can be sent again when workers die; Dask would warn of it.
             with dask.config.set({"distributed.admin.large-graph-warning-threshold": "1GB"}):
                 yield
         except KilledWorker as error:
@@ -127,6 +142,10 @@ class Engine:
                 f"{what}: the scheduler is lost ({type(error).__name__}); start it anew and run "
                 "the same again: what is finished is kept and not made once more"
             ) from error
+
+
+def _itself(thing: Any) -> Any:
+    return thing
 
 
 def _is_lost(client: Any, error: BaseException) -> bool:
@@ -170,14 +189,26 @@ def _bytes(memory: int | str) -> int:
 
 @contextmanager
 def local_client(n_workers: int | None, memory: int | str | None) -> Iterator[Any]:
-    """Start a cluster of processes on this machine, and close it at the end."""
+    """Start a cluster of processes on this machine, and close it at the end.
+
+    Nobody else can use it: it listens on this machine only, and speaks TLS with a key that
+    exists in its processes alone. Whoever connects must hold that key; Dask runs whatever it
+    is sent. It shows nothing over HTTP, and spills into a folder of its owner's.
+    """
     if memory is not None:
         check_memory(_bytes(memory), "memory: each worker")
+    require("cryptography", "a cluster that only you can use", "dask")
     environment = "distributed.nanny.pre-spawn-environ"
     with (
+        safe_path_for_children(),
+        TemporaryDirectory(
+            prefix="counterbalance-", dir=dask.config.get("temporary-directory", None)
+        ) as scratch,
         dask.config.set(
             {
                 "distributed.worker.daemon": True,
+                "distributed.scheduler.http.routes": [],
+                "distributed.worker.http.routes": [],
                 f"{environment}.MALLOC_TRIM_THRESHOLD_": KEPT_MEMORY,
                 f"{environment}.MALLOC_MMAP_THRESHOLD_": LARGEST_KEPT,
             }
@@ -186,10 +217,29 @@ def local_client(n_workers: int | None, memory: int | str | None) -> Iterator[An
             n_workers=n_workers,
             threads_per_worker=1,
             memory_limit="auto" if memory is None else memory,
-            dashboard_address="127.0.0.1:0",
+            host="127.0.0.1",
+            protocol="tls://",
+            security=Security.temporary(),
+            dashboard_address=None,
+            scheduler_kwargs={"dashboard_address": "127.0.0.1:0"},  # of a server of no page
+            local_directory=scratch,
             processes=True,
             silence_logs=logging.ERROR,  # a worker that is slow to end is no news
         ) as cluster,
         Client(cluster) as client,
     ):
         yield client
+
+
+@contextmanager
+def safe_path_for_children() -> Iterator[None]:
+    """Keep Python files of the current folder from being imported by processes started here."""
+    before = os.environ.get(SAFE_PATH)
+    os.environ[SAFE_PATH] = "1"
+    try:
+        yield
+    finally:
+        if before is None:
+            del os.environ[SAFE_PATH]
+        else:
+            os.environ[SAFE_PATH] = before

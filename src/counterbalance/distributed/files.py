@@ -3,7 +3,7 @@
     OUT.partial/                    while it runs
         part-00000.parquet          the rows that came in, then the new ones
         _provenance/                where the new ones come from
-        _work/                      the plan and f, what was found, what is written
+        _work/                      the plan, what was found, what is written
     OUT/                            when it is whole: the same without _work, and
         _manifest.json              every file with its SHA-256, counts, yields
 
@@ -14,41 +14,55 @@ from __future__ import annotations
 
 import json
 import shutil
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-import cloudpickle
 import joblib
 import pyarrow as pa
 from distributed import Client
 
 from counterbalance import CounterfactualOverSampler, __version__
+from counterbalance.diagnosis import Finding
 from counterbalance.distributed.balancing import Balance, balance
 from counterbalance.distributed.engine import Engine, Progress, local_client, silent
 from counterbalance.distributed.inputs import Inputs, read_inputs
 from counterbalance.distributed.plan import check_sampler
-from counterbalance.distributed.preparing import Prepared, Source, Statistics, prepare
+from counterbalance.distributed.preparing import Source, Statistics
+from counterbalance.distributed.recognition import (
+    Notice,
+    Recognised,
+    recognise,
+    use_names,
+    warn_of,
+)
 from counterbalance.distributed.records import Written, remove_unfinished, write_text
+from counterbalance.distributed.resuming import PLAN, prepare_or_resume
+from counterbalance.distributed.unfinished import (
+    WORK,
+    check_unfinished,
+    open_unfinished,
+    publish_modes,
+)
 from counterbalance.distributed.writing import (
     PROVENANCE,
-    WORK,
+    RECORDS,
     Order,
     Target,
     write_interiors,
     write_partition,
 )
-from counterbalance.errors import EngineError, TableError
+from counterbalance.errors import CounterbalanceError, EngineError, TableError
 from counterbalance.factuals import Yield
-from counterbalance.files import written_whole
 from counterbalance.labels import plain
 from counterbalance.user_warnings import warn_user
 
 MANIFEST = "_manifest.json"
 # Numbers of files have at least so many digits, so that names sort as numbers do.
 DIGITS = 5
+FOUND = f"{WORK}/found"
 
 
 @dataclass(frozen=True)
@@ -61,6 +75,8 @@ class Balanced:
     yields: dict[tuple[Any, Any], Yield]
     origins: dict[Any, dict[str, int]]  # new rows of each class by what they are
     files: list[Written]
+    kept: tuple[str, ...] = ()  # columns that are not used, empty in new rows
+    findings: tuple[Finding, ...] = ()  # what was recognised in the columns
 
 
 def balance_files(
@@ -75,7 +91,10 @@ def balance_files(
     memory: int | str | None = None,
     statistics: Statistics = "auto",
     fit_rows: int | None = None,
+    keep: Sequence[str] = (),
+    use: Sequence[str] = (),
     progress: Progress = silent,
+    notice: Notice = warn_of,
 ) -> Balanced:
     """Balance a table of parquet files, larger than any memory, into a folder of such files.
 
@@ -104,13 +123,21 @@ def balance_files(
         Memory of each of its workers, like "2GB", at least 1 GB; None for an even share.
     statistics, fit_rows
         As in :func:`counterbalance.distributed.fit_resample`.
+    keep : sequence of str, default=()
+        Columns that stay in the files but are not used. They are empty in new rows, as are
+        those that look like identifiers, dates or free text.
+    use : sequence of str, default=()
+        Columns to use although they look like it.
     progress : callable, default=silent
         Called with what is being done, how many of its tasks are done, and how many there are.
+    notice : callable, default=warn_of
+        Called with everything remarkable in a column, before the work starts; by default a
+        column that is not used is a warning.
 
     Returns
     -------
     balanced : Balanced
-        The folder, the counts before and after, the yields, the origins, the files.
+        The folder, the counts before and after, the yields, the origins, the files, the columns kept.
     """
     own = check_sampler(CounterfactualOverSampler(random_state=0) if sampler is None else sampler)
     inputs = read_inputs(paths, target)
@@ -125,69 +152,65 @@ def balance_files(
         )
     # The estimator is hashed as a whole: a Dask classifier then leaves its client out.
     settings = own.get_params(deep=False)
-    run = joblib.hash((__version__, inputs.fingerprint, target, settings, statistics, fit_rows))
+    asked = (target, sorted(keep), sorted(use))
+    run = joblib.hash((__version__, inputs.fingerprint, asked, settings, statistics, fit_rows))
     partial = out.with_name(f"{out.name}.partial")
-    _check_partial(partial, run)
+    check_unfinished(partial, run)
     with _client(client, scheduler, n_workers, memory) as connected:
         engine = Engine.of(connected, progress)
-        _open_partial(partial, run)
+        names = inputs.schema.names
+        columns = recognise(engine, inputs.partitions, names, target, keep, use)
+        for finding in columns.findings:
+            notice(finding)
+        use_names(own, [name for name in names if name != target], columns.kept)
+        folders = (partial / FOUND, partial / RECORDS, partial / PROVENANCE)
+        open_unfinished(partial, run, folders)
         try:
-            result, files = _run(engine, inputs, target, own, statistics, fit_rows, partial)
-        except EngineError as error:
+            result, files = _run(
+                engine, inputs, target, columns, own, statistics, fit_rows, partial
+            )
+        except CounterbalanceError as error:
+            if not (partial / WORK / PLAN).exists():
+                shutil.rmtree(partial)  # nothing was prepared: nothing to go on with
+            if not isinstance(error, EngineError):
+                raise
             raise EngineError(f"{error}; the unfinished result is in {partial}") from error
-    return _finish(out, partial, inputs, result, files)
+    return _finish(out, partial, inputs, columns, result, files)
 
 
 def _run(
     engine: Engine,
     inputs: Inputs,
     target: str,
+    columns: Recognised,
     sampler: CounterfactualOverSampler,
     statistics: Statistics,
     fit_rows: int | None,
     partial: Path,
 ) -> tuple[Balance, list[Written]]:
-    parts = inputs.partitions
+    used = list(columns.used)
+    parts = [part.only(used) for part in inputs.partitions]
     source = Source(
         parts,
         [part.path for part in parts],
-        inputs.schema.names,
+        used,
         target,
         lambda columns: [part.only(columns) for part in parts],
     )
-    prepared = _prepared(engine, source, sampler, statistics, fit_rows, partial / WORK)
-    found = partial / WORK / "found"
-    for folder in (found, partial / WORK / "records", partial / PROVENANCE):
-        folder.mkdir(exist_ok=True)
-    result = balance(engine, source, prepared, sampler.constraints, str(found))
-    return result, _write(engine, result, inputs, partial)
+    work = partial / WORK
+    prepared = prepare_or_resume(engine, source, sampler, statistics, fit_rows, work)
+    result = balance(engine, source, prepared, sampler.constraints, str(partial / FOUND))
+    return result, _write(engine, result, inputs, columns, partial)
 
 
-def _prepared(
-    engine: Engine,
-    source: Source,
-    sampler: CounterfactualOverSampler,
-    statistics: Statistics,
-    fit_rows: int | None,
-    work: Path,
-) -> Prepared:
-    """Prepare the search, or take up what an earlier run prepared."""
-    path = work / "prepared.pickle"
-    if path.exists():
-        prepared: Prepared = cloudpickle.loads(path.read_bytes())
-        return prepared.with_blocks(engine.block_rows(len(source.columns)))
-    prepared = prepare(engine, source, sampler, statistics, fit_rows)
-    with written_whole(path) as unfinished:
-        unfinished.write_bytes(cloudpickle.dumps(prepared))
-    return prepared
-
-
-def _write(engine: Engine, result: Balance, inputs: Inputs, partial: Path) -> list[Written]:
-    prepared, pieces, parts = result.prepared, result.pieces, result.source.parts
+def _write(
+    engine: Engine, result: Balance, inputs: Inputs, columns: Recognised, partial: Path
+) -> list[Written]:
+    prepared, pieces, parts = result.prepared, result.pieces, inputs.partitions
     label = inputs.schema.field(prepared.plan.layout.target).type
     target = Target(
         str(partial.absolute()),
-        inputs.schema,
+        inputs.with_nulls(columns.kept),
         label.value_type if pa.types.is_dictionary(label) else label,
         prepared.n_rows,
         max(DIGITS, len(str(len(parts) + len(pieces)))),
@@ -221,7 +244,12 @@ def _write(engine: Engine, result: Balance, inputs: Inputs, partial: Path) -> li
 
 
 def _finish(
-    out: Path, partial: Path, inputs: Inputs, result: Balance, files: list[Written]
+    out: Path,
+    partial: Path,
+    inputs: Inputs,
+    columns: Recognised,
+    result: Balance,
+    files: list[Written],
 ) -> Balanced:
     layout = result.prepared.plan.layout
     classes = [plain(label) for label in layout.classes]
@@ -233,6 +261,7 @@ def _finish(
         "counterbalance": __version__,
         "inputs": [{"name": Path(path).name} for path in inputs.paths],
         "target": layout.target,
+        "kept": list(columns.kept),
         "seed": result.prepared.plan.task.seed,
         "features": [str(layout.features[m]) for m in result.prepared.plan.task.order],
         "rows": {str(label): {"before": before[label], "after": after[label]} for label in classes},
@@ -246,10 +275,13 @@ def _finish(
     write_text(partial / MANIFEST, json.dumps(manifest, indent=1))
     shutil.rmtree(partial / WORK)
     remove_unfinished(partial)
+    publish_modes(partial, inputs.paths)
     if out.exists():
         out.rmdir()
     partial.replace(out)
-    return Balanced(out, before, after, result.yields, origins, files)
+    return Balanced(
+        out, before, after, result.yields, origins, files, columns.kept, columns.findings
+    )
 
 
 @contextmanager
@@ -278,20 +310,3 @@ def _check_out(out: Path) -> None:
         raise TableError(f"out is the file {out}; name a folder to make")
     if out.exists() and any(out.iterdir()):
         raise TableError(f"out {out} holds files already; name a new folder, or remove it")
-
-
-def _check_partial(partial: Path, run: str) -> None:
-    """Refuse to go on with the unfinished result of another run."""
-    note = partial / WORK / "run"
-    if partial.exists() and not (note.is_file() and note.read_text("utf-8") == run):
-        raise TableError(
-            f"{partial} holds an unfinished result of other files, settings or versions; run "
-            "those again to finish it, or remove the folder to start anew"
-        )
-
-
-def _open_partial(partial: Path, run: str) -> None:
-    """Make the folder of unfinished results, or clear what dead workers left in it."""
-    (partial / WORK).mkdir(parents=True, exist_ok=True)
-    write_text(partial / WORK / "run", run)
-    remove_unfinished(partial)

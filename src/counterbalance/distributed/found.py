@@ -7,7 +7,9 @@ a run that is stopped loses it.
 
 from __future__ import annotations
 
+import struct
 import zipfile
+import zlib
 from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
@@ -15,10 +17,27 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from counterbalance.distributed.partitions import Place
+from counterbalance.distributed.records import OWNER_ONLY
+from counterbalance.errors import EngineError
 from counterbalance.files import written_whole
 from counterbalance.search import Inversions, Small
 
 Integers = NDArray[np.intp]
+
+# What reading a damaged archive of arrays can end in.
+DAMAGE = (
+    OSError,
+    EOFError,
+    KeyError,
+    MemoryError,
+    RuntimeError,
+    TypeError,
+    ValueError,
+    struct.error,
+    zipfile.BadZipFile,
+    zlib.error,
+)
 
 
 @dataclass(frozen=True)
@@ -72,8 +91,10 @@ def save(found: Found, path: Path) -> Kept:
     """Write what was found, all or nothing."""
     arrays = {field.name: getattr(found.inversions, field.name) for field in fields(Inversions)}
     others = {name: getattr(found, name) for name in ("source", "right", "answers")}
-    with written_whole(path) as unfinished, unfinished.open("wb") as file:
-        np.savez(file, **arrays, **others)
+    with written_whole(path) as unfinished:
+        unfinished.chmod(OWNER_ONLY)
+        with unfinished.open("wb") as file:
+            np.savez(file, **arrays, **others)
     return Kept(str(path))
 
 
@@ -81,16 +102,44 @@ def load(found: Found | Kept) -> Found:
     """Return what was found, wherever it is."""
     if isinstance(found, Found):
         return found
-    with np.load(found.path) as arrays:
-        inversions = Inversions(*(arrays[field.name] for field in fields(Inversions)))
-        return Found(inversions, *(arrays[name] for name in ("source", "right", "answers")))
+    try:
+        return _read(Path(found.path))
+    except DAMAGE as error:
+        raise EngineError(
+            f"{found.path} is damaged since it was written; run the same again: it is made anew"
+        ) from error
 
 
-def saved(path: Path) -> Kept | None:
+def saved(path: Path, place: Place, n_classes: int) -> Kept | None:
     """Return what an earlier run wrote here, None where there is nothing or it is damaged."""
     try:
-        with zipfile.ZipFile(path) as archive:
-            damaged = archive.testzip()  # compares the checksum of every array
-    except (OSError, EOFError, zipfile.BadZipFile):
+        found = _read(path)
+    except DAMAGE:
         return None
-    return None if damaged else Kept(str(path))
+    inversions, classes = found.inversions, np.arange(n_classes)
+    sound = (
+        _all_within(inversions.factual, np.array([place.first, place.first + place.n_rows - 1]))
+        and _all_within(inversions.target, classes)
+        and _all_within(found.source, classes)
+        and _all_within(found.answers, classes)
+        and len(found.right) == n_classes
+    )
+    return Kept(str(path)) if sound else None
+
+
+def _read(path: Path) -> Found:
+    """Read arrays of numbers, never objects; zipfile compares the checksum of every one."""
+    with path.open("rb") as file, np.load(file, allow_pickle=False) as arrays:
+        inversions = Inversions(*(arrays[field.name] for field in fields(Inversions)))
+        found = Found(inversions, *(arrays[name] for name in ("source", "right", "answers")))
+    columns = [*vars(inversions).values(), found.source]
+    if any(column.shape != inversions.factual.shape or column.ndim != 1 for column in columns):
+        raise ValueError(f"{path} holds columns of different lengths")
+    whole = [*columns[:4], *columns[5:], found.right, found.answers]
+    if any(column.dtype.kind != "i" for column in whole) or inversions.distance.dtype.kind != "f":
+        raise ValueError(f"{path} holds columns of other types")
+    return found
+
+
+def _all_within(numbers: NDArray[Any], allowed: NDArray[Any]) -> bool:
+    return not numbers.size or (numbers.min() >= allowed[0] and numbers.max() <= allowed[-1])

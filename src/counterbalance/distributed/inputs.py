@@ -39,6 +39,14 @@ class Inputs:
         columns = tuple(self.schema.names)
         return [part for path in self.paths for part in cut_file(path, columns, self.nullable)]
 
+    def with_nulls(self, columns: Iterable[str]) -> pa.Schema:
+        """Return the schema of a result in which these columns may be empty."""
+        schema = self.schema
+        for name in columns:
+            place = schema.get_field_index(name)
+            schema = schema.set(place, schema.field(place).with_nullable(True))  # noqa: FBT003
+        return schema
+
     @property
     def fingerprint(self) -> str:
         """A word that changes when a file does: its name, size or time of change."""

@@ -62,10 +62,17 @@ class FileRows:
                     yield batch.select(self.columns)
 
     def frame(self, batch: pa.RecordBatch) -> pd.DataFrame:
-        """Return a batch as pandas has it; whole numbers with nulls stay whole."""
+        """Return a batch as pandas has it; whole numbers with nulls stay whole.
+
+        Decimals are floats, as in memory.
+        """
         fields = {field.name: field.type for field in batch.schema}
         plain = [name for name in self.columns if name not in self.nullable]
         table = pa.Table.from_batches([batch])
+        for place, field in enumerate(batch.schema):
+            if pa.types.is_decimal(field.type):
+                cells = table.column(place).cast(pa.float64())
+                table = table.set_column(place, field.with_type(pa.float64()), cells)
         frame: pd.DataFrame = table.select(plain).to_pandas().reset_index(drop=True)
         for name in self.columns:
             if name in self.nullable:

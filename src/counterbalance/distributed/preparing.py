@@ -58,7 +58,7 @@ class Source:
 
 @dataclass(frozen=True)
 class Prepared:
-    """What the search needs, and what a rerun need not make again."""
+    """What the search needs."""
 
     places: list[Place]
     plan: Plan
@@ -70,10 +70,6 @@ class Prepared:
     def n_rows(self) -> int:
         """The rows of the whole table."""
         return sum(place.n_rows for place in self.places)
-
-    def with_blocks(self, size: int) -> Prepared:
-        """Return the same for workers of another memory."""
-        return replace(self, plan=replace(self.plan, size=size))
 
 
 def prepare(
@@ -101,8 +97,7 @@ def prepare(
     random_state = sampler._random_state()  # noqa: SLF001  (the sampler's own step)
     seed = int(random_state.randint(np.iinfo(np.int64).max, dtype=np.int64))
     if fit_rows is None:
-        cells = int(engine.memory * SHARE_FOR_FIT) // BYTES_PER_CELL
-        fit_rows = max(1, cells // len(source.columns))
+        fit_rows = rows_for_fit(engine, source)
     how = _way(statistics, engine, layout)
     sampled = not (sampler.prefit or is_trainer(sampler.estimator))
     rates = make_rates(layout, fit_rows, fit=sampled, statistics=how == "passes")
@@ -124,6 +119,12 @@ def prepare(
     last = survey.last_label
     numbering = Numbering(None if last is None else last + 1, f"new{dashes}")
     return Prepared(where, replace(plan, own=own), f, policies, numbering)
+
+
+def rows_for_fit(engine: Engine, source: Source) -> int:
+    """Return how many rows f is fitted to: what a worker can hold."""
+    cells = int(engine.memory * SHARE_FOR_FIT) // BYTES_PER_CELL
+    return max(1, cells // len(source.columns))
 
 
 def _check_order(policies: tuple[Policy, ...]) -> None:

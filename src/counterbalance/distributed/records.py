@@ -1,6 +1,7 @@
 """Records: files that are written all or nothing, with their sums, so that a rerun can go on.
 
     record    what one task wrote: for each file its name, rows, bytes and SHA-256
+    sealed    plain data (JSON) below the SHA-256 of its text: any change of it is noticed
 
 A task writes its files under other names, moves them into place when they are whole, and
 then writes its record. A task whose record and files agree has nothing to do. Two workers
@@ -14,8 +15,12 @@ import hashlib
 import json
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import Any
 
 from counterbalance.files import written_whole
+
+# The mode of a file that says how a run is to go on.
+OWNER_ONLY = 0o600
 
 
 @dataclass(frozen=True)
@@ -31,7 +36,7 @@ class Written:
 def read_record(record: Path, folder: Path) -> list[Written] | None:
     """Return what a task wrote, None if it did not finish or a file is not as it was."""
     try:
-        files = [Written(**entry) for entry in json.loads(record.read_text("utf-8"))]
+        files = [Written(**entry) for entry in read_sealed(record)]
     except (OSError, ValueError, TypeError):
         return None
     whole = all(
@@ -45,7 +50,7 @@ def read_record(record: Path, folder: Path) -> list[Written] | None:
 
 def write_record(record: Path, files: list[Written]) -> None:
     """Write what a task wrote."""
-    write_text(record, json.dumps([asdict(file) for file in files], indent=1))
+    write_sealed(record, [asdict(file) for file in files])
 
 
 def describe(path: Path, folder: Path, rows: int) -> Written:
@@ -55,9 +60,28 @@ def describe(path: Path, folder: Path, rows: int) -> Written:
 
 
 def write_text(path: Path, text: str) -> None:
-    """Write a text, all or nothing."""
+    """Write a text, all or nothing, for nobody else to read."""
     with written_whole(path) as unfinished:
+        unfinished.chmod(OWNER_ONLY)
         unfinished.write_text(text, "utf-8")
+
+
+def write_sealed(path: Path, content: Any) -> None:
+    """Write plain data below its checksum, for nobody else to read."""
+    text = json.dumps(content)
+    write_text(path, f"{_digest(text)}\n{text}")
+
+
+def read_sealed(path: Path) -> Any:
+    """Return the plain data of a file; a ValueError where it is not what was written."""
+    digest, _, text = path.read_bytes().decode("utf-8").partition("\n")
+    if digest != _digest(text):
+        raise ValueError(f"{path} is damaged: its SHA-256 is not the one in its first line")
+    return json.loads(text)
+
+
+def _digest(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()
 
 
 def remove_unfinished(folder: Path) -> None:

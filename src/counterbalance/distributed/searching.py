@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from counterbalance.classifier import Classifier, check_not_constant
 from counterbalance.distributed.found import Found, Kept, load, save, saved
+from counterbalance.distributed.layout import NO_CLASS
 from counterbalance.distributed.partitions import Partition, Place
 from counterbalance.distributed.plan import Plan
 from counterbalance.errors import ClassifierError
@@ -54,7 +55,7 @@ def search_partition(
     """Make a pass over a partition; with a folder the result is kept there, or found there."""
     path = None if folder is None else Path(folder) / f"{a_pass.name}-{place.number:05d}.npz"
     if path is not None:
-        kept = saved(path)
+        kept = saved(path, place, len(plan.layout.classes))
         if kept is not None:
             return kept
     selected, known = [load(found) for found in taken], [load(found) for found in seen]
@@ -82,7 +83,12 @@ def _search_block(
         classifier = moved
     codes, shift = factuals.labels.codes, first - len(plan.layout.sketch)
     stop = shift + len(codes)
-    among = _likely(taken, first, stop, codes, plan) if a_pass.likely else None
+    among = None
+    if a_pass.likely:
+        among = _likely(taken, first, stop, codes, plan)
+        # What was taken has been judged already: f is not asked about every row once more.
+        judged = np.where(among.any(axis=1), codes, NO_CLASS)
+        factuals = replace(factuals, _answers={classifier: judged})
     targets = list(a_pass.targets)
     found = factuals.find(classifier, a_pass.number, targets, among)
     found = moved_by(found, shift)
@@ -91,11 +97,14 @@ def _search_block(
     elif a_pass.origin == "threshold":
         used = [part.between(first, stop, t) for part in taken for t in targets]
         found = found.take(~_is_among(found, used))
+    source, n_classes = codes[found.factual - shift].astype(np.int32), len(plan.layout.classes)
+    if a_pass.origin != "inversion":  # what f says of the table is known from the first pass
+        return Found(found, source, np.zeros(n_classes, np.intp), np.zeros(0, np.intp))
     right = factuals.right(classifier)
     return Found(
         found,
-        codes[found.factual - shift].astype(np.int32),
-        np.bincount(codes[right], minlength=len(plan.layout.classes)),
+        source,
+        np.bincount(codes[right], minlength=n_classes),
         np.unique(factuals.answers(classifier)[len(plan.layout.sketch) :]),
     )
 

@@ -223,7 +223,15 @@ def make_layout(survey: Surveyed, names: list[Any], target: Any, reading: Readin
         }
     ).set_axis(features, axis=1)
     labels = survey.labels.index.to_series()
-    known = read_labels(labels)
+    try:
+        known = read_labels(labels)
+    except TableError:
+        raise
+    except ValueError:  # scikit-learn's, of numbers with a fraction
+        raise TableError(
+            f"the target {target!r} looks like a quantity, not a class ({len(labels):,} different "
+            "values); cut it into classes with names, or name another column"
+        ) from None
     order = np.argsort(known.codes)
     return Layout(
         names=names,

@@ -28,12 +28,13 @@ from counterbalance.distributed.records import (
     read_record,
     write_record,
 )
+from counterbalance.distributed.unfinished import WORK
 from counterbalance.files import written_whole
 from counterbalance.provenance import COLUMNS
 
 # Names with an underscore in front are no data to whoever reads the folder as one table.
 PROVENANCE = "_provenance"
-WORK = "_work"
+RECORDS = f"{WORK}/records"
 
 
 @dataclass(frozen=True)
@@ -65,7 +66,7 @@ class Target:
 
     def record(self, name: str) -> Path:
         """Return where a task notes what it wrote."""
-        return Path(self.folder) / WORK / "records" / f"{name}.json"
+        return Path(self.folder) / RECORDS / f"{name}.json"
 
 
 @dataclass(frozen=True)
@@ -93,7 +94,7 @@ def write_partition(
     with ExitStack() as stack:
         old = stack.enter_context(_rows_file(target.data(place.number), target.schema))
         new = [stack.enter_context(_new_files(target, order)) for order in orders]
-        first = place.first
+        first, used = place.first, partition.only(plan.layout.names)
         for batch in partition.batches(plan.size):
             old.write(pa.Table.from_batches([batch]))
             stop = first + batch.num_rows
@@ -102,7 +103,7 @@ def write_partition(
                 for part, order in zip(found, orders, strict=True)
             ]
             if any(map(len, chosen)):
-                factuals = plan.factuals(partition.frame(batch), first)
+                factuals = plan.factuals(used.frame(batch), first)
                 for some, order, opened in zip(chosen, orders, new, strict=True):
                     if len(some):
                         piece = order.piece
@@ -146,8 +147,16 @@ class _Rows:
     schema: pa.Schema
 
     def write(self, table: pa.Table) -> None:
-        """Write some rows, with the columns and types of the schema."""
-        table = table.select(self.schema.names).cast(self.schema)
+        """Write some rows, with the columns and types of the schema; what is not there is empty."""
+        for field in self.schema:
+            if field.name not in table.column_names:
+                table = table.append_column(field, pa.nulls(len(table), field.type))
+        cells = [
+            # A decimal was a float meanwhile: it may lose digits that it does not have.
+            table.column(field.name).cast(field.type, safe=not pa.types.is_decimal(field.type))
+            for field in self.schema
+        ]
+        table = pa.Table.from_arrays(cells, schema=self.schema)
         self.writer.write_table(table.replace_schema_metadata(self.schema.metadata))
 
     def write_frame(self, frame: pd.DataFrame) -> None:
