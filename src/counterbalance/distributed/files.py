@@ -137,7 +137,7 @@ def balance_files(
     Returns
     -------
     balanced : Balanced
-        The folder, the counts before and after, the yields, the origins, the files, the columns kept.
+        The folder, the counts before and after, yields, origins, files, the columns kept.
     """
     own = check_sampler(CounterfactualOverSampler(random_state=0) if sampler is None else sampler)
     inputs = read_inputs(paths, target)
