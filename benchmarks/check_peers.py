@@ -41,7 +41,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
 from sklearn.tree import DecisionTreeClassifier
 
-from counterbalance import peers
+from counterbalance import methods as peers
 from counterbalance.datasets import load
 
 DATA_SETS = (

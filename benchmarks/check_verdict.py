@@ -20,14 +20,14 @@ import pandas as pd
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.linear_model import LogisticRegression
 
-from counterbalance.experiments.comparison import QUICK, Settings
-from counterbalance.experiments.comparison.cells import all_cells, compute
-from counterbalance.experiments.comparison.data import read_compared
-from counterbalance.experiments.comparison.evidence import find
-from counterbalance.experiments.comparison.plan import Plan
-from counterbalance.experiments.comparison.results import Results
-from counterbalance.experiments.store import CellRecord, State
-from counterbalance.experiments.workers import compute_cell
+from counterbalance.compare import QUICK, Settings
+from counterbalance.compare.data import read_compared
+from counterbalance.compare.evidence import find
+from counterbalance.compare.plan import Plan
+from counterbalance.compare.results import Results
+from counterbalance.compare.trials import all_cells, compute
+from counterbalance.trials.store import CellRecord, State
+from counterbalance.trials.workers import compute_cell
 
 STRATEGIES = ("class weights", "Random oversampling", "Random undersampling", "SMOTE", "ADASYN")
 

@@ -11,7 +11,7 @@ from sklearn.ensemble import RandomForestClassifier
 from sklearn.linear_model import LogisticRegression
 from timing import Search, set_up, wisconsin
 
-from counterbalance.search import _Candidates, _Window
+from counterbalance.search.nearest import _Candidates, _Window
 
 
 def main() -> None:

@@ -22,7 +22,7 @@ from sklearn.preprocessing import StandardScaler
 
 from counterbalance import CounterfactualOverSampler
 from counterbalance.datasets import load
-from counterbalance.search import rebuild, search
+from counterbalance.search.nearest import rebuild, search
 
 TABLES = ("yeast4", "vehicle1", "ecoli3", "glass2")
 N_DRAWS = 10

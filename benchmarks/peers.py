@@ -15,7 +15,7 @@ from imblearn.over_sampling import SMOTE
 from sklearn.datasets import make_classification
 from threadpoolctl import threadpool_limits
 
-from counterbalance.peers import PeerFallbackWarning, all_samplers
+from counterbalance.methods import PeerFallbackWarning, all_samplers
 
 
 def table() -> tuple[Any, Any]:

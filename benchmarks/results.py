@@ -10,9 +10,9 @@ Cells that the store has are not computed again: `python benchmarks/results.py s
 import sys
 from pathlib import Path
 
-from counterbalance.experiments.study import Settings, study
-from counterbalance.experiments.study.ours import OURS
-from counterbalance.experiments.study.suite import DEVELOPMENT, suite
+from counterbalance.studies.study import Settings, study
+from counterbalance.studies.study.ours import OURS
+from counterbalance.studies.study.suite import DEVELOPMENT, suite
 
 ROOT = Path(__file__).parent.parent
 LEADERS = ("none", "SMOTE", "Lee", "SVM-SMOTE", "ADASYN", "SOMO", *OURS)

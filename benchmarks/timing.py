@@ -9,13 +9,13 @@ from typing import Any
 
 import numpy as np
 
-from counterbalance.classifier import Classifier, judge
+from counterbalance.classifier.judge import Classifier, judge
+from counterbalance.constraints.rules import Rules
 from counterbalance.datasets import read_wisconsin
-from counterbalance.perturbation import Perturbation
 from counterbalance.profile import by_importance, profile_table
-from counterbalance.rules import Rules
-from counterbalance.search import Inversions, Task, search
-from counterbalance.table import read_table
+from counterbalance.search.nearest import Inversions, Task, search
+from counterbalance.search.perturbation import Perturbation
+from counterbalance.table.table import read_table
 
 
 def wisconsin() -> tuple[np.ndarray, np.ndarray]:

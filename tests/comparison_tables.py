@@ -7,13 +7,13 @@ import numpy as np
 import pandas as pd
 from sklearn.base import BaseEstimator, ClassifierMixin
 
-from counterbalance.experiments.comparison import Settings, compare
-from counterbalance.experiments.comparison.cells import all_cells, compute
-from counterbalance.experiments.comparison.data import read_compared
-from counterbalance.experiments.comparison.plan import Plan
-from counterbalance.experiments.comparison.results import Results
-from counterbalance.experiments.store import CellRecord
-from counterbalance.experiments.workers import compute_cell
+from counterbalance.compare import Settings, compare
+from counterbalance.compare.data import read_compared
+from counterbalance.compare.plan import Plan
+from counterbalance.compare.results import Results
+from counterbalance.compare.trials import all_cells, compute
+from counterbalance.trials.store import CellRecord
+from counterbalance.trials.workers import compute_cell
 
 SMALL = {"folds": 3, "repeats": 1, "inner_folds": 2, "draws": 0}
 

@@ -11,7 +11,7 @@ import time
 
 import numpy as np
 
-from counterbalance.experiments import CellResult, CellStore, Fingerprint, run
+from counterbalance.trials import CellResult, CellStore, Fingerprint, run
 
 FINGERPRINT = Fingerprint({"folds": 10}, "code", {"numpy": "2"})
 

@@ -6,7 +6,7 @@ from scipy import stats
 
 from counterbalance.errors import TableError
 from counterbalance.profile import by_importance, distance, profile_table
-from counterbalance.table import read_table
+from counterbalance.table.table import read_table
 
 
 def profile_of(X, y=None, **kinds):

@@ -4,9 +4,9 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from counterbalance import errors
-    from counterbalance.classifier import paper_classifier
-    from counterbalance.interior_sampler import InteriorOverSampler
-    from counterbalance.sampler import CounterfactualOverSampler
+    from counterbalance.classifier.judge import paper_classifier
+    from counterbalance.samplers.counterfactual import CounterfactualOverSampler
+    from counterbalance.samplers.interior import InteriorOverSampler
 
 __version__ = "0.1.0"
 
@@ -14,9 +14,9 @@ __all__ = ["CounterfactualOverSampler", "InteriorOverSampler", "errors", "paper_
 
 # Where a name is, from which module it is loaded when it is first asked for.
 _MODULES = {
-    "CounterfactualOverSampler": "counterbalance.sampler",
-    "InteriorOverSampler": "counterbalance.interior_sampler",
-    "paper_classifier": "counterbalance.classifier",
+    "CounterfactualOverSampler": "counterbalance.samplers.counterfactual",
+    "InteriorOverSampler": "counterbalance.samplers.interior",
+    "paper_classifier": "counterbalance.classifier.judge",
 }
 
 

@@ -60,7 +60,7 @@ class ShortfallWarning(UserWarning):
 class InflatedClassWarning(ShortfallWarning):
     """A class got far more new rows than its real ones bear out; the message says what to ask for.
 
-    ``classes`` holds an :class:`~counterbalance.origins.Inflated` for each such class.
+    ``classes`` holds an :class:`~counterbalance.rows.origins.Inflated` for each such class.
     """
 
     def __init__(self, message: str, classes: tuple[Any, ...] = ()) -> None:

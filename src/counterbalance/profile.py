@@ -20,11 +20,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import rankdata
 
+from counterbalance.arrays import Floats, Integers, Mask
 from counterbalance.errors import TableError
-
-Floats = NDArray[np.float64]
-Positions = NDArray[np.intp]
-Mask = NDArray[np.bool_]
 
 # What one changed nominal cell adds to the distance: as much as a change of one MAD.
 NOMINAL_SHARE = 1.0
@@ -92,13 +89,13 @@ def profile_table(table: Encoded, y: NDArray[np.intp]) -> Profile:
     return Profile(lower, upper, median, deviation, scale, importance, tuple(frequency))
 
 
-def by_importance(profile: Profile) -> Positions:
+def by_importance(profile: Profile) -> Integers:
     """Rank the features that vary, the most important first; ties keep the table's order."""
     ranked = np.argsort(-profile.importance, kind="stable")
     return np.asarray(ranked[profile.varies[ranked]], dtype=np.intp)
 
 
-def distance(profile: Profile, order: Positions, factual: Floats, counterfactual: Floats) -> Floats:
+def distance(profile: Profile, order: Integers, factual: Floats, counterfactual: Floats) -> Floats:
     """Sum |change| / MAD over the features of ``order``, for pairs of rows.
 
     The order of summation is part of the definition: it makes the figure
@@ -109,7 +106,7 @@ def distance(profile: Profile, order: Positions, factual: Floats, counterfactual
 
 
 def share_of_distance(
-    profile: Profile, features: Positions, factual: Floats, changed: Floats
+    profile: Profile, features: Integers, factual: Floats, changed: Floats
 ) -> Floats:
     """Return what each cell adds to the distance; the features lie along the last axis.
 

@@ -12,8 +12,8 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from counterbalance import CounterfactualOverSampler, InteriorOverSampler
-from counterbalance.encoder import Rescaler, too_fine
 from counterbalance.errors import ClassifierError
+from counterbalance.table.encoder import Rescaler, too_fine
 
 SAMPLERS = [CounterfactualOverSampler, InteriorOverSampler]
 CONTAINERS = [np.asarray, pd.DataFrame]

@@ -16,7 +16,7 @@ if os.environ.get("COUNTERBALANCE_ATTACK"):
     NAMES += ["json", "signal", "tempfile", "sklearn", "pandas", "sqlite3", "counterbalance"]
 HOSTILE = """
 from pathlib import Path
-with Path(__file__).with_name("was-run").open("a") as file:
+with Path(__file__).parents[1].joinpath("was-run").open("a") as file:
     file.write(f"{__name__}\\n")
 raise SystemExit("hostile code was run")
 """
@@ -103,7 +103,7 @@ def test_a_script_of_the_current_folder_still_imports_its_neighbours(started):
         "def compute(cell):\n    return {'twice': 2.0 * cell['run']}\n"
     )
     folder.joinpath("work.py").write_text(
-        "from counterbalance.experiments import CellStore, Fingerprint, run\n"
+        "from counterbalance.trials import CellStore, Fingerprint, run\n"
         "from cells_of_mine import compute\n"
         "if __name__ == '__main__':\n"
         "    with CellStore('c.sqlite', Fingerprint({}, '', {})) as store:\n"

@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from counterbalance.experiments import CellStore, StoreError, run
-from counterbalance.experiments.liveness import LEASE, Life, is_alive
-from counterbalance.experiments.store import cell_key
+from counterbalance.trials import CellStore, StoreError, run
+from counterbalance.trials.liveness import LEASE, Life, is_alive
+from counterbalance.trials.store import cell_key
 from experiment_cells import FINGERPRINT, compute, make_cells
 
 MANY = bool(os.environ.get("COUNTERBALANCE_ATTACK"))

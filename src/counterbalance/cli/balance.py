@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from counterbalance.cli.balance_page import command_again, write_page
+from counterbalance.cli.balance_report import command_again, write_page
 from counterbalance.cli.balance_summary import show_summary, summarise
 from counterbalance.cli.balancing import Balanced, balance, make_sampler, rows_wanted
 from counterbalance.cli.new_rows import say_warnings
@@ -29,12 +29,12 @@ from counterbalance.cli.terminal import note, show_json
 from counterbalance.cli.user_table import read_user_table
 from counterbalance.errors import TableError
 from counterbalance.extras import require
-from counterbalance.files import OutputError, check_output
-from counterbalance.storage.reading import Reading
-from counterbalance.storage.stored import SHEET
+from counterbalance.io.atomic import OutputError, check_output
+from counterbalance.io.reading import Reading
+from counterbalance.io.table_file import SHEET
 
 if TYPE_CHECKING:
-    from counterbalance.storage import Stored
+    from counterbalance.io import Stored
 
 NAME = "balance"
 SUMMARY = "Add counterfactuals to the smaller classes of a table."
@@ -253,7 +253,7 @@ def _refuse(options: dict[str, Any], engine: str, remedy: str) -> None:
 
 def check_outputs(table: Path, outputs: dict[str, Path | None]) -> None:
     """Refuse places that cannot be written before any work is done."""
-    from counterbalance.storage import check_format
+    from counterbalance.io import check_format
 
     taken: dict[Path, str] = {}
     for option, path in outputs.items():
@@ -272,7 +272,7 @@ def check_outputs(table: Path, outputs: dict[str, Path | None]) -> None:
 def _check_room(out: Path | None, rows: int, columns: int) -> None:
     """Refuse a result that its format cannot hold, before it is made."""
     if out is not None and out.suffix.lower() == SHEET:
-        from counterbalance.storage.spreadsheet import check_size
+        from counterbalance.io.spreadsheet import check_size
 
         check_size(rows + 1, columns, "the result")
 
@@ -280,8 +280,8 @@ def _check_room(out: Path | None, rows: int, columns: int) -> None:
 def _provenance_table(balanced: Balanced) -> Stored:
     import pandas as pd
 
-    from counterbalance.storage.dialect import Dialect
-    from counterbalance.storage.text import TextTable
+    from counterbalance.io.dialect import Dialect
+    from counterbalance.io.text import TextTable
 
     provenance = balanced.sampler.provenance_
     frame = pd.DataFrame(list(provenance.cells()), columns=list(provenance.columns))

@@ -21,7 +21,7 @@ def summarise(balanced: Balanced, ratio: Sequence[str] = ()) -> dict[str, Any]:
 
     ``ratio`` is the option as it was given.
     """
-    from counterbalance.origins import count_origins, most_from_one
+    from counterbalance.rows.origins import count_origins, most_from_one
 
     user, sampler = balanced.user, balanced.sampler
     before, after = user.y.value_counts(), balanced.y.value_counts()
@@ -85,7 +85,7 @@ def _told(balanced: Balanced) -> list[str]:
 
 def show_summary(summary: dict[str, Any]) -> None:
     """Show counts, yields, the most changed features and a few counterfactuals in words."""
-    from counterbalance.origins import percent
+    from counterbalance.rows.origins import percent
 
     say(
         f"{summary['table']}: {summary['rows_before']:,} rows, "

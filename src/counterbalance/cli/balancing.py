@@ -13,7 +13,7 @@ from counterbalance.errors import CounterbalanceError, ShortfallWarning, TableEr
 if TYPE_CHECKING:
     from counterbalance import CounterfactualOverSampler
     from counterbalance.constraints import Constraint
-    from counterbalance.storage import Stored
+    from counterbalance.io import Stored
 
 # A class gets at most so many times the rows of the table, written with so many digits.
 MOST_TIMES, MOST_DIGITS = 10, 18

@@ -20,10 +20,10 @@ from counterbalance.cli.options import (
 )
 from counterbalance.cli.terminal import note, say, show_json, show_tables, working
 from counterbalance.cli.user_table import UserTable, read_user_table
-from counterbalance.files import OutputError, check_output
+from counterbalance.io.atomic import OutputError, check_output
 
 if TYPE_CHECKING:
-    from counterbalance.experiments.comparison import Comparison, Settings
+    from counterbalance.compare import Comparison, Settings
 
 NAME = "compare"
 SUMMARY = "Say whether resampling helps on a table, and with what."
@@ -140,7 +140,7 @@ def execute(
     json: Json = False,
 ) -> int:
     """Compare, and say what came out."""
-    from counterbalance.experiments.comparison import compare, write_files
+    from counterbalance.compare import compare, write_files
 
     if full and rows is not None:
         raise typer.BadParameter("--full and --rows cannot be used together; give one of them")
@@ -206,9 +206,9 @@ def make_settings(
     **others: Any,
 ) -> Settings:
     """Return the settings that the options ask for, an option over --quick over the defaults."""
+    from counterbalance.compare import QUICK, Settings
+    from counterbalance.compare.classifiers import new_classifier
     from counterbalance.errors import CounterbalanceError
-    from counterbalance.experiments.comparison import QUICK, Settings
-    from counterbalance.experiments.comparison.classifiers import new_classifier
 
     chosen: dict[str, Any] = dict(QUICK) if quick else {}
     chosen |= {name: size for name, size in sizes.items() if size is not None}
@@ -240,7 +240,7 @@ def _check_usage(table: Path, folder: Path, report: Path | None, *, jobs: int, b
 
 def _all_strategies(listed: list[str]) -> tuple[str, ...]:
     """Put in the place of ``default`` and ``all`` what they stand for."""
-    from counterbalance.experiments.comparison.strategies import (
+    from counterbalance.compare.strategies import (
         DEFAULT_STRATEGIES,
         known_strategies,
     )
@@ -281,7 +281,7 @@ def wrapped(text: str, mark: str = "- ") -> str:
 
 
 def _say_where(result: Comparison, folder: Path, report: Path | None) -> None:
-    from counterbalance.experiments.progress import duration
+    from counterbalance.trials.progress import duration
 
     run = result.run
     note(

@@ -9,7 +9,7 @@ import typer
 
 from counterbalance.cli.options import Json
 from counterbalance.cli.terminal import say, show_json, show_tables
-from counterbalance.files import check_output
+from counterbalance.io.atomic import check_output
 from counterbalance.result_table import ABSENT, Table
 
 if TYPE_CHECKING:
@@ -129,8 +129,8 @@ def _show(data: Dataset) -> None:
 
 def _save(data: Dataset, out: Path) -> str:
     """Write the table with its classes in the last column; return that column's name."""
-    from counterbalance.storage.dialect import Dialect
-    from counterbalance.storage.text import TextTable
+    from counterbalance.io.dialect import Dialect
+    from counterbalance.io.text import TextTable
 
     check_output(out, option="--out")
     target = str(data.y.name or TARGET)

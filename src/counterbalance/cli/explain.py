@@ -21,11 +21,11 @@ from counterbalance.cli.options import (
 from counterbalance.cli.terminal import note, say, show_json, show_tables, working
 from counterbalance.cli.user_table import UserTable, read_user_table
 from counterbalance.errors import TableError
+from counterbalance.io.reading import Reading
 from counterbalance.result_table import Table
-from counterbalance.storage.reading import Reading
 
 if TYPE_CHECKING:
-    from counterbalance.explanation import Explanation
+    from counterbalance.explain import Explanation
 
 NAME = "explain"
 SUMMARY = "Show what would have to change for one row to be called another class."
@@ -79,7 +79,7 @@ def execute(
 ) -> int:
     """Explain one row."""
     from counterbalance.cli.balancing import make_sampler
-    from counterbalance.explanation import explain
+    from counterbalance.explain import explain
 
     user = read_user_table(
         table,

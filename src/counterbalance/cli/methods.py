@@ -69,7 +69,7 @@ def _methods() -> list[dict[str, Any]]:
     """Return what is known of each method, as plain values."""
     import counterbalance
     from counterbalance.cli.method_sentences import SENTENCES
-    from counterbalance.peers import all_samplers
+    from counterbalance.methods import all_samplers
 
     ours = [
         {
@@ -96,7 +96,7 @@ def _methods() -> list[dict[str, Any]]:
             "makes_rows_from": peer.synthesises_with,
             "favours_boundary": peer.boundary,
             "evaluated_on_several_classes": peer.multiclass,
-            "python": f'counterbalance.peers.all_samplers()["{peer.name}"].factory()',
+            "python": f'counterbalance.methods.all_samplers()["{peer.name}"].factory()',
             "parameters": peer.factory().get_params(deep=False),
         }
         for peer in all_samplers().values()
@@ -105,7 +105,7 @@ def _methods() -> list[dict[str, Any]]:
 
 
 def _find(name: str, methods: list[dict[str, Any]]) -> dict[str, Any]:
-    from counterbalance.storage import near_names
+    from counterbalance.io import near_names
 
     by_name = {item["name"].casefold(): item for item in methods}
     found = by_name.get(name.strip().casefold())

@@ -28,7 +28,7 @@ def summarise_new_rows(
     option as it was given, ``most`` the most inversions of one row (0 if unknown), and
     ``only_shares`` says that ``--ratio`` cannot name a class.
     """
-    from counterbalance.origins import add_counts, all_inflated, tell_inflated, tell_origins
+    from counterbalance.rows.origins import add_counts, all_inflated, tell_inflated, tell_origins
 
     total = add_counts(list(counts.values()))
     inflated = all_inflated(counts, rows)
@@ -49,7 +49,7 @@ def summarise_new_rows(
 
 def origins_table(summary: Mapping[str, Any]) -> list[Table]:
     """Return the origins of the new rows by class, unless one sentence has said it all."""
-    from counterbalance.origins import HEADS
+    from counterbalance.rows.origins import HEADS
 
     classes = summary["origins_by_class"]
     shown = [origin for origin in HEADS if any(one[origin] for one in classes)]

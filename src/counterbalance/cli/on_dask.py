@@ -26,7 +26,7 @@ from counterbalance.errors import CounterbalanceError, ShortfallWarning, TableEr
 from counterbalance.result_table import Table
 
 if TYPE_CHECKING:
-    from counterbalance.diagnosis import Finding
+    from counterbalance.cli.table_checks import Finding
     from counterbalance.distributed import Balanced
 
 

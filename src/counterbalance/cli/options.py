@@ -12,7 +12,7 @@ from typing import Annotated, Any
 
 import typer
 
-from counterbalance.storage.reading import Reading
+from counterbalance.io.reading import Reading
 
 
 def _check_jobs(jobs: int) -> int:

@@ -80,8 +80,8 @@ def execute(
     ] = False,
 ) -> int:
     """Run the reproduction; cells that fail are shown in the tables and make the exit code 1."""
-    from counterbalance.experiments.progress import duration
-    from counterbalance.experiments.reproduction import reproduce
+    from counterbalance.studies.reproduction import reproduce
+    from counterbalance.trials.progress import duration
 
     sizes = {"runs": runs, "folds": folds, "splits": splits, "seeds": seeds}
     settings = make_settings(
@@ -127,7 +127,7 @@ def make_settings(
     **others: Any,
 ) -> Any:
     """Return the settings that the options ask for, an option over --quick over the defaults."""
-    from counterbalance.experiments.reproduction import QUICK, Settings
+    from counterbalance.studies.reproduction import QUICK, Settings
 
     chosen: dict[str, Any] = dict(QUICK) if quick else {}
     chosen |= {name: size for name, size in (sizes or {}).items() if size is not None}

@@ -64,9 +64,9 @@ def execute(
     retry_failed: RetryFailed = False,
 ) -> int:
     """Run the study; cells that fail count as no resampling and are shown."""
-    from counterbalance.experiments.progress import duration
-    from counterbalance.experiments.study import settings_of, study
-    from counterbalance.experiments.study.settings import StudySettingsError
+    from counterbalance.studies.study import settings_of, study
+    from counterbalance.studies.study.settings import StudySettingsError
+    from counterbalance.trials.progress import duration
 
     try:
         settings = settings_of(

@@ -19,7 +19,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from counterbalance.cli.streams import plain_for
-from counterbalance.invisible import is_invisible
+from counterbalance.io.invisible import is_invisible
 from counterbalance.result_table import Table, as_text
 
 if TYPE_CHECKING:

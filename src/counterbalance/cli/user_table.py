@@ -12,13 +12,13 @@ import typer
 
 from counterbalance.cli.terminal import note
 from counterbalance.errors import TableError
-from counterbalance.storage.reading import AS_IT_IS, Reading
+from counterbalance.io.reading import AS_IT_IS, Reading
 
 if TYPE_CHECKING:
     import pandas as pd
 
-    from counterbalance.diagnosis import Finding
-    from counterbalance.storage import Stored
+    from counterbalance.cli.table_checks import Finding
+    from counterbalance.io import Stored
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,7 +53,7 @@ class UserTable:
 
     def columns(self, given: Sequence[str] | None, option: str) -> list[str]:
         """Return the features that an option names; one that is not used cannot be meant."""
-        from counterbalance.diagnosis import check_columns
+        from counterbalance.cli.table_checks import check_columns
 
         names = [str(name) for name in self.stored.frame.columns]
         columns = check_columns(given or (), names, option)
@@ -68,7 +68,7 @@ class UserTable:
 
     def label(self, text: str, option: str) -> Any:
         """Return the class that a text means."""
-        from counterbalance.storage import near_names
+        from counterbalance.io import near_names
 
         classes = {str(label): label for label in self.y.unique().tolist()}
         if text not in classes:
@@ -95,7 +95,7 @@ def read_user_table(
 
     ``apart`` names, for an option, a column that has a role of its own and is no feature.
     """
-    from counterbalance.diagnosis import Finding, Topic, check_columns, diagnose
+    from counterbalance.cli.table_checks import Finding, Topic, check_columns, diagnose
 
     stored = _read(path, target, reading)
     # Before anything can be refused: they may say why.
@@ -125,8 +125,8 @@ def read_user_table(
 
 def _read(path: Path, target: str, reading: Reading) -> Stored:
     """Read a file as the options say; on a terminal, ask where it does not say."""
-    from counterbalance.diagnosis import check_columns
-    from counterbalance.storage import HeaderError, read_stored
+    from counterbalance.cli.table_checks import check_columns
+    from counterbalance.io import HeaderError, read_stored
 
     try:
         stored = read_stored(path, reading)

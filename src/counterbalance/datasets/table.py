@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from counterbalance.datasets.record import Dataset
 from counterbalance.errors import TableError
-from counterbalance.storage import Reading, near_names, read_stored
+from counterbalance.io import Reading, near_names, read_stored
 
 if TYPE_CHECKING:
     from os import PathLike

@@ -8,6 +8,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from counterbalance.arrays import Floats
 from counterbalance.displays.drawing import (
     NEW,
     REAL,
@@ -21,8 +22,8 @@ from counterbalance.displays.drawing import (
 )
 from counterbalance.errors import ClassifierError, TableError
 from counterbalance.extras import require
-from counterbalance.labels import read_labels
-from counterbalance.plane import Plane, Points
+from counterbalance.projection import Plane
+from counterbalance.table.labels import read_labels
 
 MARGIN = 0.06
 
@@ -78,7 +79,7 @@ class BoundaryDisplay:
         grid: tuple[NDArray[np.float64], NDArray[np.float64]],
         answers: NDArray[np.intp],
         classes: NDArray[Any],
-        points: Points,
+        points: Floats,
         labels: NDArray[np.intp],
         new: NDArray[np.bool_],
         plane: Plane,
@@ -150,7 +151,7 @@ class BoundaryDisplay:
         features : sequence of two columns, optional
             Names or positions. By default the first two principal components.
         grid_resolution : int, default=150
-            Points along each side of the grid.
+            Floats along each side of the grid.
         max_points : int, default=2000
             So many rows at most are drawn, evenly among all.
         ax : matplotlib axes, optional

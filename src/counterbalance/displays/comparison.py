@@ -65,7 +65,7 @@ class ComparisonDisplay:
 
     @classmethod
     def from_comparison(cls, comparison: Any, *, metric: str | None = None, ax: Any = None) -> Self:
-        """Draw what :func:`counterbalance.experiments.comparison.compare` returned.
+        """Draw what :func:`counterbalance.compare.run` returned.
 
         Parameters
         ----------

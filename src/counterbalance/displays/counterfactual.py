@@ -8,7 +8,7 @@ from typing import Any, Literal, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from counterbalance import frames
+from counterbalance.arrays import Floats
 from counterbalance.displays.drawing import (
     NEW,
     REAL,
@@ -21,9 +21,10 @@ from counterbalance.displays.drawing import (
     spread,
 )
 from counterbalance.errors import TableError
-from counterbalance.labels import read_labels
-from counterbalance.plane import Plane, Points
-from counterbalance.provenance import Provenance
+from counterbalance.projection import Plane
+from counterbalance.rows.provenance import Provenance
+from counterbalance.table import frames
+from counterbalance.table.labels import read_labels
 
 Kind = Literal["pairs", "changes"]
 
@@ -67,7 +68,7 @@ class CounterfactualDisplay:
 
     def __init__(
         self,
-        points: Points,
+        points: Floats,
         classes: NDArray[Any],
         provenance: Provenance,
         plane: Plane,

@@ -7,8 +7,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from counterbalance.arrays import Floats
 from counterbalance.extras import require
-from counterbalance.plane import Plane, Points
+from counterbalance.projection import Plane
 
 # Okabe and Ito's colours, which colour-blind readers can tell apart.
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#F0E442", "#000000")
@@ -53,7 +54,7 @@ def colour_of(code: int) -> str:
     return COLOURS[code % len(COLOURS)]
 
 
-def spread(points: Points, plane: Plane) -> Points:
+def spread(points: Floats, plane: Plane) -> Floats:
     """Move points that pile up on whole numbers or levels a little apart, always the same way."""
     offset = np.random.default_rng(0).uniform(-SPREAD, SPREAD, points.shape)
     return points + offset * [plane.stepped(0), plane.stepped(1)]

@@ -20,9 +20,9 @@ from counterbalance.distributed.inside import Interiors, Members, choose_interio
 from counterbalance.distributed.preparing import Prepared, Source
 from counterbalance.distributed.searching import Pass, check_tells_apart, search_partition
 from counterbalance.errors import ClassifierError, EngineError
-from counterbalance.factuals import Yield
-from counterbalance.labels import Labels, plain
-from counterbalance.shortfall import ENDS, Tally, report
+from counterbalance.rows.shortfall import ENDS, Tally, report
+from counterbalance.search.problem import Yield
+from counterbalance.table.labels import Labels, plain
 
 # The share of a worker's memory for the rows of a class that is filled by interior samples.
 SHARE_FOR_MEMBERS = 0.25

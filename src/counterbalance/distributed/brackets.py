@@ -13,10 +13,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
-Floats = NDArray[np.float64]
-Integers = NDArray[np.int64]
+from counterbalance.arrays import Floats, Integers
 
 # Half the width of a bracket in standard errors of the sample's median.
 STANDARD_ERRORS = 5.0

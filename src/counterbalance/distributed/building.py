@@ -11,19 +11,17 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
-from counterbalance.classifier import Classifier
+from counterbalance.arrays import Integers
+from counterbalance.classifier.judge import Classifier
 from counterbalance.distributed.layout import Layout
 from counterbalance.distributed.plan import Plan
 from counterbalance.distributed.searching import moved_by
-from counterbalance.factuals import Factuals
-from counterbalance.provenance import COLUMNS
-from counterbalance.samples import Builder
-from counterbalance.search import Inversions
-from counterbalance.shortfall import Filled
-
-Integers = NDArray[np.intp]
+from counterbalance.rows.build import Builder
+from counterbalance.rows.provenance import COLUMNS
+from counterbalance.rows.shortfall import Filled
+from counterbalance.search.nearest import Inversions
+from counterbalance.search.problem import Factuals
 
 
 @dataclass(frozen=True)

@@ -21,7 +21,6 @@ from typing import Any
 
 import dask
 from dask.utils import format_bytes, parse_bytes
-from distributed import Client, KilledWorker, LocalCluster, as_completed, get_client
 from distributed.client import FutureCancelledError
 from distributed.comm import CommClosedError
 from distributed.security import Security
@@ -29,6 +28,7 @@ from distributed.system import MEMORY_LIMIT
 
 from counterbalance.errors import EngineError
 from counterbalance.extras import require
+from distributed import Client, KilledWorker, LocalCluster, as_completed, get_client
 
 # Below it Dask's own needs leave so little that a worker pauses at 80 % and waits for ever.
 SMALLEST_WORKER = 10**9

@@ -22,10 +22,9 @@ from typing import Any
 
 import joblib
 import pyarrow as pa
-from distributed import Client
 
 from counterbalance import CounterfactualOverSampler, __version__
-from counterbalance.diagnosis import Finding
+from counterbalance.cli.table_checks import Finding
 from counterbalance.distributed.balancing import Balance, balance
 from counterbalance.distributed.engine import Engine, Progress, local_client, silent
 from counterbalance.distributed.inputs import Inputs, read_inputs
@@ -55,9 +54,10 @@ from counterbalance.distributed.writing import (
     write_partition,
 )
 from counterbalance.errors import CounterbalanceError, EngineError, TableError
-from counterbalance.factuals import Yield
-from counterbalance.labels import plain
+from counterbalance.search.problem import Yield
+from counterbalance.table.labels import plain
 from counterbalance.user_warnings import warn_user
+from distributed import Client
 
 MANIFEST = "_manifest.json"
 # Numbers of files have at least so many digits, so that names sort as numbers do.

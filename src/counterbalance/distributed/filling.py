@@ -11,18 +11,17 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from counterbalance.arrays import Integers
 from counterbalance.distributed.engine import Engine
 from counterbalance.distributed.found import Found, Kept, load
 from counterbalance.distributed.plan import Plan
 from counterbalance.distributed.searching import Pass
 from counterbalance.distributed.threshold import cut_found, find_cuts
-from counterbalance.factuals import Yield
-from counterbalance.labels import plain
-from counterbalance.shortfall import ENDS, MOST_REDRAWS, Policy, Tally
+from counterbalance.rows.shortfall import ENDS, MOST_REDRAWS, Policy, Tally
+from counterbalance.search.problem import Yield
+from counterbalance.table.labels import plain
 
-Integers = NDArray[np.intp]
 # Makes a pass: (pass, what was taken, what was seen) -> what each partition found.
 MakePass = Callable[[Pass, list[list[Any]], list[list[Any]]], list[Any]]
 

@@ -17,13 +17,13 @@ import numpy as np
 import pandas as pd
 
 from counterbalance import CounterfactualOverSampler
-from counterbalance.classifier import check_takes
+from counterbalance.arrays import Floats
+from counterbalance.classifier.judge import check_takes
 from counterbalance.distributed.layout import Layout
 from counterbalance.distributed.partitions import Partition, Place, blocks
-from counterbalance.draws import stream, uniform
-from counterbalance.labels import read_labels
-from counterbalance.profile import Floats
-from counterbalance.table import read_table
+from counterbalance.search.draws import stream, uniform
+from counterbalance.table.labels import read_labels
+from counterbalance.table.table import read_table
 
 # Draws 0, 1, ... belong to the perturbations of a row; this one tells whether it is sampled.
 SAMPLE_DRAW = 2**40

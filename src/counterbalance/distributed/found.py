@@ -17,13 +17,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from counterbalance.arrays import Integers, Small
 from counterbalance.distributed.partitions import Place
 from counterbalance.distributed.records import OWNER_ONLY
 from counterbalance.errors import EngineError
-from counterbalance.files import written_whole
-from counterbalance.search import Inversions, Small
-
-Integers = NDArray[np.intp]
+from counterbalance.io.atomic import written_whole
+from counterbalance.search.nearest import Inversions
 
 # What reading a damaged archive of arrays can end in.
 DAMAGE = (

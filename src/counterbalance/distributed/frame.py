@@ -24,8 +24,8 @@ from counterbalance.distributed.partitions import Place, blocks
 from counterbalance.distributed.plan import Plan, check_sampler
 from counterbalance.distributed.preparing import Source, Statistics, prepare
 from counterbalance.errors import TableError
-from counterbalance.factuals import Yield
 from counterbalance.profile import Profile
+from counterbalance.search.problem import Yield
 
 
 @dataclass(frozen=True)
@@ -33,7 +33,7 @@ class Resampled:
     """A balanced table, not yet computed, and how it came to be."""
 
     frame: Any  # the rows of the table and the new ones behind them, target included
-    provenance: Any  # one row per new sample: see ``counterbalance.provenance``
+    provenance: Any  # one row per new sample: see ``counterbalance.rows.provenance``
     estimator: Any
     profile: Profile
     feature_order: list[Any]

@@ -11,15 +11,13 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
+from counterbalance.arrays import Integers
 from counterbalance.distributed.building import New, build
 from counterbalance.distributed.partitions import Partition, Place, blocks
 from counterbalance.distributed.plan import Plan
-from counterbalance.factuals import Factuals
-from counterbalance.shortfall import Filled
-
-Integers = NDArray[np.intp]
+from counterbalance.rows.shortfall import Filled
+from counterbalance.search.problem import Factuals
 
 
 @dataclass(frozen=True)

@@ -18,13 +18,11 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from counterbalance.kinds import Kind
-from counterbalance.labels import Labels, as_array
-from counterbalance.perturbation import Grid
-from counterbalance.profile import Floats, Mask
-from counterbalance.table import Columns, read_column, read_table
-
-Integers = NDArray[np.intp]
+from counterbalance.arrays import Floats, Integers, Mask
+from counterbalance.search.perturbation import Grid
+from counterbalance.table.kinds import Kind
+from counterbalance.table.labels import Labels, as_array
+from counterbalance.table.table import Columns, read_column, read_table
 
 # The class code of a row of the sketch: of no class, and nothing that f could answer.
 NO_CLASS = -2

@@ -13,21 +13,19 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from imblearn.utils import check_sampling_strategy
-from numpy.typing import NDArray
 
 from counterbalance import CounterfactualOverSampler
-from counterbalance.classifier import Classifier, judge
+from counterbalance.arrays import Floats, Integers
+from counterbalance.classifier.judge import Classifier, judge
+from counterbalance.classifier.linear import Screen, linear_screen
 from counterbalance.constraints import compile_rules
 from counterbalance.distributed.layout import Layout
 from counterbalance.distributed.partitions import Partition, Place, blocks
 from counterbalance.errors import TableError
-from counterbalance.factuals import Factuals
-from counterbalance.profile import Floats, Profile
-from counterbalance.screen import Screen, linear_screen
-from counterbalance.search import Task
-from counterbalance.selection import Selection, is_every, most_inversions
-
-Integers = NDArray[np.intp]
+from counterbalance.profile import Profile
+from counterbalance.search.nearest import Task
+from counterbalance.search.problem import Factuals
+from counterbalance.search.selection import Selection, is_every, most_inversions
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,7 @@ from typing import Any, Literal
 import numpy as np
 
 from counterbalance import CounterfactualOverSampler
-from counterbalance.classifier import check_prefit
+from counterbalance.classifier.judge import check_prefit
 from counterbalance.distributed.building import Numbering
 from counterbalance.distributed.engine import BYTES_PER_CELL, Engine
 from counterbalance.distributed.fitting import (
@@ -31,12 +31,12 @@ from counterbalance.distributed.profiles import (
     join_figures,
     profile_in_passes,
 )
+from counterbalance.distributed.scan import Reading, join_surveys, make_layout, survey_partition
 from counterbalance.distributed.statistics import join_columns
-from counterbalance.distributed.survey import Reading, join_surveys, make_layout, survey_partition
 from counterbalance.distributed.training import is_trainer, local_of, train
 from counterbalance.errors import ClassifierError, TableError
 from counterbalance.profile import Profile
-from counterbalance.shortfall import Policy
+from counterbalance.rows.shortfall import Policy
 
 # A column is gathered on one worker if so many bytes for each row fit into half its memory.
 BYTES_PER_GATHERED_CELL = 96

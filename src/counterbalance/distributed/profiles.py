@@ -13,8 +13,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
+from counterbalance.arrays import Floats, Integers
 from counterbalance.distributed.brackets import Bracket
 from counterbalance.distributed.layout import Layout
 from counterbalance.distributed.partitions import Partition, blocks
@@ -28,9 +28,8 @@ from counterbalance.distributed.statistics import (
 )
 from counterbalance.distributed.sums import mean_of
 from counterbalance.errors import TableError
-from counterbalance.profile import NOMINAL_SHARE, Floats, Profile, profile_table
+from counterbalance.profile import NOMINAL_SHARE, Profile, profile_table
 
-Integers = NDArray[np.int64]
 Guides = list[Guide | None]
 # Makes a pass over all partitions and returns what they tell of each column, joined.
 RunPass = Callable[[Callable[..., list[Any]], Guides], list[Any]]

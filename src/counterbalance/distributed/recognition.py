@@ -21,12 +21,12 @@ from typing import Any
 import pandas as pd
 import pyarrow as pa
 
-from counterbalance.columns import column_position, select_columns
+from counterbalance.cli.table_checks import LEFT_OUT, Finding, check_columns, look_at_column
 from counterbalance.constraints import Constraint, Immutable, as_constraints
-from counterbalance.diagnosis import LEFT_OUT, Finding, check_columns, look_at_column
 from counterbalance.distributed.engine import Engine
 from counterbalance.distributed.partitions import FileRows
 from counterbalance.errors import TableError
+from counterbalance.table.columns import column_position, select_columns
 
 # What a worker of 1 GB holds of a column, with the table of its different values.
 MOST_ROWS = 4_000_000

@@ -17,7 +17,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from counterbalance.files import written_whole
+from counterbalance.io.atomic import written_whole
 
 # The mode of a file that says how a run is to go on.
 OWNER_ONLY = 0o600

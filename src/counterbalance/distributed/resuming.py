@@ -18,7 +18,8 @@ from typing import Any
 import numpy as np
 
 from counterbalance import CounterfactualOverSampler
-from counterbalance.classifier import judge
+from counterbalance.arrays import Floats
+from counterbalance.classifier.judge import judge
 from counterbalance.distributed.engine import Engine
 from counterbalance.distributed.plan import Plan
 from counterbalance.distributed.preparing import (
@@ -29,9 +30,9 @@ from counterbalance.distributed.preparing import (
     rows_for_fit,
 )
 from counterbalance.distributed.records import read_sealed, write_sealed
-from counterbalance.draws import stream, uniform
 from counterbalance.errors import EngineError
-from counterbalance.profile import Floats, Profile
+from counterbalance.profile import Profile
+from counterbalance.search.draws import stream, uniform
 
 PLAN = "plan.json"
 N_PROBES = 500

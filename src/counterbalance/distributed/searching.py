@@ -12,19 +12,16 @@ from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
-from counterbalance.classifier import Classifier, check_not_constant
+from counterbalance.arrays import Integers, Mask
+from counterbalance.classifier.judge import Classifier, check_not_constant
 from counterbalance.distributed.found import Found, Kept, load, save, saved
 from counterbalance.distributed.layout import NO_CLASS
 from counterbalance.distributed.partitions import Partition, Place
 from counterbalance.distributed.plan import Plan
 from counterbalance.errors import ClassifierError
-from counterbalance.factuals import Factuals
-from counterbalance.profile import Mask
-from counterbalance.search import Inversions
-
-Integers = NDArray[np.intp]
+from counterbalance.search.nearest import Inversions
+from counterbalance.search.problem import Factuals
 
 
 @dataclass(frozen=True)

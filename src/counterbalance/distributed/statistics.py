@@ -22,15 +22,12 @@ from itertools import chain
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from counterbalance.arrays import Floats, Integers
 from counterbalance.distributed.brackets import Bracket, Inside
 from counterbalance.distributed.layout import Layout
 from counterbalance.distributed.partitions import Partition, blocks
 from counterbalance.distributed.sums import exact_sum
-from counterbalance.profile import Floats
-
-Integers = NDArray[np.int64]
 
 # Of a column with more different values, the Spearman correlation comes from bins.
 MOST_CUTS = 1024

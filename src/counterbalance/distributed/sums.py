@@ -10,9 +10,8 @@ integer that counts units; what lies below the last fold, 2**-108 of a value, is
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
-Floats = NDArray[np.float64]
+from counterbalance.arrays import Floats
 
 FOLDS = 4
 FIRST_GRID = 26

@@ -16,13 +16,11 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from counterbalance.arrays import Integers, Words
 from counterbalance.distributed.engine import Engine
 from counterbalance.distributed.found import Found, Kept, load
-from counterbalance.draws import stream, uniform
-from counterbalance.selection import Selection
-
-Words = NDArray[np.uint64]
-Integers = NDArray[np.intp]
+from counterbalance.search.draws import stream, uniform
+from counterbalance.search.selection import Selection
 
 DIGIT = 16  # bits
 # So many keys may come to the client to be sorted.

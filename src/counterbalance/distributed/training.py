@@ -19,13 +19,13 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.pipeline import Pipeline, make_pipeline
 
-from counterbalance.classifier import check_classifier
+from counterbalance.arrays import Floats
+from counterbalance.classifier.judge import check_classifier
 from counterbalance.distributed.engine import Engine
 from counterbalance.distributed.layout import Layout
 from counterbalance.distributed.partitions import Partition, blocks
-from counterbalance.encoder import TableEncoder
 from counterbalance.errors import ClassifierError, EngineError
-from counterbalance.profile import Floats
+from counterbalance.table.encoder import TableEncoder
 
 LIBRARIES = ("lightgbm.dask", "xgboost.dask")
 # A cell as code, as the library's copy of it, and its bin.

@@ -29,8 +29,8 @@ from counterbalance.distributed.records import (
     write_record,
 )
 from counterbalance.distributed.unfinished import WORK
-from counterbalance.files import written_whole
-from counterbalance.provenance import COLUMNS
+from counterbalance.io.atomic import written_whole
+from counterbalance.rows.provenance import COLUMNS
 
 # Names with an underscore in front are no data to whoever reads the folder as one table.
 PROVENANCE = "_provenance"

@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 
 import counterbalance
-from counterbalance.factuals import Yield
-from counterbalance.labels import plain
-from counterbalance.origins import (
+from counterbalance.report.explorer import cells_changed
+from counterbalance.report.resampled import Resampled
+from counterbalance.rows.origins import (
     MOST_PER_ROW,
     MOST_PER_ROW_WITHIN,
     add_counts,
@@ -23,8 +23,8 @@ from counterbalance.origins import (
     tell_inflated,
     tell_origins,
 )
-from counterbalance.report.resampled import Resampled
-from counterbalance.report.twins import cells_changed
+from counterbalance.search.problem import Yield
+from counterbalance.table.labels import plain
 
 # Classes that the headline names, and features that a sentence does.
 MOST_NAMED = 3

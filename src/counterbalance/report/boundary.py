@@ -10,14 +10,12 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.spatial import cKDTree
 
-from counterbalance.kinds import Kind
-from counterbalance.profile import Floats
-from counterbalance.table import Table
+from counterbalance.arrays import Floats, Integers
+from counterbalance.table.kinds import Kind
+from counterbalance.table.table import Table
 
-Integers = NDArray[np.intp]
 Line = list[tuple[float, float]]
 Frame = tuple[tuple[float, float], tuple[float, float]]
 

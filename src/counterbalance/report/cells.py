@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from counterbalance import containers, frames
-from counterbalance.labels import plain
+from counterbalance.table import containers, frames
+from counterbalance.table.labels import plain
 
 MISSING = "—"
 # Texts longer than this are cut: a cell is to be recognised, not to be read out.

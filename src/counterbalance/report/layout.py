@@ -4,7 +4,7 @@
     spread     the codes made comparable: ordered columns to deviation 1, categories to indicators
     points     two principal components of that, or two columns as they are
 
-The displays draw another plane, ``counterbalance.plane``: it can be gone back from, to ask f about
+The displays draw another plane, ``counterbalance.projection``: it can be gone back from, to ask f about
 any point. This one gives a category no order and is bounded for wide and long tables.
 """
 
@@ -13,15 +13,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.decomposition import PCA
 
-from counterbalance.columns import column_position
+from counterbalance.arrays import Floats, Integers
 from counterbalance.errors import TableError
-from counterbalance.profile import Floats
-from counterbalance.table import Table
-
-Integers = NDArray[np.intp]
+from counterbalance.table.columns import column_position
+from counterbalance.table.table import Table
 
 # Categories beyond this many of a column do not bear on the map.
 MOST_LEVELS = 10

@@ -17,7 +17,7 @@ from typing import Any
 
 from counterbalance import __version__
 from counterbalance.extras import require
-from counterbalance.files import written_whole
+from counterbalance.io.atomic import written_whole
 from counterbalance.report.contract import Comparison, Metric, Score, Summary, read_summary
 from counterbalance.report.plots.curves import draw_calibration, draw_precision_recall
 from counterbalance.report.plots.drawing import shortened

@@ -7,12 +7,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from counterbalance import containers
-from counterbalance.profile import Floats
+from counterbalance.arrays import Floats, Integers
 from counterbalance.report import boundary
+from counterbalance.report.explorer import spread_evenly
 from counterbalance.report.layout import Layout, lay_out
-from counterbalance.report.resampled import Integers, Resampled
-from counterbalance.report.twins import spread_evenly
+from counterbalance.report.resampled import Resampled
+from counterbalance.table import containers
 
 # Bounds of the map: real rows, new rows, and lines from a new row to its factual.
 MOST_REAL, MOST_NEW, MOST_LINKS = 1800, 1000, 120

@@ -17,7 +17,7 @@ from numbers import Integral, Real
 from typing import Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
 
 from counterbalance.errors import CounterbalanceError
-from counterbalance.invisible import by_number, is_invisible
+from counterbalance.io.invisible import by_number, is_invisible
 
 Record = TypeVar("Record")
 

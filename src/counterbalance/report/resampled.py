@@ -8,13 +8,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from counterbalance import frames
-from counterbalance.labels import plain, read_labels
-from counterbalance.provenance import Provenance
+from counterbalance.arrays import Integers
 from counterbalance.report.reading import SummaryError
-from counterbalance.table import Table, read_table
-
-Integers = NDArray[np.intp]
+from counterbalance.rows.provenance import Provenance
+from counterbalance.table import frames
+from counterbalance.table.labels import plain, read_labels
+from counterbalance.table.table import Table, read_table
 
 
 @dataclass(frozen=True, eq=False)

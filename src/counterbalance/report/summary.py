@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from counterbalance.report.account import CITE, describe_data, settings_of, tell_result, versions
+from counterbalance.report.explorer import explore, rank_features
 from counterbalance.report.placement import place_rows
 from counterbalance.report.resampled import read_resampled
-from counterbalance.report.twins import explore, rank_features
 
 
 def summarise_sampler(

@@ -1,0 +1,1 @@
+"""Classifier: f, fitted once and then asked about every candidate."""

@@ -1,0 +1,100 @@
+"""Screen: candidates that a linear f cannot invert, found without asking it.
+
+    weight       (C, M), intercept (C,): the score of class c is intercept + weight x
+    slack        more than rounding can make f's own score differ from ours
+
+The score of a linear f moves along a draw by one product for each feature. So
+the scores of all rounds are running sums, at the cost of the draws themselves,
+where building every candidate for f would cost M times as much. A candidate
+whose wanted class is behind by more than the slack is left out; all others are
+shown to f, so its answer, to the last bit, is never replaced by ours.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+from sklearn.linear_model import RidgeClassifier, RidgeClassifierCV
+from sklearn.linear_model._base import LinearClassifierMixin
+from sklearn.pipeline import Pipeline
+from sklearn.preprocessing import StandardScaler
+
+from counterbalance.arrays import Floats, Integers, Mask
+
+# Rounding makes two ways of summing M products differ by some M * 1e-16 of their size.
+SLACK = {8: 1e-9, 4: 1e-2}
+# Steps of the only pipeline that is known to be linear.
+SCALER_AND_F = 2
+
+
+@dataclass(frozen=True)
+class Screen:
+    """A linear f, as the search needs it."""
+
+    weight: Floats
+    intercept: Floats
+    slack: float
+
+    def hopeful(self, x: Floats, step: Floats, features: Integers, wanted: Mask) -> Mask:
+        """Say which candidates f may put into a wanted class.
+
+        ``step`` holds the changes of ``features`` in the order of the search,
+        (R, K, T); the answer has the same shape.
+        """
+        score = np.empty((len(self.weight), *step.shape))
+        for c, (weight, intercept) in enumerate(zip(self.weight, self.intercept, strict=True)):
+            np.cumsum(step * weight[features, None], axis=1, out=score[c])
+            score[c] += (x @ weight + intercept)[:, None, None]
+        top = score.max(axis=0) - self.slack
+        hopeful = np.zeros(step.shape, dtype=bool)
+        for target in np.flatnonzero(wanted.any(axis=0)):
+            hopeful |= (score[target] >= top) & wanted[:, target, None, None]
+        return hopeful
+
+
+def linear_screen(f: Any, X: Any, classes: NDArray[Any]) -> Screen | None:
+    """Return the screen of a fitted f on a dense array, None where f is not known as linear."""
+    if not isinstance(X, np.ndarray) or X.dtype.kind not in "fiu":
+        return None
+    affine = _affine(f, X.shape[1])
+    if affine is None or not np.array_equal(f.classes_, classes):
+        return None
+    weight, intercept, offset = affine
+    largest = np.maximum(np.abs(X.min(axis=0)), np.abs(X.max(axis=0)))
+    size = np.abs(weight) @ (largest + offset) + np.abs(intercept)
+    width = X.dtype.itemsize if X.dtype.kind == "f" else 8
+    if width not in SLACK or not np.isfinite(size).all():
+        return None
+    return Screen(weight, intercept, SLACK[width] * float(size.max()))
+
+
+def _affine(f: Any, n_features: int) -> tuple[Floats, Floats, Floats] | None:
+    """Return weights and intercepts for raw features, and how far scaling shifts them."""
+    if isinstance(f, Pipeline) and len(f.steps) == SCALER_AND_F:
+        scaler = f[0]
+        inner = _affine(f[1], n_features)
+        if type(scaler) is not StandardScaler or inner is None:
+            return None
+        scale = np.ones(n_features) if scaler.scale_ is None else scaler.scale_
+        mean = np.zeros(n_features) if scaler.mean_ is None else scaler.mean_
+        weight = inner[0] / scale
+        return weight, inner[1] - weight @ mean, np.abs(mean)
+    plain = (
+        isinstance(f, LinearClassifierMixin) and type(f).predict is LinearClassifierMixin.predict
+    )
+    if not plain and type(f) not in {RidgeClassifier, RidgeClassifierCV}:
+        return None
+    if sparse.issparse(f.coef_):
+        return None
+    weight = np.atleast_2d(np.asarray(f.coef_, dtype=np.float64))
+    if weight.shape[1] != n_features:
+        return None
+    intercept = np.broadcast_to(np.asarray(f.intercept_, dtype=np.float64), len(weight))
+    if len(weight) == 1:  # two classes: the first has the score zero
+        weight = np.vstack([np.zeros(n_features), weight])
+        intercept = np.append(0.0, intercept)
+    return weight, intercept, np.zeros(n_features)

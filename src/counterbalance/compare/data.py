@@ -1,0 +1,199 @@
+"""The table that is compared on: features, class codes, groups or times.
+
+codes     the class of each row: 0 the largest class, C - 1 the smallest
+groups    rows with the same number stay together in a fold, or None
+times     the rank of each row's moment, or None
+cut       how many rows were left out of each class, or None for all rows
+"""
+
+from __future__ import annotations
+
+import hashlib
+import warnings
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from counterbalance.arrays import Floats, Integers
+from counterbalance.compare.cut import Cut, kept_counts, kept_rows
+from counterbalance.datasets.record import require_pandas
+from counterbalance.errors import TableError
+from counterbalance.table.kinds import Kind
+from counterbalance.table.labels import read_labels
+from counterbalance.table.table import read_table
+
+BINARY = 2
+FEWEST_OF_CLASS = 4  # two in each half, and two in each half of those
+MOST_CLASSES = 50
+
+
+@dataclass(frozen=True, eq=False)
+class ComparedTable:
+    """A table with its classes from the largest to the smallest."""
+
+    X: Any
+    codes: Integers
+    classes: tuple[str, ...]
+    groups: Integers | None = None
+    times: Integers | None = None
+    cut: Cut | None = None
+
+    @property
+    def is_binary(self) -> bool:
+        """Whether there are two classes: then thresholds are tuned, and class 1 is the minority."""
+        return len(self.classes) == BINARY
+
+    @property
+    def counts(self) -> Integers:
+        """Rows of each class."""
+        return np.bincount(self.codes, minlength=len(self.classes))
+
+    @property
+    def shares(self) -> Floats:
+        """The share of each class; of a cut, in the table that it was cut from."""
+        return np.asarray(self.counts / len(self.codes)) if self.cut is None else self.cut.shares
+
+    @property
+    def weights(self) -> Floats | None:
+        """What each row counts for in a metric; None where all count the same."""
+        if self.cut is None or not self.cut.shifts:
+            return None
+        return np.asarray(self.cut.weights[self.codes])
+
+    @cached_property
+    def kinds(self) -> list[Kind]:
+        """The kind of each column."""
+        return read_table(self.X).kinds
+
+    @cached_property
+    def digest(self) -> str:
+        """A text that is the same for the same table only."""
+        hashed = require_pandas().util.hash_pandas_object(self.X, index=False).to_numpy()
+        digest = hashlib.sha256(hashed.tobytes())
+        named = [f"{name!r} {dtype}" for name, dtype in self.X.dtypes.items()]
+        digest.update(repr([named, self.classes]).encode())
+        for values in (self.codes, self.groups, self.times):
+            digest.update(b"-" if values is None else values.astype("<i8").tobytes())
+        if self.cut is not None:
+            digest.update(self.cut.whole.astype("<i8").tobytes())
+        return digest.hexdigest()
+
+    @property
+    def loose(self) -> ComparedTable:
+        """The same without groups and times."""
+        return replace(self, groups=None, times=None)
+
+    def part(self, rows: Integers) -> ComparedTable:
+        """Return some of the rows."""
+        return replace(
+            self,
+            X=self.X.iloc[rows],
+            codes=self.codes[rows],
+            groups=None if self.groups is None else self.groups[rows],
+            times=None if self.times is None else self.times[rows],
+        )
+
+
+def read_compared(
+    X: Any, y: Any, *, groups: Any = None, times: Any = None, rows: int = 0
+) -> ComparedTable:
+    """Check a table and cut it to a number of rows, small classes last; 0 takes all.
+
+    Parameters
+    ----------
+    X : pandas.DataFrame or array-like
+        Features: numbers, categories, texts, missing cells.
+    y : array-like
+        The class of each row.
+    groups : array-like, optional
+        Rows of one group are never split between training and test.
+    times : array-like, optional
+        Numbers or dates; training never sees a row from the time of the test or after it.
+    rows : int
+        Most rows.
+    """
+    pd = require_pandas()
+    frame = X.reset_index(drop=True) if isinstance(X, pd.DataFrame) else pd.DataFrame(np.asarray(X))
+    frame = frame.set_axis([str(name) for name in frame.columns], axis=1)
+    labels = read_labels(y)
+    if len(labels.codes) != len(frame):
+        raise TableError(
+            f"X has {len(frame)} rows but y has {len(labels.codes)} labels; give one for each row"
+        )
+    if not len(frame.columns):
+        raise TableError("X has no column to learn from; give a table with features")
+    if groups is not None and times is not None:
+        raise TableError("groups and time cannot be used together; give one of them")
+    order = np.argsort(-labels.counts, kind="stable")
+    rank = np.empty(len(order), dtype=np.intp)
+    rank[order] = np.arange(len(order))
+    table = ComparedTable(
+        _with_levels(frame),
+        rank[labels.codes],
+        tuple(str(labels.classes[code]) for code in order),
+        None if groups is None else _numbered(groups, "groups", len(frame)),
+        None if times is None else _numbered(times, "time", len(frame)),
+    )
+    _check_classes(table)
+    if 0 < rows < len(frame):
+        cut = Cut(table.counts, kept_counts(table.counts, rows))
+        table = table.part(kept_rows(table.codes, cut.kept))
+        table = replace(table, X=table.X.reset_index(drop=True), cut=cut)
+    return table
+
+
+def _with_levels(frame: Any) -> Any:
+    """Name the levels of text columns, so that a part without some of them is still text."""
+    kinds = read_table(frame).kinds
+    texts = [
+        name
+        for (name, dtype), kind in zip(frame.dtypes.items(), kinds, strict=True)
+        if kind is Kind.NOMINAL and dtype != "category"
+    ]
+    return frame.astype(dict.fromkeys(texts, "category"))
+
+
+def _numbered(values: Any, name: str, n_rows: int) -> Integers:
+    """Give the distinct values the numbers 0, 1, ... in their order."""
+    pd = require_pandas()
+    series = pd.Series(np.asarray(values)) if not isinstance(values, pd.Series) else values
+    if len(series) != n_rows:
+        raise TableError(f"{name} has {len(series)} values for {n_rows} rows; give one for each")
+    if series.isna().any():
+        raise TableError(
+            f"the column of {name} must have no missing cell, it has {int(series.isna().sum())}; "
+            "fill them or leave those rows out"
+        )
+    if name == "time" and not pd.api.types.is_numeric_dtype(series):
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")  # a mixture of formats is read one by one
+                series = pd.to_datetime(series)
+        except (ValueError, TypeError) as error:
+            raise TableError(
+                f"the column of time must hold numbers or dates, got {series.iloc[0]!r}: {error}; "
+                "write dates as 2026-01-31"
+            ) from None
+    return np.asarray(pd.factorize(series, sort=True)[0], dtype=np.intp)
+
+
+def _check_classes(table: ComparedTable) -> None:
+    n_classes, fewest = len(table.classes), int(table.counts.min())
+    if n_classes < BINARY:
+        raise TableError(
+            f"the target must have at least two classes, it has only {table.classes[0]!r}; "
+            "choose another column"
+        )
+    if n_classes > MOST_CLASSES:
+        raise TableError(
+            f"the target must have at most {MOST_CLASSES} classes, it has {n_classes}; it looks "
+            "like a number or an identifier: choose another column, or cut it into classes"
+        )
+    if fewest < FEWEST_OF_CLASS:
+        raise TableError(
+            f"every class must have at least {FEWEST_OF_CLASS} rows, so that it is in training and "
+            f"in test; class {table.classes[-1]!r} has {fewest}; collect more, merge the class "
+            "with another, or leave its rows out"
+        )

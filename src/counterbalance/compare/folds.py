@@ -1,0 +1,112 @@
+"""Folds: which rows train and which test, outside and inside.
+
+    plain      stratified by class, shuffled, repeated with other seeds
+    grouped    the same, but a group is never split
+    timed      the rows in the order of time, cut into blocks; block b + 1 is tested by what
+               was learned from blocks 0 to b, and rows of one moment are never split
+
+A fold whose training part has fewer than two rows of a class, or whose test part lacks a
+class, can neither be resampled nor scored: it is left out and counted.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+from sklearn.model_selection import StratifiedGroupKFold, StratifiedKFold
+
+from counterbalance.arrays import Integers
+from counterbalance.compare.data import ComparedTable
+from counterbalance.errors import TableError
+
+FEWEST_TO_TRAIN = 2
+
+
+@dataclass(frozen=True, eq=False)
+class Fold:
+    """A split, by positions of rows."""
+
+    repeat: int
+    number: int
+    train: Integers
+    test: Integers
+
+
+def usable_folds(table: ComparedTable, folds: int, repeats: int, seed: int) -> list[Fold]:
+    """Return the folds that can be used.
+
+    Parameters
+    ----------
+    table : ComparedTable
+        With groups or times, they decide.
+    folds, repeats : int
+        How many; no more folds than rows of the smallest class. Time has one order, so it
+        is never repeated.
+    seed : int
+        Seed of the first repeat; each next one has the next seed.
+    """
+    if table.times is not None:
+        repeats = 1
+    return [
+        Fold(repeat, number, train, test)
+        for repeat in range(repeats)
+        for number, (train, test) in enumerate(_splits(table, folds, seed + repeat))
+        if _is_usable(table, train, test)
+    ]
+
+
+def outer_folds(table: ComparedTable, folds: int, repeats: int, seed: int) -> list[Fold]:
+    """Return the folds to score on; at least two."""
+    usable = usable_folds(table, folds, repeats, seed)
+    if len(usable) < FEWEST_TO_TRAIN:
+        what = "groups" if table.groups is not None else "time"
+        raise TableError(
+            f"only {len(usable)} of the folds by {what} have every class both in training and in "
+            f"test; class {table.classes[-1]!r} is in too few of them: use fewer folds, or leave "
+            f"out {what}"
+        )
+    return usable
+
+
+def fold_count(table: ComparedTable, folds: int) -> int:
+    """Return how many folds there can be."""
+    if table.groups is not None:
+        return min(folds, len(np.unique(table.groups)))
+    if table.times is not None:
+        return min(folds, len(np.unique(table.times)) - 1)
+    return min(folds, int(table.counts.min()))
+
+
+def _splits(table: ComparedTable, folds: int, seed: int) -> Iterator[tuple[Integers, Integers]]:
+    count = fold_count(table, folds)
+    if table.times is not None:
+        return _timed(table.times, count)
+    if count < FEWEST_TO_TRAIN:
+        return iter(())
+    nothing = np.zeros(len(table.codes))
+    if table.groups is not None:
+        splitter = StratifiedGroupKFold(count, shuffle=True, random_state=seed)
+        return iter(splitter.split(nothing, table.codes, table.groups))
+    splitter = StratifiedKFold(count, shuffle=True, random_state=seed)
+    return iter(splitter.split(nothing, table.codes))
+
+
+def _timed(times: Integers, folds: int) -> Iterator[tuple[Integers, Integers]]:
+    """Cut the moments into folds + 1 blocks of about as many rows each."""
+    if folds < 1:
+        return
+    moments, counts = np.unique(times, return_counts=True)
+    rows_before = np.cumsum(counts) - counts
+    block = rows_before * (folds + 1) // len(times)
+    block_of = block[np.searchsorted(moments, times)]
+    for number in range(1, folds + 1):
+        yield np.flatnonzero(block_of < number), np.flatnonzero(block_of == number)
+
+
+def _is_usable(table: ComparedTable, train: Integers, test: Integers) -> bool:
+    n_classes = len(table.classes)
+    seen = np.bincount(table.codes[train], minlength=n_classes)
+    asked = np.bincount(table.codes[test], minlength=n_classes)
+    return bool(seen.min() >= FEWEST_TO_TRAIN and asked.min() > 0)

@@ -1,0 +1,208 @@
+"""Results: what the store holds, as figures of each pair of strategy and classifier."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from counterbalance.arrays import Floats
+from counterbalance.compare import score_trials as scores
+from counterbalance.compare import trust_trials as trust
+from counterbalance.compare.calibration import Estimate, intercept, slope
+from counterbalance.compare.metrics import CALIBRATION, CORRECTED, METRICS
+from counterbalance.compare.plan import Plan
+from counterbalance.compare.posterior import posterior
+from counterbalance.trials.store import CellRecord
+
+HALF, TUNED = "0.5", "tuned"
+UNBOUNDED = {f"{name}{suffix}" for name in CALIBRATION for suffix in ("", CORRECTED)}
+
+
+@dataclass(frozen=True)
+class Score:
+    """A mean and where it lies with 95 %."""
+
+    mean: float
+    low: float
+    high: float
+
+
+@dataclass(frozen=True, eq=False)
+class Pair:
+    """A strategy with a classifier: what each fold gave, in the order of the folds."""
+
+    plan: Plan
+    strategy: str
+    classifier: str
+    records: tuple[CellRecord, ...]
+
+    @property
+    def done(self) -> list[CellRecord]:
+        """The folds that could be computed."""
+        return [record for record in self.records if record.state == "done"]
+
+    @property
+    def failed(self) -> str | None:
+        """Why folds failed, if any did: the most frequent reason."""
+        errors = Counter(record.error for record in self.records if record.state == "failed")
+        missing = len(self.plan.folds) - len(self.done)
+        if not missing:
+            return None
+        reason = plain_error(errors.most_common(1)[0][0]) if errors else "not computed yet"
+        return f"{missing} of {len(self.plan.folds)} folds: {reason}"
+
+    @property
+    def seconds(self) -> float:
+        """Time that all folds took together."""
+        return sum(record.seconds for record in self.records)
+
+    def values(self, metric: str, threshold: str = HALF) -> Floats:
+        """Return a metric on each fold that is done."""
+        name = f"{metric}@{threshold}" if METRICS[metric].needs_threshold else metric
+        return np.array([record.figures[name] for record in self.done])
+
+    def thresholds(self, metric: str) -> Floats:
+        """Return the threshold of each fold, tuned for a metric."""
+        return np.array([record.figures[f"threshold {metric}"] for record in self.done])
+
+    def score(self, metric: str, threshold: str = HALF) -> Score | None:
+        """Return the mean of a metric and its interval; None where there is none."""
+        if not self.done:
+            return None
+        if metric in UNBOUNDED:
+            found = self.calibration[metric]
+            return None if found is None else Score(found.value, *found.interval)
+        belief = posterior(self.values(metric, threshold), self.plan.ratio)
+        low, high = np.clip(belief.interval(), 0, 1)
+        return Score(belief.mean, float(low), float(high))
+
+    @cached_property
+    def calibration(self) -> dict[str, Estimate | None]:
+        """Slope and intercept on the pooled test rows of a repeat, averaged over repeats."""
+        found = {}
+        for suffix, kept in (("", "p"), (CORRECTED, "corrected")):
+            for name, estimate in zip(CALIBRATION, (slope, intercept), strict=True):
+                parts = [
+                    estimate(p, y, w)
+                    for repeat in sorted({int(record.cell["repeat"]) for record in self.done})
+                    for p, y, w in self.pooled(kept, repeat)
+                ]
+                found[name + suffix] = _average(parts)
+        return found
+
+    def pooled(
+        self, kept: str, repeat: int = 0
+    ) -> list[tuple[Floats, NDArray[np.bool_], Floats | None]]:
+        """Return probabilities of all test rows of a repeat, truth and weights, by class.
+
+        With two classes there is one pair, of the minority.
+        """
+        chosen = [record for record in self.done if record.cell["repeat"] == repeat]
+        if not chosen:
+            return []
+        p = np.concatenate([np.asarray(record.payload[kept], dtype=float) for record in chosen])
+        folds = [self.plan.fold(repeat, int(record.cell["fold"])) for record in chosen]
+        rows = np.concatenate([fold.test for fold in folds])
+        y, weights = self.plan.table.codes[rows], self.plan.table.weights
+        w = None if weights is None else weights[rows]
+        if p.ndim == 1:
+            return [(p, y == 1, w)]
+        return [(p[:, code], y == code, w) for code in range(p.shape[1])]
+
+
+@dataclass(frozen=True)
+class Trust:
+    """How far the new labels of a strategy can be trusted; means over the draws."""
+
+    strategy: str
+    hidden_majority: float | None
+    agreement: float | None
+    distance: float | None
+    new: int
+    failed: str | None
+
+
+@dataclass(frozen=True, eq=False)
+class Results:
+    """All that came out of a plan."""
+
+    plan: Plan
+    records: Sequence[CellRecord]
+
+    @cached_property
+    def pairs(self) -> dict[tuple[str, str], Pair]:
+        """The pairs of strategy and classifier, in the order of the settings."""
+        settings = self.plan.settings
+        by_pair: dict[tuple[str, str], list[CellRecord]] = {
+            (strategy, classifier): []
+            for classifier in settings.classifiers
+            for strategy in settings.strategies
+        }
+        for record in self.records:
+            if record.cell["experiment"] == scores.EXPERIMENT:
+                key = str(record.cell["strategy"]), str(record.cell["classifier"])
+                by_pair[key].append(record)
+        return {key: Pair(self.plan, *key, tuple(found)) for key, found in by_pair.items()}
+
+    @cached_property
+    def trust(self) -> list[Trust]:
+        """The trust in each strategy that adds rows, real rows first."""
+        by_strategy: dict[str, list[CellRecord]] = {}
+        for record in self.records:
+            if record.cell["experiment"] == trust.EXPERIMENT:
+                by_strategy.setdefault(str(record.cell["strategy"]), []).append(record)
+        return [_trust(strategy, found) for strategy, found in by_strategy.items()]
+
+    @property
+    def thresholds(self) -> tuple[str, ...]:
+        """At which thresholds strategies are judged."""
+        return (HALF, TUNED)
+
+    def warned(self) -> dict[str, Counter[str]]:
+        """Return how often each strategy warned, by kind of warning."""
+        heard: dict[str, Counter[str]] = {}
+        for record in self.records:
+            kinds = (record.payload or {}).get("warnings", [])
+            heard.setdefault(str(record.cell["strategy"]), Counter()).update(kinds)
+        return {strategy: counts for strategy, counts in heard.items() if counts}
+
+
+def plain_error(error: str) -> str:
+    """Leave the type out of an error of our own, which says everything in its message.
+
+    Examples
+    --------
+    >>> plain_error("counterbalance.errors.TableError: X has no rows")
+    'X has no rows'
+    >>> plain_error("ValueError: no neighbours")
+    'ValueError: no neighbours'
+    """
+    kind, _, message = error.partition(": ")
+    return message if kind.startswith("counterbalance.") else error
+
+
+def _average(parts: Sequence[Estimate | None]) -> Estimate | None:
+    found = [part for part in parts if part is not None]
+    if not found or len(found) < len(parts):
+        return None
+    value, error = (
+        float(np.mean([getattr(part, name) for part in found])) for name in ("value", "error")
+    )
+    return Estimate(value, error)
+
+
+def _trust(strategy: str, records: Sequence[CellRecord]) -> Trust:
+    done = [record for record in records if record.state == "done"]
+    errors = [record.error for record in records if record.state == "failed"]
+    means: dict[str, Any] = {}
+    for name in ("hidden_majority", "agreement", "distance"):
+        found = [record.figures[name] for record in done if name in record.figures]
+        means[name] = float(np.mean(found)) if found else None
+    new = round(float(np.mean([record.figures["new"] for record in done]))) if done else 0
+    return Trust(strategy, **means, new=new, failed=plain_error(errors[0]) if errors else None)

@@ -1,0 +1,25 @@
+"""Constraints: what changes make sense, said by the user and kept by every new row."""
+
+from counterbalance.constraints.constraint import (
+    Constraint,
+    Decreasing,
+    Immutable,
+    Increasing,
+    MaxChanged,
+    OneOf,
+    Range,
+    as_constraints,
+    compile_rules,
+)
+
+__all__ = [
+    "Constraint",
+    "Decreasing",
+    "Immutable",
+    "Increasing",
+    "MaxChanged",
+    "OneOf",
+    "Range",
+    "as_constraints",
+    "compile_rules",
+]

@@ -1,0 +1,7 @@
+"""Print Table I: ``python -m counterbalance.methods``."""
+
+import sys
+
+from counterbalance.methods.registry import table
+
+sys.stdout.write(table() + "\n")

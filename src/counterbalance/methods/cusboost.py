@@ -1,0 +1,156 @@
+"""CUSBoost: boosting whose every round sees another cluster-wise part of the majority."""
+
+from typing import Any, ClassVar
+
+import numpy as np
+from imblearn.utils import check_target_type
+from sklearn.ensemble import AdaBoostClassifier
+
+from counterbalance.arrays import Floats, Integers
+from counterbalance.methods.base import dense, generator
+from counterbalance.methods.cluster_random_under_sampling import drawn_from_clusters
+from counterbalance.methods.clusters import k_means
+from counterbalance.methods.parameters import POSITIVE_INTEGER, POSITIVE_SHARE, Rule
+
+_TRIES = 10  # draws of a part before a round that stays worse than chance ends the boosting
+
+
+class CUSBoostClassifier(AdaBoostClassifier):
+    """Cluster-based undersampling with boosting.
+
+    F. Rayhan, S. Ahmed, A. Mahbub, R. Jani, S. Shatabda, D. M. Farid, "CUSBoost: Cluster-based
+    Under-sampling with Boosting for Imbalanced Classification", CSITSS 2017.
+
+    k-means divides the majority into clusters once. Every round of AdaBoost draws a part of
+    each cluster, joins it with the whole minority, trains a weak learner on these rows by
+    their weights, and updates the weights of all rows by its errors. No minority row is ever
+    left out.
+
+    Departures: the weights follow SAMME, which is the paper's AdaBoost for two classes and
+    serves any number. In a table of several classes all but the smallest are clustered and
+    drawn from. A round worse than chance is drawn again, as in the paper, at most ten times.
+
+    Cost: a classifier, not a sampler: one clustering, then as many weak learners as rounds.
+
+    Parameters
+    ----------
+    estimator : classifier or None, default=None
+        Weak learner; ``None`` takes a decision tree of depth 1.
+    n_estimators : int, default=50
+        Rounds of boosting.
+    learning_rate : float, default=1.0
+        Factor on the weight of every learner.
+    n_clusters : int, default=20
+        Clusters of each class that is drawn from.
+    share : float, default=0.5
+        Part of each cluster that a round sees.
+    random_state : int, RandomState or None, default=None
+        Seed of all draws.
+
+    Attributes
+    ----------
+    cluster_labels_ : ndarray of shape (n_samples,)
+        Cluster of each training row inside its class; -1 in the smallest class.
+    """
+
+    _parameter_constraints: ClassVar[dict[str, Rule]] = {
+        **{
+            name: AdaBoostClassifier._parameter_constraints[name]  # noqa: SLF001  # scikit-learn's way to inherit rules
+            for name in ("estimator", "n_estimators", "learning_rate", "random_state")
+        },
+        "n_clusters": POSITIVE_INTEGER,
+        "share": POSITIVE_SHARE,
+    }
+
+    def __init__(
+        self,
+        estimator: Any = None,
+        *,
+        n_estimators: int = 50,
+        learning_rate: float = 1.0,
+        n_clusters: int = 20,
+        share: float = 0.5,
+        random_state: Any = None,
+    ) -> None:
+        super().__init__(
+            estimator,
+            n_estimators=n_estimators,
+            learning_rate=learning_rate,
+            random_state=random_state,
+        )
+        self.n_clusters = n_clusters
+        self.share = share
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> "CUSBoostClassifier":
+        """Boost on the table.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            The rows.
+        y : array-like of shape (n_samples,)
+            Their classes.
+        sample_weight : array-like of shape (n_samples,) or None, default=None
+            Weights with which the first round starts.
+
+        Returns
+        -------
+        CUSBoostClassifier
+            The fitted classifier.
+        """
+        if getattr(y, "ndim", 1) > 1:
+            check_target_type(y)  # several labels to a row: imbalanced-learn has the words for it
+        super().fit(X, y, sample_weight)
+        return self
+
+    def _boost(
+        self, iboost: int, X: Any, y: Any, sample_weight: Floats, random_state: Any
+    ) -> tuple[Any, Any, Any]:
+        """Do one round: draw a part, train on it, weigh the learner, weigh the rows."""
+        rng = generator(random_state)
+        if iboost == 0:
+            self.classes_ = np.unique(y)
+            self.n_classes_ = len(self.classes_)
+            self.cluster_labels_ = self._clustered(dense(X), y, rng)
+        chance = 1 - 1 / self.n_classes_
+        for _ in range(_TRIES):
+            part = self._part(y, rng)
+            learner = self._make_estimator(random_state=random_state)
+            learner.fit(X[part], y[part], sample_weight=sample_weight[part])
+            wrong = learner.predict(X) != y
+            error = float(np.average(wrong, weights=sample_weight))
+            if error < chance:
+                break
+            self.estimators_.pop()
+        else:
+            return self._ended(learner, sample_weight)
+        if error <= 0:
+            return sample_weight, 1.0, 0.0
+        weight = self.learning_rate * (np.log((1 - error) / error) + np.log(self.n_classes_ - 1))
+        # A row of weight zero stays at zero.
+        return sample_weight * np.exp(weight * wrong), weight, error
+
+    def _ended(self, learner: Any, sample_weight: Floats) -> tuple[Any, Any, Any]:
+        """End the boosting; a first learner worse than chance is all there is, and is kept."""
+        if self.estimators_:
+            return None, None, None
+        self.estimators_.append(learner)
+        return sample_weight, 1.0, 0.0
+
+    def _clustered(self, table: Floats, y: Any, rng: np.random.Generator) -> Integers:
+        labels = np.full(len(y), -1, dtype=np.intp)
+        classes, counts = np.unique(y, return_counts=True)
+        for label in np.delete(classes, np.argmin(counts)):
+            ours = y == label
+            _, labels[ours] = k_means(table[ours], self.n_clusters, rng)
+        return labels
+
+    def _part(self, y: Any, rng: np.random.Generator) -> Integers:
+        """Rows of one round: the smallest class, and a part of every cluster of the others."""
+        parts = [np.flatnonzero(self.cluster_labels_ < 0)]
+        for label in self.classes_:
+            ours = np.flatnonzero((y == label) & (self.cluster_labels_ >= 0))
+            if len(ours):
+                n_samples = int(np.ceil(self.share * len(ours)))
+                parts.append(ours[drawn_from_clusters(self.cluster_labels_[ours], n_samples, rng)])
+        return np.sort(np.concatenate(parts))

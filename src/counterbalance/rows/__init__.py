@@ -1,0 +1,1 @@
+"""Rows: the new rows, found, filled up, built and accounted for."""

@@ -1,0 +1,180 @@
+"""Interior: new rows inside a class, made from the rows that it already has.
+
+    x          encoded rows of one class, (n, M)
+    lot        the number that all draws of one new row belong to
+    base       the row a new one starts from
+    partner    one of its nearest rows of the same class
+    step       how far it goes towards the partner, uniform on (0, 1)
+    a, b       any two rows of the class
+    h          the bandwidth: how wide a new row is spread around its base
+
+    between    base + step (partner - base)
+    around     base + h (a - b) / sqrt(2)
+
+``between`` is interpolation: it fills a class where inversions are too few. Where
+nothing can be interpolated, rows can only be copied.
+
+``around`` is the smoothed bootstrap (Silverman and Young, 1987): (a - b) / sqrt(2) has the
+covariance of the class, so new rows follow its shape, and are not drawn together as
+interpolated ones are.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Self
+
+import numpy as np
+from sklearn.neighbors import NearestNeighbors
+
+from counterbalance.arrays import Floats, Integers, Mask, Words
+from counterbalance.constraints.rules import differs
+from counterbalance.profile import Profile, middle
+from counterbalance.search.draws import stream, uniform
+from counterbalance.search.nearest import Task
+
+N_NEIGHBOURS = 5
+# Rows that break a rule or change nothing are drawn again so many times.
+MOST_TRIES = 10
+
+
+@dataclass(frozen=True)
+class Interior:
+    """One class, ready to be interpolated."""
+
+    rows: Integers  # where the rows are in the table
+    x: Floats
+    partners: Integers  # (n, k)
+    task: Task
+    first_lot: int
+    bandwidth: float | None = None  # h; None makes rows between neighbours only
+    between: float = 0.0  # with h: the share of rows that are between neighbours even so
+
+    @classmethod
+    def of(cls, rows: Integers, x: Floats, task: Task, first_lot: int) -> Self:
+        """Find the partners of every row."""
+        return cls(rows, x, _partners(x, task.perturbation.profile), task, first_lot)
+
+    @classmethod
+    def around(
+        cls, rows: Integers, x: Floats, task: Task, first_lot: int, spread: float, between: float
+    ) -> Self:
+        """Spread new rows around every row, by Silverman's bandwidth times ``spread``.
+
+        A share of ``between`` goes between neighbours all the same: where a feature is skewed,
+        a difference of two rows leads out of the class and a neighbour does not.
+        """
+        n, d = max(1, len(x)), len(task.order)
+        bandwidth = spread * (4 / ((d + 2) * n)) ** (1 / (d + 4))
+        partners = _partners(x, task.perturbation.profile)
+        return cls(rows, x, partners, task, first_lot, bandwidth, between)
+
+    def at(self, lots: Integers) -> tuple[Floats, Integers]:
+        """Return the new row of each lot, and the position in ``x`` of its base.
+
+        A cell that is missing in a row that it is made from is the base's, and so is one
+        that may not change.
+        """
+        state = stream(self.task.seed, lots, 0)
+        base = (uniform(state, 0) * len(self.x)).astype(np.intp)
+        alone = not self.partners.shape[1]
+        if self.bandwidth is None:
+            return self.x[base] if alone else self._between(state, base), base
+        new = self._around(state, base, self.bandwidth)
+        if self.between and not alone:
+            towards = uniform(stream(self.task.seed, lots, 3), 0) < self.between
+            new = np.where(towards[:, None], self._between(state, base), new)
+        return new, base
+
+    def _between(self, state: Words, base: Integers) -> Floats:
+        """Go a step towards a partner; a nominal cell is that of the nearer of the two."""
+        choice = (uniform(state, 1) * self.partners.shape[1]).astype(np.intp)
+        step = uniform(state, 2)[:, None]
+        start, end = self.x[base], self.x[self.partners[base, choice]]
+        new = start + step * (end - start)
+        nominal = np.where(step < 0.5, start, end)  # noqa: PLR2004
+        limits = np.minimum(start, end), np.maximum(start, end)
+        return self._settle(state, start, new, nominal, limits)
+
+    def _around(self, state: Words, base: Integers, h: float) -> Floats:
+        """Add h times the difference of two rows; h is the chance of a nominal cell to be a's."""
+        profile = self.task.perturbation.profile
+        start = self.x[base]
+        a, b = (self.x[(uniform(state, k) * len(self.x)).astype(np.intp)] for k in (1, 2))
+        new = start + h * (a - b) / np.sqrt(2)
+        swapped = uniform(stream(self.task.seed, state, 1)[:, None], np.arange(self.x.shape[1])) < h
+        nominal = np.where(swapped & ~np.isnan(a), a, start)
+        return self._settle(state, start, new, nominal, (profile.lower, profile.upper))
+
+    def _settle(
+        self,
+        state: Words,
+        start: Floats,
+        new: Floats,
+        nominal: Floats,
+        limits: tuple[Floats, Floats],
+    ) -> Floats:
+        """Put new cells onto their grids, inside their limits, and where rules allow a change."""
+        perturbation, rules = self.task.perturbation, self.task.perturbation.rules
+        features = np.arange(self.x.shape[1])
+        perturbation.snap(new, features)
+        lower, upper = rules.bounds(start, features, *limits)
+        new = np.clip(new, lower, upper)
+        new = np.where(perturbation.profile.nominal, nominal, new)
+        keep = np.isnan(start) | np.isnan(new) | (lower > upper)
+        keep |= ~np.isin(features, self.task.order)
+        new = np.where(keep, start, new)
+        if rules.most_changed is not None:
+            lot = uniform(state[:, None], 3 + features)
+            lot = np.where(differs(new, start), lot, np.inf)
+            late = np.argsort(np.argsort(lot, axis=1), axis=1) >= rules.most_changed
+            new = np.where(late, start, new)
+        return new
+
+    def accept(self, n: int) -> Integers:
+        """Return ``n`` lots whose rows keep the rules and are no copies, fewer if they are rare."""
+        lots = np.zeros(0, dtype=np.intp)
+        for number in range(MOST_TRIES):
+            more = self.first_lot + number * n + np.arange(n)
+            for block in self.task.blocks(n, 8 * self.x.shape[1]):
+                good = self.sound(*self.at(more[block]))
+                lots = np.append(lots, more[block][good])[:n]
+            if len(lots) == n:
+                break
+        return lots
+
+    def sound(self, new: Floats, base: Integers) -> Mask:
+        """Return which new rows keep the rules and are no copies of their base."""
+        changed = differs(new, self.x[base]).any(axis=1)
+        return np.asarray(self.task.perturbation.rules.allow(new) & changed)
+
+    def copies(self, n: int) -> Integers:
+        """Return where ``n`` rows to copy are in the table, none where none keeps the rules."""
+        allowed = self.rows[self.task.perturbation.rules.allow(self.x)]
+        return np.resize(allowed, n if allowed.size else 0)
+
+
+def _partners(x: Floats, profile: Profile) -> Integers:
+    """Return the nearest rows of each row by the method's distance, without itself."""
+    k = min(N_NEIGHBOURS, len(x) - 1)
+    space = _space(x, profile.nominal, profile.scale)
+    search = NearestNeighbors(n_neighbors=k + 1, metric="manhattan").fit(space)
+    near = search.kneighbors(space, return_distance=False)
+    # Among duplicates a row need not come first in its own list: drop it where it
+    # is, or the farthest where it is not there at all.
+    own = near == np.arange(len(x))[:, None]
+    own[~own.any(axis=1), -1] = True
+    return np.asarray(near[~own].reshape(len(x), k))
+
+
+def _space(x: Floats, nominal: Mask, scale: Floats) -> Floats:
+    """Lay the rows out so that the Manhattan distance is the method's distance."""
+    columns: list[Floats] = []
+    for m, is_nominal in enumerate(nominal):
+        column = x[:, m]
+        known = column[~np.isnan(column)]
+        if is_nominal:
+            columns.extend((column == level) * 0.5 for level in np.unique(known))
+        elif known.size:
+            columns.append(np.where(np.isnan(column), middle(known), column) / scale[m])
+    return np.column_stack(columns) if columns else np.zeros((len(x), 1))

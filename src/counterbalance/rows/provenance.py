@@ -1,0 +1,209 @@
+"""Provenance: where every new row comes from, what changed, how far.
+
+    sample         position of the new row in the result
+    factual        position in X of the row it came from
+    from_class     the class of that row
+    to_class       the class of the new row
+    origin         "inversion", or what the shortfall policy did instead
+    distance       sum over the features of |change| / MAD
+    round          how many features of the Spearman order were perturbed, 0 for none
+    changed        names of the features in which it differs from its factual
+    score_before   f's score of to_class for the factual (nan where f has none)
+    score_after    the same for the new row
+
+The result holds both twins: row ``factual`` and row ``sample``.
+"""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from counterbalance.arrays import Mask
+from counterbalance.extras import require
+from counterbalance.rows.formulas import inert
+from counterbalance.table import frames
+from counterbalance.table.labels import plain
+
+COLUMNS = (
+    "sample",
+    "factual",
+    "from_class",
+    "to_class",
+    "origin",
+    "distance",
+    "round",
+    "changed",
+    "score_before",
+    "score_after",
+)
+# How many rows a printed table shows, and how many changes a sentence tells.
+SHOWN_ROWS = 10
+TOLD_CHANGES = 4
+# Origins of rows that started from a row of another class, as f or its moved threshold allowed.
+JUDGED = ("inversion", "redraw", "threshold")
+
+
+class Provenance:
+    """A table with one row per new sample, in the order in which they are appended.
+
+    ``provenance["distance"]`` is a column (a numpy array), ``provenance[3]`` a row
+    (a dict), ``provenance[mask]`` a smaller table, ``len(provenance)`` the number
+    of new samples. ``to_pandas()`` and ``to_polars()`` give data frames.
+    """
+
+    def __init__(
+        self, columns: dict[str, NDArray[Any]], changed: NDArray[np.uint8], names: list[Any]
+    ) -> None:
+        self._columns = columns
+        # One bit for each cell: a list of names for each of a million rows would not fit.
+        self._changed = changed
+        self._names = names
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The names of the columns."""
+        return COLUMNS
+
+    def keys(self) -> tuple[str, ...]:
+        """Return the names of the columns, so that ``dict(provenance)`` works."""
+        return COLUMNS
+
+    def __len__(self) -> int:
+        return len(self._columns["sample"])
+
+    def __getitem__(self, key: Any) -> Any:
+        if isinstance(key, str):
+            if key == "changed":
+                return self._changed_names(range(len(self)))
+            if key not in self._columns:
+                raise KeyError(f"no column {key!r}; the columns are {', '.join(COLUMNS)}")
+            return self._columns[key]
+        if isinstance(key, (int, np.integer)):
+            place = range(len(self))[key]
+            row = {name: plain(column[place]) for name, column in self._columns.items()}
+            row["changed"] = self._changed_names([place])[0]
+            return {name: row[name] for name in COLUMNS}
+        smaller = {name: column[key] for name, column in self._columns.items()}
+        return Provenance(smaller, self._changed[key], self._names)
+
+    def __iter__(self) -> Iterator[dict[str, Any]]:
+        return (self[place] for place in range(len(self)))
+
+    def changed_mask(self) -> Mask:
+        """Return which features changed, one row per new sample and one column per feature."""
+        return np.unpackbits(self._changed, axis=1, count=len(self._names)).astype(bool)
+
+    def _changed_names(self, places: Any) -> NDArray[np.object_]:
+        cells = np.empty(len(places), dtype=object)
+        mask = np.unpackbits(self._changed[list(places)], axis=1, count=len(self._names))
+        for place, row in enumerate(mask):
+            cells[place] = tuple(self._names[m] for m in np.flatnonzero(row))
+        return cells
+
+    def to_pandas(self) -> Any:
+        """Return a pandas data frame; ``changed`` holds tuples of names."""
+        pandas = require("pandas", "to_pandas()")
+        return pandas.DataFrame({name: self[name] for name in COLUMNS})
+
+    def to_polars(self) -> Any:
+        """Return a polars data frame; ``changed`` holds lists of names."""
+        polars = require("polars", "to_polars()")
+        plain = {name: self[name].tolist() for name in COLUMNS}
+        plain["changed"] = [[str(name) for name in names] for names in plain["changed"]]
+        return polars.DataFrame(plain)
+
+    def to_csv(self, path: str | Path) -> None:
+        """Write the table as csv; the names in ``changed`` are joined by a semicolon.
+
+        A text that a spreadsheet would run as a formula gets an apostrophe (see ``formulas``).
+        """
+        with Path(path).open("w", newline="", encoding="utf-8") as file:
+            writer = csv.writer(file)
+            writer.writerow(COLUMNS)
+            writer.writerows(self.cells())
+
+    def cells(self) -> Iterator[list[Any]]:
+        """Give the rows as a text file has them: names joined, no text a formula."""
+        for row in self:
+            row["changed"] = ";".join(map(str, row["changed"]))
+            yield [inert(cell) if isinstance(cell, str) else cell for cell in row.values()]
+
+    def sentences(self, X_resampled: Any) -> list[str]:
+        """Say every new row in words, from the table that ``fit_resample`` returned.
+
+        >>> from counterbalance import CounterfactualOverSampler
+        >>> import numpy as np
+        >>> X, y = np.arange(20).reshape(-1, 1), np.repeat(["low", "high"], [12, 8])
+        >>> sampler = CounterfactualOverSampler(random_state=0)
+        >>> X_resampled, _ = sampler.fit_resample(X, y)
+        >>> print(sampler.provenance_.sentences(X_resampled)[0])
+        row 7, class low: x0 7 → 12 makes it high, distance 1
+        """
+        X = np.array(X_resampled, dtype=object) if isinstance(X_resampled, list) else X_resampled
+        return [self._sentence(row, X) for row in self]
+
+    def _sentence(self, row: dict[str, Any], X: Any) -> str:
+        start = f"row {row['factual']}, class {row['from_class']}"
+        origin, far = row["origin"], f"distance {row['distance']:.3g}"
+        if origin == "copy":
+            return f"{start}: copied as it is (copy)"
+        if origin not in JUDGED:
+            scored = _scored(row, f"f's score of {row['to_class']} is")
+            return f"{start}: moved within its class, no counterfactual{scored}, {far} ({origin})"
+        changes = []
+        for name in row["changed"][:TOLD_CHANGES]:
+            column = frames.column(X, self._names.index(name))
+            before, after = (_cell(column, row[which]) for which in ("factual", "sample"))
+            changes.append(f"{name} {before} → {after}")
+        if len(row["changed"]) > TOLD_CHANGES:
+            changes.append(f"{len(row['changed']) - TOLD_CHANGES} more")
+        what = f"{start}: {', '.join(changes)}"
+        if origin == "threshold":
+            scored = _scored(row, f"scored for {row['to_class']}")
+            return (
+                f"{what}{scored}; f does not call it {row['to_class']}: accepted because the "
+                f"threshold was moved to the class's share, {far} (threshold)"
+            )
+        makes = "makes" if len(row["changed"]) == 1 else "make"
+        again = "" if origin == "inversion" else f" ({origin})"
+        return f"{what} {makes} it {row['to_class']}, {far}{again}"
+
+    def __repr__(self) -> str:
+        shown = [self[place] for place in range(min(len(self), SHOWN_ROWS))]
+        cells = [COLUMNS, *(tuple(_short(row[name]) for name in COLUMNS) for row in shown)]
+        widths = [max(len(line[k]) for line in cells) for k in range(len(COLUMNS))]
+        lines = [
+            "  ".join(cell.rjust(w) for cell, w in zip(line, widths, strict=True)) for line in cells
+        ]
+        if len(self) > SHOWN_ROWS:
+            lines.append(f"... and {len(self) - SHOWN_ROWS} more rows")
+        return "\n".join(lines)
+
+
+def _scored(row: dict[str, Any], words: str) -> str:
+    """Say f's score of a new row, or nothing where f has none."""
+    score = row["score_after"]
+    return "" if np.isnan(score) else f", {words} {score:.2g}"
+
+
+def _cell(column: Any, place: int) -> str:
+    """Return one cell as text, a number with no more digits than a reader needs."""
+    cell = column.iloc[place] if hasattr(column, "iloc") else column[int(place)]
+    if hasattr(cell, "toarray"):
+        cell = cell.toarray().item()
+    return f"{cell:.4g}" if isinstance(cell, (float, np.floating)) else str(cell)
+
+
+def _short(cell: Any) -> str:
+    if isinstance(cell, (float, np.floating)):
+        return f"{cell:.4g}"
+    if isinstance(cell, tuple):
+        text = ", ".join(map(str, cell[:TOLD_CHANGES]))
+        return text + (", ..." if len(cell) > TOLD_CHANGES else "")
+    return str(cell)

@@ -1,0 +1,274 @@
+"""Shortfall: what to do for a class that got fewer inversions than asked for.
+
+    redraw      draw again: more perturbations of the factuals, judged by the same f
+    threshold   move f's decision threshold to the class prior and search once more; f itself
+                does not call such rows the class
+    interior    interpolate between the rows that the class has, or copy them if they are alike
+    accept      return fewer
+    raise       refuse
+
+Policies are tried in the order given until nothing is short. Nothing is ever
+padded in silence: whatever is no plain inversion is named in the warning and in
+the column ``origin`` of the provenance.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+import numpy as np
+
+from counterbalance.arrays import Integers, Words
+from counterbalance.classifier.judge import Classifier
+from counterbalance.constraints import Constraint
+from counterbalance.errors import InflatedClassWarning, ShortfallError, ShortfallWarning
+from counterbalance.rows.origins import MOST_PER_ROW, all_inflated, ask_for_fewer, tell_inflated
+from counterbalance.search.nearest import Inversions
+from counterbalance.search.problem import Factuals, Yield
+from counterbalance.table.labels import Labels, plain
+from counterbalance.user_warnings import warn_user
+
+Policy = Literal["redraw", "threshold", "interior", "accept", "raise", "no number"]
+POLICIES: tuple[Policy, ...] = ("redraw", "threshold", "interior", "accept", "raise")
+# Not "threshold": f does not call its rows the class that they are given.
+DEFAULT: tuple[Policy, ...] = ("redraw", "interior")
+
+# Policies that end a chain. The last is not for users: with it every inversion is kept, no number
+# was asked for, and nothing can be short.
+ENDS = frozenset({"accept", "raise", "no number"})
+NO_NUMBER: tuple[Policy, ...] = ("no number",)
+# Passes of T draws each; a pass that finds nothing new ends the policy at once.
+MOST_REDRAWS = 10
+
+# Picks so many of the inversions.
+Pick = Callable[[Inversions, int], Inversions]
+
+
+@dataclass(frozen=True)
+class Tally:
+    """How many samples one class got, by their origin."""
+
+    target: int
+    asked: int
+    made: dict[str, int]
+
+    @property
+    def missing(self) -> int:
+        """How many were not found."""
+        return self.asked - sum(self.made.values())
+
+
+@dataclass
+class Filled:
+    """What one class gets: inversions by origin, and lots of interior samples."""
+
+    target: int
+    asked: int
+    parts: list[tuple[str, Inversions]] = field(default_factory=list)
+    interior: Integers = field(default_factory=lambda: np.zeros(0, dtype=np.intp))  # lots
+    copies: Integers = field(default_factory=lambda: np.zeros(0, dtype=np.intp))  # rows
+
+    def add(self, origin: str, found: Inversions) -> None:
+        """Note some more inversions."""
+        if len(found):
+            self.parts.append((origin, found))
+
+    @property
+    def missing(self) -> int:
+        """How many samples are still to be found."""
+        found = sum(len(found) for _, found in self.parts)
+        return self.asked - found - len(self.interior) - len(self.copies)
+
+    def count(self, origin: str) -> int:
+        """Return how many samples have this origin."""
+        return sum(len(found) for name, found in self.parts if name == origin)
+
+    @property
+    def tally(self) -> Tally:
+        """How many samples have which origin."""
+        made = {origin: self.count(origin) for origin in ("inversion", "redraw", "threshold")}
+        made |= {"interior": len(self.interior), "copy": len(self.copies)}
+        return Tally(self.target, self.asked, made)
+
+    @property
+    def factuals(self) -> Integers:
+        """The factuals that an inversion was taken from."""
+        return np.concatenate([np.zeros(0, np.intp), *(found.factual for _, found in self.parts)])
+
+
+def fill(
+    asked: dict[int, int],
+    factuals: Factuals,
+    f: Classifier,
+    pick: Pick,
+    policies: tuple[Policy, ...],
+) -> tuple[list[Filled], dict[tuple[Any, Any], Yield]]:
+    """Find what is asked for; the yields of the first, the paper's, pass come second."""
+    classes = [Filled(target, n) for target, n in asked.items() if n]
+    found = factuals.find(f, 0, [filled.target for filled in classes])
+    for filled in classes:
+        filled.add("inversion", pick(_of(found, filled.target), filled.asked))
+    yields = _yields(classes, found, factuals, f)
+    del found  # it may be larger than all that follows
+    for policy in policies:
+        short = [filled for filled in classes if filled.missing]
+        if not short or policy in ENDS:
+            break
+        if policy == "redraw":
+            _redraw(short, factuals, f, pick)
+        elif policy == "threshold":
+            _move_threshold(short, factuals, f, pick)
+        else:
+            for filled in short:
+                interior = factuals.interior(filled.target)
+                filled.interior = interior.accept(filled.missing)
+                filled.copies = interior.copies(filled.missing)
+    return classes, yields
+
+
+def report(
+    tallies: list[Tally],
+    labels: Labels,
+    policies: tuple[Policy, ...],
+    constraints: list[Constraint],
+) -> None:
+    """Warn of every class that did not get plain inversions only, or refuse."""
+    if policies == NO_NUMBER:
+        return
+    for tally in tallies:
+        found = tally.made["inversion"]
+        if found == tally.asked:
+            continue
+        label = plain(labels.classes[tally.target])
+        head = f"class {label!r}: {tally.asked} new samples asked for, {found} inversions found"
+        if not (labels.counts > labels.counts[tally.target]).any():
+            head += " (no class is larger)"
+        if constraints:
+            head += f" under the constraints {', '.join(map(str, constraints))}"
+        done = [
+            f"{tally.made[origin]} more by {how}"
+            for origin, how in (
+                ("redraw", "drawing again"),
+                ("threshold", "moving the threshold of f to the class prior"),
+                ("interior", "interpolating between rows of the class"),
+                ("copy", "copying rows of the class"),
+            )
+            if tally.made[origin]
+        ]
+        if tally.missing and _last_word(policies) != "accept":
+            raise ShortfallError(
+                f"{', '.join([head, *done])}, {tally.missing} missing; ask for fewer with "
+                "sampling_strategy, raise n_draws or epsilon, pass an estimator that predicts the "
+                "class more often (class_weight='balanced'), let on_shortfall='interior' fill the "
+                "class, or 'accept' fewer"
+            )
+        if tally.missing:
+            done.append(f"{tally.missing} missing, as on_shortfall='accept' allows")
+        warn_user(ShortfallWarning(f"{head}; {', '.join(done)}"), f"class {label!r}")
+    warn_inflated(tallies, labels)
+
+
+def warn_inflated(
+    tallies: list[Tally], labels: Labels, *, most_per_row: int = MOST_PER_ROW
+) -> None:
+    """Warn, once for all classes, of those that got far more rows than their own bear out."""
+    codes = {plain(labels.classes[tally.target]): tally for tally in tallies}
+    counts = {label: tally.made for label, tally in codes.items()}
+    rows = {label: int(labels.counts[tally.target]) for label, tally in codes.items()}
+    found = all_inflated(counts, rows, most_per_row)
+    if found:
+        text = tell_inflated(found, ask_for_fewer(found, counts, rows))
+        warn_user(InflatedClassWarning(text, tuple(found)), "inflated")
+
+
+def check_policies(chosen: Any) -> tuple[Policy, ...]:
+    """Read a policy or a chain of them."""
+    policies = (chosen,) if isinstance(chosen, str) else tuple(chosen)
+    for policy in policies:
+        if policy not in POLICIES:
+            raise ValueError(
+                f"on_shortfall must name policies out of {', '.join(POLICIES)}, got {policy!r}"
+            )
+        if policies.count(policy) > 1:
+            raise ValueError(f"on_shortfall names {policy!r} more than once; name it once")
+    return policies
+
+
+def _last_word(policies: tuple[Policy, ...]) -> Policy:
+    """Return what to do in the end: the first of accept and raise, or raise."""
+    return next((policy for policy in policies if policy in {"accept", "raise"}), "raise")
+
+
+def _yields(
+    classes: list[Filled], found: Inversions, factuals: Factuals, f: Classifier
+) -> dict[tuple[Any, Any], Yield]:
+    """Count for each pair (larger class, smaller class) what the first pass gave."""
+    labels, right = factuals.labels, factuals.right(f)
+    table = {}
+    for filled in classes:
+        used = [part.factual for name, part in filled.parts if name == "inversion"]
+        of_target = _of(found, filled.target).factual
+        for source in np.flatnonzero(factuals.pairs([filled.target])[:, filled.target]):
+            here = labels.codes == source
+            pair = (labels.classes[source], labels.classes[filled.target])
+            table[tuple(map(plain, pair))] = Yield(
+                rows=int(here.sum()),
+                factuals=int((here & right).sum()),
+                inversions=int(here[of_target].sum()),
+                used=sum(int(here[factual].sum()) for factual in used),
+            )
+    return table
+
+
+def _redraw(short: list[Filled], factuals: Factuals, f: Classifier, pick: Pick) -> None:
+    """Search with further draws, first of the factuals that inverted, then of all.
+
+    A factual that inverted before is likely to do so again, and soon; one that did not costs
+    the most and gives the least.
+    """
+    likely = np.zeros((len(factuals.labels.codes), len(factuals.labels.classes)), dtype=bool)
+    for filled in short:
+        likely[filled.factuals, filled.target] = True
+    seen = {filled.target: _fingerprints(filled, factuals) for filled in short}
+    passes = range(1, MOST_REDRAWS + 1)
+    for among, numbers in ((likely, passes), (None, (n + MOST_REDRAWS for n in passes))):
+        going = [filled for filled in short if filled.missing]
+        for number in numbers:
+            if not going:
+                break
+            found = factuals.find(f, number, [filled.target for filled in going], among)
+            for filled in list(going):
+                more = _fresh(_of(found, filled.target), seen[filled.target], factuals)
+                filled.add("redraw", pick(more, filled.missing))
+                words = factuals.fingerprints(more)
+                seen[filled.target] = np.append(seen[filled.target], words)
+                if not len(more) or not filled.missing:
+                    going.remove(filled)
+
+
+def _move_threshold(short: list[Filled], factuals: Factuals, f: Classifier, pick: Pick) -> None:
+    """Search with the moved f among the factuals that gave nothing yet."""
+    moved = f.at_prior(factuals.prior)
+    if moved is None:
+        return
+    found = factuals.find(moved, 0, [filled.target for filled in short])
+    for filled in short:
+        more = _of(found, filled.target)
+        unused = ~np.isin(more.factual, filled.factuals)
+        filled.add("threshold", pick(more.take(unused), filled.missing))
+
+
+def _fingerprints(filled: Filled, factuals: Factuals) -> Words:
+    parts = [factuals.fingerprints(found) for _, found in filled.parts]
+    return np.concatenate([np.zeros(0, dtype=np.uint64), *parts])
+
+
+def _fresh(found: Inversions, seen: Words, factuals: Factuals) -> Inversions:
+    """Leave out the rows that were made from the same factual before."""
+    return found.take(~np.isin(factuals.fingerprints(found), seen))
+
+
+def _of(found: Inversions, target: int) -> Inversions:
+    return found.take(found.target == target)

@@ -1,0 +1,292 @@
+"""Sampler: the method as an imbalanced-learn estimator.
+
+table -> columns -> profile -> classifier f -> search -> selection -> decoded table + provenance
+"""
+
+from __future__ import annotations
+
+from numbers import Integral, Real
+from typing import Any, ClassVar
+
+import numpy as np
+from sklearn.utils._param_validation import Interval, StrOptions
+
+from counterbalance.arrays import Floats, Integers
+from counterbalance.classifier.judge import Classifier, check_not_constant, default_classifier
+from counterbalance.constraints import as_constraints
+from counterbalance.constraints.rules import Rules
+from counterbalance.errors import TableError
+from counterbalance.rows import shortfall
+from counterbalance.rows.shortfall import Filled
+from counterbalance.samplers.base import BYTES_PER_CELL, TableOverSampler
+from counterbalance.search.draws import Way
+from counterbalance.search.nearest import Task
+from counterbalance.search.perturbation import Perturbation
+from counterbalance.search.problem import Factuals
+from counterbalance.search.selection import Selection, is_every, most_inversions, select
+from counterbalance.table.columns import column_position
+from counterbalance.table.encoder import TableEncoder
+from counterbalance.table.labels import Labels, plain
+from counterbalance.table.table import Table
+
+# Rows whose scores tell whether f says the same of everything.
+LOOKED_AT = 1000
+
+
+class CounterfactualOverSampler(TableOverSampler):
+    """Oversample with counterfactuals: the smallest changes that f calls the smaller class.
+
+    For every row of a larger class (a *factual*) that the classifier f gets right,
+    the sampler perturbs the features in the order of their importance and keeps the
+    nearest perturbed twin that f puts into a smaller class (a *counterfactual*). The
+    new rows lie at the decision boundary, and ``provenance_`` says of each one which
+    row it came from, what changed and how far. The search is Algorithm 1 of Luo and Liu,
+    "Counterfactual-based minority oversampling for imbalanced classification". They keep
+    every counterfactual that it finds (``sampling_strategy="all"``); by default each class gets
+    the number that balances the table, the nearest first, and is filled up by ``on_shortfall``
+    where too few rows invert.
+
+    Parameters
+    ----------
+    sampling_strategy : float, str, dict or callable, default="auto"
+        How many new rows each class gets, in imbalanced-learn's forms, with one meaning of
+        our own: ``"all"`` is the paper's algorithm as it is printed. For each pair of classes
+        with N_i < N_j every row of j that inverts gives its nearest counterfactual of i; the
+        number is not capped and nothing is filled up, so ``selection`` and ``on_shortfall``
+        have no part in it, no shortfall is warned of, and ``yield_`` tells what came of it.
+        (For imbalanced-learn's oversamplers "all" is the same as "auto".)
+
+    estimator : None, "ridge" or classifier, default=None
+        f in the paper. Any scikit-learn classifier; it is cloned and fitted to X and y,
+        unless ``prefit``. ``None`` is thirty extremely randomised trees with at least three
+        rows in a leaf: they take raw, unscaled features, categories and missing values.
+        Classes are weighted half way, by the square root of balanced weights: without any,
+        f hardly ever says "minority", and with all of them its boundary lies deep among
+        the majority. ``"ridge"`` is the loss that the paper states, the squared error with an
+        L2 penalty, on scaled features with balanced class weights, which the paper does not
+        have; :func:`counterbalance.paper_classifier` makes one with another penalty or weights.
+
+    prefit : bool, default=False
+        Whether ``estimator`` is fitted already and is used as it is.
+
+    n_draws : int, default=10
+        T in the paper: how often each factual is perturbed in each round. Draws are shared by
+        the rounds, which is fast and finds fewer inversions than fresh ones in every round: 30
+        shared draws found as many as the paper's 10 in docs/speed.md, at twice the time.
+
+    epsilon : float, default=None
+        The paper's epsilon: inversions at this distance or farther do not count.
+        ``None`` sets no limit.
+
+    draws : {"exact", "gibbs"}, default="exact"
+        How the truncated normal is drawn: by the inverse of its distribution function,
+        or by the latent-variable Gibbs sampler of Damien and Walker that the paper uses.
+        Both draw the same distribution; the first is faster.
+
+    search : {"perturb"}, default="perturb"
+        How candidates are made: by the paper's perturbation.
+
+    feature_order : "spearman" or sequence of columns, default="spearman"
+        I_F in the paper, the order in which features are perturbed: by the absolute
+        Spearman correlation with the class, or as listed (names or positions; a feature
+        that is not listed never changes).
+
+    selection : {"nearest", "random"}, default="nearest"
+        Which inversions are taken where more are found than asked for.
+
+    on_shortfall : str or sequence of str, default=("redraw", "interior")
+        What to do for a class with fewer inversions than asked for; policies are tried
+        in order, and a warning says what was done.
+
+        - ``"redraw"``: draw again, up to ten times ``n_draws`` for the factuals that
+          inverted and then as often for all, as long as that gives new rows;
+        - ``"threshold"``: move f's decision threshold to the class prior (needs
+          ``predict_proba``); f itself does not call these rows the class that they are
+          given, so it is no part of the default;
+        - ``"interior"``: interpolate between rows of the class, or copy them where they
+          are too much alike;
+        - ``"accept"``: return fewer rows;
+        - ``"raise"``: raise :class:`~counterbalance.errors.ShortfallError`, as any chain
+          does that leaves the class short.
+
+    categorical_features, integer_features : names, positions or mask, default=None
+        Columns to read as nominal or as whole numbers although their dtype does not
+        say so.
+
+    snap_to_grid : bool, default=False
+        Whether a continuous column whose values all lie on a grid (whole numbers,
+        halves, one or two decimals) gets new values on that grid only.
+
+    change_missing : bool, default=False
+        Whether a missing cell may get a value in a counterfactual. It then counts for
+        the distance like a change of one MAD.
+
+    constraints : constraint, str or list of them, default=None
+        What changes make sense: see :mod:`counterbalance.constraints`. A text is a
+        relation between columns, such as ``"word_unique <= word_count"``.
+
+    working_memory : float, default=16
+        Memory in MiB that the search may take at a time, for each job. It changes the
+        speed, never the result.
+
+    n_jobs : int, default=None
+        Number of jobs that search. It never changes the result.
+
+    random_state : int, RandomState instance or None, default=None
+        Seed of the draws, and of f where f has no seed of its own.
+
+    Attributes
+    ----------
+    sampling_strategy_ : dict
+        How many new rows each class was to get; with ``"all"`` the number of rows in larger
+        classes, which is the most that it can get.
+    estimator_ : classifier
+        The fitted f.
+    profile_ : Profile
+        Range, deviation, MAD and importance of each feature.
+    feature_order_ : ndarray of int
+        The features that may change, in the order in which they are perturbed.
+    provenance_ : Provenance
+        One row per new sample: see :mod:`counterbalance.rows.provenance`.
+    yield_ : dict
+        For each pair (larger class, smaller class): rows, factuals (rows that f gets
+        right), inversions found, and how many of them were used.
+    n_features_in_ : int
+        Number of columns of X.
+    feature_names_in_ : ndarray of str
+        Names of the columns of X, if they are texts.
+    sample_weight_ : ndarray
+        Only if ``sample_weight`` was given: the weights of all rows of the result. A
+        new row gets the mean weight of its class.
+
+    Notes
+    -----
+    The distance between two rows is the sum over the features of |change| / MAD. Where
+    a MAD is zero, the mean absolute deviation stands in, then the range. A changed
+    nominal cell adds 1, as much as a change of one MAD.
+
+    New rows of a pandas frame get labels that cannot collide: an integer index goes on
+    after its largest label, any other index gets the texts ``new-0``, ``new-1``, ...
+
+    Examples
+    --------
+    >>> from collections import Counter
+    >>> from sklearn.datasets import make_classification
+    >>> from counterbalance import CounterfactualOverSampler
+    >>> X, y = make_classification(300, n_features=4, weights=[0.7], random_state=0)
+    >>> sampler = CounterfactualOverSampler(random_state=0)
+    >>> X_resampled, y_resampled = sampler.fit_resample(X, y)
+    >>> sorted(Counter(y_resampled.tolist()).items())
+    [(0, 209), (1, 209)]
+    >>> sampler.provenance_[0]["changed"]
+    ('x0', 'x1', 'x2', 'x3')
+    """
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        **TableOverSampler._parameter_constraints,  # noqa: SLF001  (imbalanced-learn's own way)
+        "n_draws": [Interval(Integral, 1, None, closed="left")],
+        "epsilon": [Interval(Real, 0, None, closed="neither"), None],
+        "draws": [StrOptions({"exact", "gibbs"})],
+        "search": [StrOptions({"perturb"})],
+        "feature_order": [StrOptions({"spearman"}), "array-like"],
+        "selection": [StrOptions({"nearest", "random"})],
+        "on_shortfall": [StrOptions(set(shortfall.POLICIES)), list, tuple],
+        "change_missing": ["boolean"],
+    }
+    _weight_of_classes: ClassVar[float] = 0.5
+
+    def __init__(
+        self,
+        *,
+        sampling_strategy: Any = "auto",
+        estimator: Any = None,
+        prefit: bool = False,
+        n_draws: int = 10,
+        epsilon: float | None = None,
+        draws: Way = "exact",
+        search: str = "perturb",
+        feature_order: Any = "spearman",
+        selection: Selection = "nearest",
+        on_shortfall: Any = shortfall.DEFAULT,
+        categorical_features: Any = None,
+        integer_features: Any = None,
+        snap_to_grid: bool = False,
+        change_missing: bool = False,
+        constraints: Any = None,
+        working_memory: float = 16,
+        n_jobs: int | None = None,
+        random_state: Any = None,
+    ) -> None:
+        super().__init__(sampling_strategy=sampling_strategy)
+        self.estimator = estimator
+        self.prefit = prefit
+        self.n_draws = n_draws
+        self.epsilon = epsilon
+        self.draws = draws
+        self.search = search
+        self.feature_order = feature_order
+        self.selection = selection
+        self.on_shortfall = on_shortfall
+        self.categorical_features = categorical_features
+        self.integer_features = integer_features
+        self.snap_to_grid = snap_to_grid
+        self.change_missing = change_missing
+        self.constraints = constraints
+        self.working_memory = working_memory
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+
+    def _fill(self, asked: dict[int, int], factuals: Factuals, f: Classifier) -> list[Filled]:
+        policies = self._policies()
+        filled, self.yield_ = shortfall.fill(asked, factuals, f, self._pick(factuals), policies)
+        tallies, constraints = [part.tally for part in filled], as_constraints(self.constraints)
+        shortfall.report(tallies, factuals.labels, policies, constraints)
+        return filled
+
+    def _policies(self) -> tuple[shortfall.Policy, ...]:
+        """Return what is done for a class that is short; none is short of every inversion."""
+        policies = shortfall.check_policies(self.on_shortfall)
+        return shortfall.NO_NUMBER if is_every(self.sampling_strategy) else policies
+
+    def _strategy(self, labels: Labels) -> dict[Any, int]:
+        if not is_every(self.sampling_strategy):
+            return super()._strategy(labels)
+        most = most_inversions(labels.counts)
+        return {plain(labels.classes[code]): n for code, n in most.items()}
+
+    def _fit_factuals(
+        self, table: Table, labels: Labels, weights: Floats | None
+    ) -> tuple[Factuals, Classifier]:
+        factuals, f = super()._fit_factuals(table, labels, weights)
+        check_not_constant(f, factuals.answers(f), table.rows(slice(LOOKED_AT)))
+        return factuals, f
+
+    def _default_f(self, table: Table, encoder: TableEncoder) -> Any:
+        return default_classifier(table, encoder)
+
+    def _wanted_order(self, table: Table) -> Integers:
+        """Return the features that are to change, in the order of the search."""
+        if isinstance(self.feature_order, str):
+            return super()._wanted_order(table)
+        if not len(self.feature_order):
+            raise TableError("feature_order lists no feature; list at least one")
+        places = [
+            column_position(item, table.names, "feature_order") for item in self.feature_order
+        ]
+        if len(set(places)) < len(places):
+            raise TableError("feature_order lists a feature twice; list each once")
+        order = np.array(places, dtype=np.intp)
+        return order[self.profile_.varies[order]]
+
+    def _task(self, table: Table, rules: Rules, seed: int) -> Task:
+        return Task(
+            Perturbation(self.profile_, table.grid, rules, self.draws, self.change_missing),
+            self.feature_order_,
+            seed,
+            range(self.n_draws),
+            np.inf if self.epsilon is None else float(self.epsilon),
+            cells_at_once=int(self.working_memory * 2**20 / BYTES_PER_CELL) + 1,
+        )
+
+    def _pick(self, factuals: Factuals) -> shortfall.Pick:
+        return lambda found, n: select(found, n, self.selection, factuals.task.seed)

@@ -1,0 +1,237 @@
+"""Interior sampler: new rows around the rows of a class, as many as f agrees with.
+
+    pool          candidates for each new row that is asked for
+    score         f's probability that a candidate belongs to the class
+    agreement     k: a candidate is drawn with a weight of score^k
+
+The counterfactuals of the other sampler lie where f is in doubt. These lie where the class
+is: they are spread around its rows, farther than interpolation reaches, and f decides which
+of them to believe.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from numbers import Real
+from typing import Any, ClassVar
+
+import numpy as np
+from sklearn.utils._param_validation import HasMethods, Interval
+from threadpoolctl import ThreadpoolController
+
+from counterbalance.arrays import Integers
+from counterbalance.classifier.judge import Classifier, interior_classifier
+from counterbalance.constraints.rules import Rules
+from counterbalance.errors import ClassifierError, ShortfallError, ShortfallWarning
+from counterbalance.rows.interior import Interior
+from counterbalance.rows.origins import MOST_PER_ROW_WITHIN
+from counterbalance.rows.shortfall import Filled, warn_inflated
+from counterbalance.samplers.base import BYTES_PER_CELL, TableOverSampler
+from counterbalance.search.draws import stream, uniform
+from counterbalance.search.nearest import Task
+from counterbalance.search.perturbation import Perturbation
+from counterbalance.search.problem import Factuals
+from counterbalance.table.encoder import TableEncoder
+from counterbalance.table.labels import Labels, plain
+from counterbalance.table.table import Table
+from counterbalance.user_warnings import warn_user
+
+# Candidates for each new row: enough for f to choose from.
+POOL = 8
+# Below this a score has no weight to speak of; it keeps the logarithms finite.
+LEAST_SCORE = 1e-6
+
+
+class InteriorOverSampler(TableOverSampler):
+    """Oversample inside the class: spread new rows around real ones, weighed by f.
+
+    Every new row starts from a real row of its class and is moved by a share of the
+    difference of two others, which keeps the shape of the class (a smoothed bootstrap), or
+    towards a neighbour. Of eight such candidates for each row asked for, rows are drawn with
+    weights ``score ** agreement``, where the score is the probability that the classifier f gives
+    the class. Use it where a classifier is to be trained on the result; use
+    :class:`CounterfactualOverSampler` where each new row is to be read as the smallest
+    change that would have made the difference.
+
+    Parameters
+    ----------
+    sampling_strategy : float, str, dict or callable, default="auto"
+        How many new rows each class gets, in all of imbalanced-learn's forms.
+
+    estimator : None or classifier, default=None
+        f: any scikit-learn classifier with ``predict_proba``; it is cloned and fitted to X and
+        y, unless ``prefit``. ``None`` is gradient boosting of twenty rounds, unweighted, so that
+        its scores are shares of the class as it is.
+
+    prefit : bool, default=False
+        Whether ``estimator`` is fitted already and is used as it is.
+
+    spread : float, default=1.2
+        How far new rows are spread, as a multiple of Silverman's bandwidth for the number of
+        rows and features.
+
+    between : float, default=0.3
+        Share of the candidates that lie between a row and one of its nearest fellows, as
+        those of SMOTE do; the others are spread around it.
+
+    agreement : float, default=1.5
+        How much f's score counts; 0 takes every candidate alike.
+
+    categorical_features, integer_features, snap_to_grid, constraints
+        As of :class:`CounterfactualOverSampler`; constraints hold between a new row and the
+        real row it started from.
+
+    working_memory : float, default=16
+        Memory in MiB that the work may take at a time. It changes the speed, never the result.
+
+    n_jobs : int, default=None
+        Not used: the work is one pass.
+
+    random_state : int, RandomState instance or None, default=None
+        Seed of the draws, and of f where f has no seed of its own.
+
+    Attributes
+    ----------
+    sampling_strategy_ : dict
+        How many new rows each class was to get.
+    estimator_ : classifier
+        The fitted f.
+    profile_ : Profile
+        Range, deviation, MAD and importance of each feature.
+    feature_order_ : ndarray of int
+        The features that may change.
+    provenance_ : Provenance
+        One row per new sample: which row it started from, what changed, how far.
+    n_features_in_ : int
+        Number of columns of X.
+    feature_names_in_ : ndarray of str
+        Names of the columns of X, if they are texts.
+    sample_weight_ : ndarray
+        Only if ``sample_weight`` was given: the weights of all rows of the result.
+
+    Examples
+    --------
+    >>> from collections import Counter
+    >>> from sklearn.datasets import make_classification
+    >>> from counterbalance import InteriorOverSampler
+    >>> X, y = make_classification(300, n_features=4, weights=[0.8], random_state=0)
+    >>> X_resampled, y_resampled = InteriorOverSampler(random_state=0).fit_resample(X, y)
+    >>> sorted(Counter(y_resampled.tolist()).items())
+    [(0, 239), (1, 239)]
+    """
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        **TableOverSampler._parameter_constraints,  # noqa: SLF001  (imbalanced-learn's own way)
+        "estimator": [HasMethods(["fit", "predict"]), None],
+        "spread": [Interval(Real, 0, None, closed="neither")],
+        "between": [Interval(Real, 0, 1, closed="both")],
+        "agreement": [Interval(Real, 0, None, closed="left")],
+    }
+    _weight_of_classes: ClassVar[float] = 0.0
+
+    def __init__(
+        self,
+        *,
+        sampling_strategy: Any = "auto",
+        estimator: Any = None,
+        prefit: bool = False,
+        spread: float = 1.2,
+        between: float = 0.3,
+        agreement: float = 1.5,
+        categorical_features: Any = None,
+        integer_features: Any = None,
+        snap_to_grid: bool = False,
+        constraints: Any = None,
+        working_memory: float = 16,
+        n_jobs: int | None = None,
+        random_state: Any = None,
+    ) -> None:
+        super().__init__(sampling_strategy=sampling_strategy)
+        self.estimator = estimator
+        self.prefit = prefit
+        self.spread = spread
+        self.between = between
+        self.agreement = agreement
+        self.categorical_features = categorical_features
+        self.integer_features = integer_features
+        self.snap_to_grid = snap_to_grid
+        self.constraints = constraints
+        self.working_memory = working_memory
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+
+    def _fit_resample(self, table: Table, labels: Labels, sample_weight: Any) -> tuple[Any, Any]:
+        if self.estimator is not None:
+            return super()._fit_resample(table, labels, sample_weight)
+        # Boosting on several threads only waits for them on small tables and on busy cores.
+        with _threads().limit(limits=1, user_api="openmp"):
+            return super()._fit_resample(table, labels, sample_weight)
+
+    def _default_f(self, table: Table, encoder: TableEncoder) -> Any:
+        return interior_classifier(table, encoder)
+
+    def _task(self, table: Table, rules: Rules, seed: int) -> Task:
+        perturbation = Perturbation(self.profile_, table.grid, rules, "exact", change_missing=False)
+        cells_at_once = int(self.working_memory * 2**20 / BYTES_PER_CELL) + 1
+        return Task(
+            perturbation,
+            self.feature_order_,
+            seed,
+            range(1),
+            np.inf,
+            cells_at_once=cells_at_once,
+        )
+
+    def _fill(self, asked: dict[int, int], factuals: Factuals, f: Classifier) -> list[Filled]:
+        # Asked of the fitted f: some know only then whether they have probabilities.
+        if not hasattr(f.f, "predict_proba"):
+            raise ClassifierError(
+                f"estimator {type(f.f).__name__} gives no probability of a class, which new rows "
+                "are weighed by; pass a classifier with predict_proba"
+            )
+        filled = [Filled(target, n) for target, n in asked.items() if n]
+        for part in filled:
+            interior = factuals.around(part.target, self.spread, self.between)
+            part.interior = self._draw(interior, part, f)
+            if part.missing:
+                part.copies = interior.copies(part.missing)
+                _report(part, plain(factuals.labels.classes[part.target]))
+        tallies = [part.tally for part in filled]
+        warn_inflated(tallies, factuals.labels, most_per_row=MOST_PER_ROW_WITHIN)
+        return filled
+
+    def _draw(self, interior: Interior, part: Filled, f: Classifier) -> Integers:
+        """Draw lots without putting back, each with the weight that f gives its row.
+
+        The n largest of ``log(u) / weight`` are such a draw (Efraimidis and Spirakis, 2006).
+        """
+        lots = interior.first_lot + np.arange(POOL * part.asked)
+        keys = np.full(len(lots), -np.inf)
+        for block in interior.task.blocks(len(lots), 8 * interior.x.shape[1]):
+            new, base = interior.at(lots[block])
+            scores = f.scores(new, interior.rows[base])
+            assert scores is not None  # noqa: S101  (f has probabilities)
+            weight = np.maximum(scores[:, part.target], LEAST_SCORE) ** self.agreement
+            chance = uniform(stream(interior.task.seed, lots[block], 2), 0)
+            sound = interior.sound(new, base)
+            keys[block] = np.where(sound, np.log(chance) / weight, -np.inf)
+        drawn = np.argsort(-keys, kind="stable")[: part.asked]
+        return np.sort(lots[drawn[keys[drawn] > -np.inf]])
+
+
+@cache
+def _threads() -> ThreadpoolController:
+    """Return what sets the number of threads; to look for all libraries takes milliseconds."""
+    return ThreadpoolController()
+
+
+def _report(part: Filled, label: Any) -> None:
+    """Warn of a class whose rows are too much alike, or of rules that leave nothing."""
+    found, copied = len(part.interior), len(part.copies)
+    head = f"class {label!r}: {part.asked} new samples asked for, {found} found"
+    if part.missing:
+        raise ShortfallError(
+            f"{head}, {part.missing} missing: no row of the class keeps the constraints; "
+            "loosen them or ask for fewer with sampling_strategy"
+        )
+    warn_user(ShortfallWarning(f"{head}; {copied} more by copying rows"), f"class {label!r}")

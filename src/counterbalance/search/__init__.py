@@ -1,0 +1,1 @@
+"""Search: for each factual the nearest inversion."""

@@ -1,0 +1,320 @@
+"""Search: for each factual the nearest inversion, if there is one.
+
+    R, M, T      factuals, features, draws
+    order        <F_1, ..., F_M>, the features that may change
+    candidate    (round m, draw t): the first m features of ``order`` as draw t changed them
+    distance     D[r, m, t], never falling in m
+    wanted       wanted[r, i]: is an inversion of row r to class i looked for?
+
+The paper draws anew in every round, which costs O(M^2 T) draws a row. Here a
+draw perturbs each feature once and round m uses the first m of them: every
+candidate has the paper's distribution, and along a draw the distance only
+grows. Three things save work, and none changes the answer:
+
+- *Best first.* Only the nearest inversion is kept, so candidates are shown to f
+  in the order of their distance, a batch over all rows at a time, and a row
+  leaves as soon as it has what is wanted.
+- *Windows.* The first features are drawn first. A candidate beyond the window
+  is at least as far as its own draw at the window's edge; so everything nearer
+  than the nearest edge is known and can be judged before more is drawn:
+
+      draw 1   .--.-----.---------|........     . judged: nearer than the
+      draw 2   .-----.------------|---.....       nearest edge (draw 3)
+      draw 3   .-.---.------.-----|             | edge of the window
+
+- *Screen.* What a linear f cannot invert is not shown to it (see ``screen``).
+
+Ties in distance go to the fewer changed features, then to the earlier draw.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from counterbalance.arrays import Floats, Integers, Mask, Small
+from counterbalance.classifier.linear import Screen
+from counterbalance.constraints.rules import Rules
+from counterbalance.profile import share_of_distance
+from counterbalance.search.draws import stream
+from counterbalance.search.perturbation import Perturbation
+
+# Says of encoded rows, made from the factuals with these ids, which class f puts them into.
+Judge = Callable[[Floats, Integers], Integers]
+
+# The first window, in features, and how much wider each later one is. Draws are
+# repeated in the wider window, so the factor bounds what repeating them costs.
+FIRST_WINDOW = 16
+WIDER = 4
+# A batch adds half of what has been judged, so f sees at most 1.5 times the candidates
+# that any exact search must look at, once there are more than a few; the first batch:
+FIRST_BATCH = 2
+# A cell's share of the memory holds the scores of so many classes.
+SCORES_PER_CELL = 4
+
+
+@dataclass(frozen=True)
+class Task:
+    """What one search looks for, and where."""
+
+    perturbation: Perturbation
+    order: Integers
+    seed: int
+    draws: range
+    epsilon: float = np.inf
+    screen: Screen | None = None
+    cells_at_once: int = 2**20  # bounds the memory: perturbed cells, and cells shown to f
+    first_row: int = 0  # id of the first row of the table, which may be a block of a larger one
+
+    def blocks(self, n_rows: int, cells_per_row: int) -> Iterator[slice]:
+        """Cut rows into blocks of at most ``cells_at_once`` cells (but at least one row)."""
+        size = max(1, self.cells_at_once // max(1, cells_per_row))
+        for start in range(0, n_rows, size):
+            yield slice(start, start + size)
+
+    def window_cells(self, width: int) -> int:
+        """Return the cells that a factual takes in a window, with the scores of a screen."""
+        n_scores = 0 if self.screen is None else len(self.screen.intercept)
+        return len(self.draws) * width * (1 + n_scores // SCORES_PER_CELL)
+
+
+@dataclass(frozen=True)
+class Inversions:
+    """The minimum inversions found: one entry for each (factual, target class)."""
+
+    factual: Integers
+    target: Small
+    draw: Small
+    round: Small
+    distance: Floats
+
+    def __len__(self) -> int:
+        return len(self.factual)
+
+    def take(self, positions: Integers | Mask | slice) -> Inversions:
+        """Return the entries at ``positions``."""
+        return Inversions(*(getattr(self, name)[positions] for name in self.__annotations__))
+
+    @classmethod
+    def join(cls, parts: list[Inversions]) -> Inversions:
+        """Put the parts one behind the other."""
+        if not parts:
+            none = np.zeros(0, dtype=np.int32)
+            return cls(none.astype(np.intp), none, none, none, np.zeros(0))
+        names = cls.__annotations__
+        return cls(*(np.concatenate([getattr(part, name) for part in parts]) for name in names))
+
+
+@dataclass
+class _Best:
+    """The nearest inversions so far, (R, C)."""
+
+    distance: Floats
+    draw: Integers
+    round: Integers
+    missing: Mask
+
+    @classmethod
+    def none_yet(cls, wanted: Mask) -> _Best:
+        blank = np.full(wanted.shape, -1, dtype=np.intp)
+        return cls(np.full(wanted.shape, np.inf), blank, blank.copy(), wanted.copy())
+
+
+def search(
+    task: Task, judge: Judge, x: Floats, rows: Integers, wanted: Mask
+) -> tuple[Inversions, int]:
+    """Find the nearest inversion of every row of ``x`` to every class it is wanted for.
+
+    ``rows`` are their positions in the table, which the draws belong to (see
+    ``Task.first_row``). ``judge`` maps encoded rows to class codes (see ``Judge``). The
+    number of candidates that were shown to it comes second.
+    """
+    best = _Best.none_yet(wanted)
+    judged = 0
+    floor = np.zeros(len(x))  # everything nearer has been judged
+    active = np.flatnonzero(wanted.any(axis=1))
+    for width in widths(len(task.order)):
+        window = _Window.of(task.order[:width])
+        for block in task.blocks(len(active), task.window_cells(len(window.features))):
+            part = active[block]
+            candidates = _Candidates.draw(task, x[part], rows[part], window, wanted[part])
+            ceiling = np.minimum(candidates.edge(task.order), task.epsilon)
+            band = candidates.between(floor[part], ceiling)
+            judged += _judge_band(task, candidates, band, judge, best, part)
+            floor[part] = ceiling
+        active = active[best.missing[active].any(axis=1) & (floor[active] < task.epsilon)]
+        if not active.size:
+            break
+    row, target = np.nonzero(best.draw >= 0)
+    at = (row, target)
+    found = Inversions(
+        rows[row],
+        target.astype(np.int32),
+        best.draw[at].astype(np.int32),
+        best.round[at].astype(np.int32),
+        best.distance[at],
+    )
+    return found, judged
+
+
+def rebuild(task: Task, x: Floats, rows: Integers, draw: Small, round_: Small) -> Floats:
+    """Return the candidates (round, draw) of the given factuals, one for each row of ``x``."""
+    window = _Window.of(task.order)
+    state = stream(task.seed, rows + task.first_row, draw)[:, None]
+    return window.put(x, task.perturbation.values(x, state, window.features)[:, 0], round_)
+
+
+@dataclass(frozen=True)
+class _Window:
+    """The first K features of the order, kept in the order of the table's columns."""
+
+    features: Integers  # ascending
+    sequence: Integers  # features[sequence] is the order
+    rank: Integers  # the place of each feature in the order
+
+    @classmethod
+    def of(cls, order: Integers) -> _Window:
+        sequence = np.searchsorted(np.sort(order), order)
+        return cls(np.sort(order), sequence, np.argsort(sequence))
+
+    def in_order(self, cells: Floats) -> Floats:
+        """Turn (R, T, K) by the table's columns into (R, K, T) by the order of the search."""
+        return np.take(cells, self.sequence, axis=2).transpose(0, 2, 1)
+
+    def put(self, x: Floats, values: Floats, rounds: Integers | Small) -> Floats:
+        """Return ``x`` with the first ``rounds`` features of the order changed to ``values``."""
+        changed = self.rank < rounds[:, None]
+        if len(self.features) == x.shape[1]:
+            return np.where(changed, values, x)
+        result = x.copy()
+        result[:, self.features] = np.where(changed, values, x[:, self.features])
+        return result
+
+
+def widths(n_features: int) -> list[int]:
+    """Return the widths of the windows, growing, the last one whole.
+
+    A window of more than half the features is left out: to draw it and then all of them
+    again costs more than it can save.
+    """
+    found, width = [], FIRST_WINDOW
+    while 2 * width <= n_features:
+        found.append(width)
+        width *= WIDER
+    return [*found, n_features]
+
+
+@dataclass(frozen=True)
+class _Candidates:
+    """The candidates of some rows within a window of K features."""
+
+    x: Floats
+    ids: Integers  # of the factuals
+    window: _Window
+    values: Floats  # (R, T, K), features in the order of the table
+    distance: Floats  # (R, K, T), features in the order of the search
+    worthy: Mask  # (R, K, T): not a repetition of the round before, and not hopeless
+    first_draw: int
+
+    @classmethod
+    def draw(
+        cls, task: Task, x: Floats, rows: Integers, window: _Window, wanted: Mask | None
+    ) -> _Candidates:
+        ids = rows[:, None] + task.first_row
+        state = stream(task.seed, ids, np.arange(task.draws.start, task.draws.stop))
+        values = task.perturbation.values(x, state, window.features)
+        profile, factual = task.perturbation.profile, x[:, None, window.features]
+        share = window.in_order(share_of_distance(profile, window.features, factual, values))
+        worthy = share > 0
+        if task.perturbation.rules.most_changed is not None:
+            worthy &= np.cumsum(worthy, axis=1) <= task.perturbation.rules.most_changed
+        if task.screen is not None and wanted is not None:
+            step = window.in_order(values - factual)
+            order = window.features[window.sequence]
+            worthy &= task.screen.hopeful(x, step, order, wanted)
+        return cls(x, rows, window, values, np.cumsum(share, axis=1), worthy, task.draws.start)
+
+    def edge(self, order: Integers) -> Floats:
+        """Return how near a candidate beyond the window can be."""
+        if len(self.window.features) == len(order):
+            return np.full(len(self.x), np.inf)
+        return np.asarray(self.distance[:, -1].min(axis=1))
+
+    def between(self, floor: Floats, ceiling: Floats) -> Floats:
+        """Return the distances (R, K * T), infinite outside ``floor <= distance < ceiling``."""
+        inside = (self.distance >= floor[:, None, None]) & self.worthy
+        inside &= self.distance < ceiling[:, None, None]
+        return np.where(inside, self.distance, np.inf).reshape(len(self.x), -1)
+
+    def rows(self, row: Integers, place: Integers) -> Floats:
+        """Build the candidates at ``place`` in the flat (K, T) order."""
+        _, n_draws, width = self.values.shape
+        rounds, draws = np.divmod(place, n_draws)
+        values = np.take(self.values.reshape(-1, width), row * n_draws + draws, axis=0)
+        return self.window.put(np.take(self.x, row, axis=0), values, rounds + 1)
+
+
+def _judge_band(
+    task: Task,
+    candidates: _Candidates,
+    band: Floats,
+    judge: Judge,
+    best: _Best,
+    active: Integers,
+) -> int:
+    """Show the candidates of the band to f, nearest first, and keep what inverts."""
+    count = np.count_nonzero(band < np.inf, axis=1)
+    ranked = np.argsort(band, axis=1, kind="stable")[:, : count.max(initial=0)]
+    going = np.flatnonzero(count > 0)
+    start = judged = 0
+    rules = task.perturbation.rules
+    while going.size:
+        place = ranked[going, start : start + max(FIRST_BATCH, start // 2)]
+        real = np.arange(start, start + place.shape[1]) < count[going, None]
+        row, column = np.nonzero(real)
+        answer = np.full(place.shape, -1, dtype=np.intp)
+        for block in task.blocks(len(row), candidates.x.shape[1]):
+            at = row[block], column[block]
+            which = going[at[0]]
+            shown = candidates.rows(which, place[at])
+            answer[at] = _judge_allowed(judge, rules, shown, candidates.ids[which])
+        _keep(candidates, answer, place, going, best, active)
+        judged += len(row)
+        start += place.shape[1]
+        going = going[best.missing[active[going]].any(axis=1) & (count[going] > start)]
+    return judged
+
+
+def _judge_allowed(judge: Judge, rules: Rules, x: Floats, ids: Integers) -> Integers:
+    """Return what f says of each row, -1 where the row breaks a rule."""
+    if not rules.checked:
+        return judge(x, ids)
+    answer = np.full(len(x), -1, dtype=np.intp)
+    good = rules.allow(x)
+    if good.any():
+        answer[good] = judge(x[good], ids[good])
+    return answer
+
+
+def _keep(
+    candidates: _Candidates,
+    answer: Integers,
+    place: Integers,
+    going: Integers,
+    best: _Best,
+    active: Integers,
+) -> None:
+    """Note for every row and class the first candidate of the batch that f puts there."""
+    n_draws = candidates.values.shape[1]
+    for target in np.flatnonzero(best.missing[active[going]].any(axis=0)):
+        hit = answer == target
+        row = np.flatnonzero(hit.any(axis=1) & best.missing[active[going], target])
+        where = place[row, hit[row].argmax(axis=1)]
+        rounds, draws = np.divmod(where, n_draws)
+        at = (active[going[row]], target)
+        best.distance[at] = candidates.distance[going[row], rounds, draws]
+        best.round[at] = rounds + 1
+        best.draw[at] = draws + candidates.first_draw
+        best.missing[at] = False

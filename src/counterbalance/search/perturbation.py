@@ -1,0 +1,183 @@
+"""Perturbation: F_nm, how a cell of a factual is changed.
+
+    x        encoded factuals, (R, M)
+    state    streams of the draws to make, (R, T)
+    values   what the perturbed cells become, (R, T, K) for K features
+
+A continuous cell moves by a normal step with the deviation of its feature,
+truncated to the feature's factual range. The paper's formula adds X_nm, so it
+gives x' and not the step; x' is what is computed here. The value is then put on
+the grid of its column, *before* f sees it: what is returned is what was tested.
+A nominal cell takes another category, drawn by its frequency.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import ndtr
+
+from counterbalance.arrays import Floats, Integers, Words
+from counterbalance.constraints.rules import Rules
+from counterbalance.profile import Profile
+from counterbalance.search.draws import Way, exact_normal, gibbs_normal, uniform
+
+# Types of floats that hold fewer digits than the search computes with, by their bytes.
+NARROW: dict[int, type[np.floating[Any]]] = {4: np.float32, 2: np.float16}
+
+
+@dataclass(frozen=True)
+class Grid:
+    """The values that a column can hold.
+
+    ``resolution`` counts the grid points per unit: 1 for whole numbers, 2 for
+    halves, 100 for two decimals, 0 for no grid. ``width`` is the number of bytes
+    that a float of the column has.
+    """
+
+    resolution: Floats
+    width: NDArray[np.intp]
+
+    def snap(self, values: Floats, features: Integers) -> Floats:
+        """Put ``values`` onto the grid of their features (the last axis), in place."""
+        gridded = self.resolution[features] > 0
+        if gridded.any():
+            per_unit = self.resolution[features][gridded]
+            # Adding zero turns -0.0 into 0.0: a reader sees one zero only.
+            values[..., gridded] = np.rint(values[..., gridded] * per_unit) / per_unit + 0.0
+        for width, dtype in NARROW.items():
+            narrow = self.width[features] == width
+            if narrow.any():
+                values[..., narrow] = values[..., narrow].astype(dtype)
+        return values
+
+    def inside(self, low: float, high: float, m: int) -> tuple[float, float]:
+        """Round the bounds of a range inwards, to values that column ``m`` can hold."""
+        per_unit = self.resolution[m]
+        if per_unit > 0:
+            low, high = _up(low * per_unit) / per_unit, -_up(-high * per_unit) / per_unit
+        narrow = NARROW.get(int(self.width[m]))
+        if narrow is not None:
+            least, most = narrow(low), narrow(high)
+            least = least if float(least) >= low else np.nextafter(least, narrow(np.inf))
+            most = most if float(most) <= high else np.nextafter(most, narrow(-np.inf))
+            low, high = float(least), float(most)
+        return low, high
+
+
+def _up(scaled: float) -> float:
+    """Round up to a whole number, but forgive what a product like 0.07 * 100 is off by."""
+    nearest = float(np.rint(scaled))
+    return (
+        nearest if abs(scaled - nearest) <= 1e-9 * max(1.0, abs(scaled)) else float(np.ceil(scaled))
+    )
+
+
+@dataclass(frozen=True)
+class Perturbation:
+    """Everything that decides what a draw makes of a cell, except the row itself."""
+
+    profile: Profile
+    grid: Grid
+    rules: Rules
+    way: Way = "exact"
+    change_missing: bool = False
+
+    def values(self, x: Floats, state: Words, features: Integers) -> Floats:
+        """Return the perturbed cells of ``features`` for every row and draw."""
+        cells = x[:, features]
+        nominal = self.profile.nominal[features]
+        if not nominal.any():
+            return self._numeric(cells, state, features)
+        values = np.empty((*state.shape, len(features)))
+        if not nominal.all():
+            values[..., ~nominal] = self._numeric(cells[:, ~nominal], state, features[~nominal])
+        for k in np.flatnonzero(nominal):
+            values[..., k] = self._category(cells[:, k], state, int(features[k]))
+        return values
+
+    def _numeric(self, cells: Floats, state: Words, features: Integers) -> Floats:
+        profile = self.profile
+        if self.change_missing:
+            cells = np.where(np.isnan(cells), profile.median[features], cells)
+        lower, upper = self.rules.bounds(
+            cells, features, profile.lower[features], profile.upper[features]
+        )
+        deviation = profile.deviation[features]
+        a, b = (lower - cells) / deviation, (upper - cells) / deviation
+        z = self._normal(state, features, a, b)
+        z *= deviation
+        z += cells[:, None, :]
+        self.snap(z, features)
+        lower, upper, cells = (np.atleast_2d(array)[:, None, :] for array in (lower, upper, cells))
+        np.maximum(z, lower, out=z)
+        np.minimum(z, upper, out=z)
+        if (lower > upper).any():  # the rules leave this cell no value: it stays
+            z = np.where(lower > upper, cells, z)
+        return z
+
+    def _normal(self, state: Words, features: Integers, a: Floats, b: Floats) -> Floats:
+        """Draw standard normals truncated to [a, b], one for each row, draw and feature."""
+        if self.way == "gibbs":
+            n_features = len(self.profile.lower)
+            return gibbs_normal(
+                state[..., None], features, n_features, a[:, None, :], b[:, None, :]
+            )
+        # A rule may put the whole interval above zero: draw its mirror image, where
+        # the distribution function still has digits.
+        mirrored = a > 0
+        if mirrored.any():
+            a, b = np.where(mirrored, -b, a), np.where(mirrored, -a, b)
+        below = ndtr(a)
+        width = ndtr(b) - below
+        u = uniform(state[..., None], features)
+        z = exact_normal(u, below[:, None, :], width[:, None, :])
+        if (width == 0).any():  # so far out that no digit is left: all mass is at the near bound
+            z = np.where((width == 0)[:, None, :], b[:, None, :], z)
+        return np.where(mirrored[:, None, :], -z, z) if mirrored.any() else z
+
+    def snap(self, values: Floats, features: Integers) -> None:
+        """Put values onto their grid, or the nearest level that a rule allows, in place."""
+        self.grid.snap(values, features)
+        for m, levels in self.rules.levels.items():
+            for k in np.flatnonzero(features == m):
+                middle = (levels[1:] + levels[:-1]) / 2
+                column = values[..., k]
+                nearest = levels[np.searchsorted(middle, column)]
+                values[..., k] = np.where(np.isnan(column), np.nan, nearest)
+
+    def _category(self, cells: Floats, state: Words, feature: int) -> Floats:
+        """Draw another category by its frequency; a cell with no other one keeps its own."""
+        share = self._shares(feature)
+        missing = np.isnan(cells)[:, None]
+        own = np.where(missing[:, 0], len(share), cells).astype(np.intp)[:, None]
+        share = np.append(share, 0.0)  # of a missing cell
+        cumulative = np.cumsum(share)
+        # Leave the own category's interval out: squeeze u, then step over it.
+        u = uniform(state, feature)
+        u *= cumulative[-1] - share[own]
+        u += np.where(u >= cumulative[own] - share[own], share[own], 0.0)
+        drawn = _other_than(own, np.searchsorted(cumulative, u, side="right"), share)
+        keep = missing & (not self.change_missing)
+        return np.where(keep, np.nan, drawn)
+
+    def _shares(self, feature: int) -> Floats:
+        share = self.profile.frequency[feature]
+        assert share is not None  # noqa: S101  (callers pass nominal features only)
+        levels = self.rules.levels.get(feature)
+        return (
+            share if levels is None else np.where(np.isin(np.arange(len(share)), levels), share, 0)
+        )
+
+
+def _other_than(own: NDArray[np.intp], drawn: NDArray[np.intp], share: Floats) -> NDArray[np.intp]:
+    """Mend what rounding at an interval's edge may do: the own or an absent category."""
+    used = np.flatnonzero(share)
+    position = np.clip(np.searchsorted(used, drawn), 0, len(used) - 1)
+    if len(used) == 1:
+        return np.broadcast_to(used[position], drawn.shape)
+    neighbour = used[np.where(position > 0, position - 1, 1)]
+    return np.where(used[position] == own, neighbour, used[position])

@@ -1,0 +1,11 @@
+"""The paper's Section V on real data, each number beside the paper's own."""
+
+from counterbalance.studies.reproduction.run import Reproduction, reproduce
+from counterbalance.studies.reproduction.settings import (
+    DATASETS,
+    QUICK,
+    Settings,
+    SettingsError,
+)
+
+__all__ = ["DATASETS", "QUICK", "Reproduction", "Settings", "SettingsError", "reproduce"]

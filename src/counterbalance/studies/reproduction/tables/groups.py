@@ -1,0 +1,65 @@
+"""Records of the store gathered into the groups that a table shows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import groupby
+from statistics import fmean, stdev
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from counterbalance.trials.store import CellRecord
+
+Group = tuple[str | int, ...]
+SHOWN_ERROR = 160
+
+
+@dataclass(frozen=True)
+class Spread:
+    """Mean and standard deviation of some values; no deviation of a single one."""
+
+    mean: float
+    deviation: float | None
+
+    def __str__(self) -> str:
+        deviation = "" if self.deviation is None else f" ±{self.deviation:.3f}"
+        return f"{self.mean:.3f}{deviation}"
+
+
+def spread(values: Sequence[float]) -> Spread:
+    """Return mean and standard deviation.
+
+    Examples
+    --------
+    >>> str(spread([0.5, 0.7])), str(spread([0.5]))
+    ('0.600 ±0.141', '0.500')
+    """
+    return Spread(fmean(values), stdev(values) if len(values) > 1 else None)
+
+
+def gather(records: Iterable[CellRecord], names: Sequence[str]) -> dict[Group, list[CellRecord]]:
+    """Gather the records of cells that have the same values under these names."""
+
+    def group_of(record: CellRecord) -> Group:
+        return tuple(record.cell[name] for name in names)
+
+    ordered = sorted(records, key=lambda record: tuple(map(str, group_of(record))))
+    return {group: list(members) for group, members in groupby(ordered, group_of)}
+
+
+def has_failed(members: Iterable[CellRecord]) -> bool:
+    """Tell whether a cell of a group failed: then the group has no figure."""
+    return any(record.state == "failed" for record in members)
+
+
+def failures(groups: Mapping[Group, Sequence[CellRecord]]) -> list[str]:
+    """Say of each group with failed cells how many failed and what the first one said."""
+    notes = []
+    for group, members in groups.items():
+        failed = [record for record in members if record.state == "failed"]
+        if failed:
+            name = " ".join(map(str, group))
+            error = failed[0].error.splitlines()[0][:SHOWN_ERROR]
+            notes.append(f"Failed: {name}, {len(failed)} of {len(members)} cells: {error}")
+    return notes

@@ -1,0 +1,88 @@
+"""The methods of the study: how each turns a training fold into something to fit to.
+
+    none, class weights, tuned threshold    prepare -> classify
+    a peer                                  prepare -> resample -> classify
+    ours                                    resample -> prepare -> classify
+
+``prepare`` imputes, encodes categories one-hot and scales, fitted inside the training fold.
+The peers need numbers without gaps and come after it; ours take the table as it is. Every
+method has one configuration for all data sets: its defaults.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.model_selection import TunedThresholdClassifierCV
+
+from counterbalance.methods import ClusterRandomUnderSampler, all_samplers
+from counterbalance.rows.origins import add_counts, count_origins
+from counterbalance.studies.study.classifiers import fit_weighted
+from counterbalance.studies.study.ours import OURS
+from counterbalance.trials.preparation import prepare
+from counterbalance.trials.resamplers import halved, k_means_smote
+
+NONE, WEIGHTS, THRESHOLD = "none", "class weights", "tuned threshold"
+PEERS = (
+    *("Random oversampling", "SMOTE", "Borderline-SMOTE", "SVM-SMOTE", "ADASYN"),
+    *("k-means SMOTE", "SOMO", "SSO", "CCR", "SWIM", "MDO", "ProWSyn", "polynom-fit-SMOTE"),
+    *("SMOTE-IPF", "Lee", "CFA", "Counterfactual SMOTE", "CUSBoost sampling"),
+)
+PAPER = ("SOMO", "k-means SMOTE", "CUSBoost sampling", "SSO", "ADASYN")
+METHODS = (NONE, WEIGHTS, THRESHOLD, *PEERS, *OURS)
+# K-nearest-neighbour peers want five neighbours; a fold may not hold six rows of a class.
+NEIGHBOURS = ("k_neighbors", "n_neighbors")
+
+
+class Resampled(NamedTuple):
+    """What a classifier is fitted to."""
+
+    rows: NDArray[np.float64]
+    labels: NDArray[np.intp]
+    preparation: Any
+    """Fitted, for the test fold."""
+    origins: dict[str, int]
+    """How many of the new rows of ours are what; empty for peers."""
+
+
+def resampled(name: str, X: Any, y: NDArray[np.intp], seed: int) -> Resampled:
+    """Resample a training fold."""
+    preparation = prepare()
+    if name in OURS:
+        sampler = OURS[name](random_state=seed)
+        rows, labels = sampler.fit_resample(X, y)
+        origins = add_counts(list(count_origins(sampler.provenance_).values()))
+        return Resampled(preparation.fit_transform(rows), labels, preparation, origins)
+    rows = preparation.fit_transform(X)
+    if name in {NONE, WEIGHTS, THRESHOLD}:
+        return Resampled(rows, y, preparation, {})
+    if name == "k-means SMOTE":
+        rows, labels = k_means_smote(rows, y, seed)
+    else:
+        rows, labels = make_peer(name, y, seed).fit_resample(rows, y)
+    return Resampled(rows, labels, preparation, {})
+
+
+def make_peer(name: str, y: NDArray[np.intp], seed: int) -> Any:
+    """Return a peer with its defaults, and no more neighbours than the smallest class has."""
+    if name == "CUSBoost sampling":
+        return ClusterRandomUnderSampler(random_state=seed, sampling_strategy=halved)
+    sampler = all_samplers()[name].factory(random_state=seed)
+    most = int(np.bincount(y).min()) - 1
+    fewer = {
+        parameter: max(1, most)
+        for parameter in NEIGHBOURS
+        if isinstance(value := sampler.get_params().get(parameter), int) and value > most
+    }
+    return sampler.set_params(**fewer)
+
+
+def fitted(name: str, f: Any, X: NDArray[np.float64], y: NDArray[np.intp], seed: int) -> Any:
+    """Fit a classifier to a resampled training fold, in the way of the method."""
+    if name == WEIGHTS:
+        return fit_weighted(f, X, y)
+    if name == THRESHOLD:
+        f = TunedThresholdClassifierCV(f, scoring="balanced_accuracy", random_state=seed)
+    return f.fit(X, y)

@@ -1,0 +1,112 @@
+"""The page of a study, ``docs/results.md``: tables, pictures, and where ours loses."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from counterbalance.result_table import Table, as_markdown
+from counterbalance.studies.study import classifiers
+from counterbalance.studies.study.comparison import standing
+from counterbalance.studies.study.figures import CAPTION
+from counterbalance.studies.study.methods import PAPER
+from counterbalance.studies.study.metrics import METRICS
+from counterbalance.studies.study.ours import DESCRIPTIONS, OURS
+from counterbalance.studies.study.scores import Scores
+from counterbalance.studies.study.settings import Settings
+from counterbalance.trials.call_text import as_call, f_of
+
+INTRODUCTION = """\
+# Does it help? The study
+
+Data sets x methods x {classifiers} classifiers x folds, computed and written by
+`counterbalance study`.
+Every method has one configuration for all data sets. The training folds alone are resampled,
+imputed, encoded and scaled. Our samplers were developed on the *development* suite, so its
+figures flatter them; the *final* suite holds KEEL tables that no choice was made on."""
+
+
+@dataclass(frozen=True, eq=False)
+class Part:
+    """What came out for one suite, or for a part of one."""
+
+    name: str
+    settings: Settings
+    scores: Scores
+    tables: tuple[Table, ...]
+
+    @property
+    def slug(self) -> str:
+        """The name as part of a file's name."""
+        return re.sub(r"[^a-z0-9]+", "_", self.name.lower())
+
+
+def page(parts: Sequence[Part], versions: Mapping[str, str], figures: str) -> str:
+    """Write the page from one part for each suite; the pictures are in the folder ``figures``."""
+    introduction = INTRODUCTION.format(classifiers=len(classifiers.CLASSIFIERS))
+    lines = [introduction, "", "## Ours", ""]
+    lines += [
+        f"- **{name}**: {text} {_settings(OURS[name]())}" for name, text in DESCRIPTIONS.items()
+    ]
+    lines += ["", "## The classifiers", ""]
+    lines += [f"- **{name}**: {text}" for name, text in classifiers.descriptions().items()]
+    for part in parts:
+        lines += [
+            "",
+            f"## {part.name.capitalize()}",
+            "",
+            _sizes(part),
+            "",
+            *statements(part.scores),
+        ]
+        lines += ["", f"![mean ranks]({figures}/study_{part.slug}.png)", "", CAPTION, ""]
+        lines += [as_markdown(table) for table in part.tables]
+    lines += ["", "## Versions", ""]
+    lines += [f"- {name} {version}" for name, version in versions.items()]
+    return "\n".join(lines).rstrip() + "\n"
+
+
+def _settings(sampler: Any) -> str:
+    """Say how a sampler is set, and what it takes as f, read from the objects themselves."""
+    return f"Settings: `{as_call(sampler)}`; f on a table of numbers: `{as_call(f_of(sampler))}`."
+
+
+def statements(scores: Scores) -> list[str]:
+    """Say in plain words what holds and where ours loses."""
+    return [f"- {_statement(scores, ours)}" for ours in scores.methods if ours in OURS]
+
+
+def _statement(scores: Scores, ours: str) -> str:
+    groups = {
+        "every other method": [m for m in scores.methods if m not in OURS],
+        "every method that the paper compares with": [m for m in scores.methods if m in PAPER],
+    }
+    sentences = []
+    for group, others in groups.items():
+        won: list[str] = []
+        lost: list[str] = []
+        for metric, label in METRICS.items() if others else ():
+            found = standing(scores, metric, ours, others)
+            text = (
+                f"{label} ({found.rank:.2f}; {found.best} {found.rank_of_best:.2f}; "
+                f"probability {found.probability:.2f})"
+            )
+            (won if found.leads else lost).append(text)
+        if won:
+            sentences.append(f"It has a better mean rank than {group} on {', '.join(won)}.")
+        if lost:
+            sentences.append(f"It does not rank before {group} on {', '.join(lost)}.")
+    return f"**{ours}**: {' '.join(sentences)}"
+
+
+def _sizes(part: Part) -> str:
+    settings = part.settings
+    rows = f"at most {settings.rows:,} rows of a table" if settings.rows else "all rows"
+    shuffles = ", ".join(map(str, settings.repeats))
+    return (
+        f"{len(part.scores.datasets)} data sets, {len(part.scores.methods)} methods, "
+        f"{settings.folds} folds, shuffles {shuffles}, {rows}. A probability is that of being "
+        "better than the named best other method on a further data set."
+    )

@@ -1,0 +1,1 @@
+"""Table: what came in, recognised column by column, as floats, and back."""

@@ -1,0 +1,137 @@
+"""Columns: which kind each column is, how it becomes floats and how it comes back.
+
+    kind         code in the float matrix              changes by
+    continuous   the value                             a normal step
+    integer      the value                             a normal step, put on whole numbers
+    ordinal      the position of the level             a normal step, put on a level
+    nominal      the position among the sorted values  another category, by its frequency
+    boolean      0 or 1                                the other one
+
+A missing cell is nan in the matrix. Codes are exact: decoding what was encoded
+gives the same cells, so f judges the very rows that come out.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from counterbalance.arrays import Floats, Integers, Mask
+from counterbalance.errors import TableError
+from counterbalance.table import containers, frames
+from counterbalance.table.kinds import Kind
+
+# Beyond this, whole numbers are no longer exact in a float.
+LARGEST_INTEGER = 2**53
+# Grids that are recognised, in points per unit: whole numbers, halves, one and two decimals.
+RESOLUTIONS = (1, 2, 10, 100)
+
+
+@dataclass(frozen=True)
+class Column:
+    """One column of the factual table: as it came, and as codes."""
+
+    name: Any
+    kind: Kind
+    native: Any  # the column in the user's container
+    codes: Floats
+    width: int = 8  # bytes of a float in this column
+
+    def decode(self, codes: Floats, origin: Integers | None = None) -> Any:
+        """Turn codes back into cells; a missing one is copied from row ``origin``, if given."""
+        missing = np.isnan(codes)
+        if self.kind.has_levels:
+            place = self._examples[np.where(missing, -1, codes).astype(np.intp)]
+            if origin is not None:
+                place = np.where(missing, origin, place)
+            return containers.take(self.native, place)
+        whole = self.kind is Kind.INTEGER
+        return frames.numbers_like(self.native, codes, missing, origin, whole=whole)
+
+    @cached_property
+    def _examples(self) -> Integers:
+        """Return a row that shows each level; the last entry is a row where it is missing."""
+        n_levels = int(np.nanmax(self.codes, initial=-1.0)) + 1
+        example = np.zeros(n_levels + 1, dtype=np.intp)
+        code = np.where(np.isnan(self.codes), n_levels, self.codes).astype(np.intp)
+        example[code[::-1]] = np.arange(len(code))[::-1]
+        return example
+
+
+def resolution(column: Column, *, detect: bool) -> float:
+    """Return how many grid points per unit the column has, 0 for none."""
+    if column.kind in {Kind.INTEGER, Kind.ORDINAL}:
+        return 1.0
+    if column.kind is not Kind.CONTINUOUS or not detect:
+        return 0.0
+    known = column.codes[~np.isnan(column.codes)]
+    for per_unit in RESOLUTIONS:
+        on_grid = np.rint(known * per_unit) / per_unit
+        if known.size and np.array_equal(on_grid.astype(f"f{column.width}"), known):
+            return float(per_unit)
+    return 0.0
+
+
+def check_numbers(column: Column) -> None:
+    """Refuse numbers that the search could not give back unharmed."""
+    if np.isinf(column.codes).any():
+        raise TableError(
+            f"column {column.name!r} holds an infinite value; "
+            "replace it by a missing value (nan) or by a number"
+        )
+    whole = column.kind is Kind.INTEGER
+    if whole and np.nanmax(np.abs(column.codes - np.rint(column.codes)), initial=0.0) > 0:
+        raise TableError(
+            f"column {column.name!r} is named in integer_features but holds fractions; "
+            "leave it out of integer_features, or round it first"
+        )
+    if whole and np.nanmax(np.abs(column.codes), initial=0.0) > LARGEST_INTEGER:
+        raise TableError(
+            f"column {column.name!r} holds whole numbers beyond 2**53, which floats cannot keep "
+            "apart; if it is an identifier drop it or name it in categorical_features, "
+            "else pass it as a float"
+        )
+
+
+def select_columns(selection: Any, names: list[Any], parameter: str) -> Mask:
+    """Read a selection of columns: None, names, positions or a mask."""
+    chosen = np.zeros(len(names), dtype=bool)
+    if selection is None:
+        return chosen
+    items = list(selection)
+    if items and all(isinstance(item, (bool, np.bool_)) for item in items):
+        if len(items) != len(names):
+            raise TableError(
+                f"{parameter} is a mask of {len(items)} entries, but the table has "
+                f"{len(names)} columns; give one entry for each column"
+            )
+        return np.array(items, dtype=bool)
+    for item in items:
+        chosen[column_position(item, names, parameter)] = True
+    return chosen
+
+
+def column_position(item: Any, names: list[Any], parameter: str) -> int:
+    """Return where a column is that was given by its name or its position."""
+    if isinstance(item, (list, set, dict, np.ndarray)) or hasattr(item, "to_list"):
+        raise TableError(
+            f"{parameter} holds {item!r}, which is several columns in one; name each on its own"
+        )
+    if item in names and not isinstance(item, (bool, np.bool_)):
+        return names.index(item)
+    if isinstance(item, (str, tuple)):
+        raise TableError(
+            f"{parameter} names the column {item!r}, which the table does not have; "
+            f"its columns are {', '.join(map(repr, names))}"
+        )
+    if isinstance(item, (bool, np.bool_)):
+        raise TableError(f"{parameter} holds {item!r}; name columns, or give one entry for each")
+    if isinstance(item, (int, np.integer)) and -len(names) <= item < len(names):
+        return int(item) % len(names)
+    raise TableError(
+        f"{parameter} holds {item!r}, which is neither the name of a column nor a position "
+        f"below {len(names)}"
+    )

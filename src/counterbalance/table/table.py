@@ -1,0 +1,205 @@
+"""Table: the factual rows, as the user passed them and as a float matrix.
+
+    native    what f is fitted on: the user's own container
+    codes     the same as floats, one column each (see ``columns``)
+    grid      what values each column can hold
+
+A dense or sparse array of numbers is one block: it is encoded and decoded whole,
+a chunk of rows at a time. Anything with columns of its own (a pandas or polars
+frame, an array of objects) goes column by column.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from counterbalance.arrays import Floats, Integers, Mask
+from counterbalance.errors import TableError
+from counterbalance.search.perturbation import Grid
+from counterbalance.table import containers, frames
+from counterbalance.table.columns import Column, check_numbers, resolution, select_columns
+from counterbalance.table.kinds import Kind
+
+
+class Table(ABC):
+    """The factual table."""
+
+    native: Any
+    names: list[Any]
+    kinds: list[Kind]
+    grid: Grid
+
+    @property
+    def nominal(self) -> Mask:
+        """Which columns have no order."""
+        return np.array([not kind.has_order for kind in self.kinds], dtype=bool)
+
+    @abstractmethod
+    def rows(self, positions: Integers | slice) -> Floats:
+        """Return the encoded rows at ``positions``."""
+
+    @abstractmethod
+    def column(self, m: int) -> Floats:
+        """Return one encoded column."""
+
+    @abstractmethod
+    def decode(self, codes: Floats, origin: Integers | None = None) -> Any:
+        """Turn encoded rows into the user's container; missing cells come from ``origin``."""
+
+    def append(self, n_new: int, new: Iterator[tuple[Floats, Integers]]) -> Any:
+        """Return the user's table with ``n_new`` rows below, given as (codes, origin) in blocks."""
+        del n_new
+        parts = list(new)
+        if not parts:
+            return containers.append(self.native, containers.take(self.native, np.zeros(0, int)))
+        codes, origin = (np.concatenate(arrays) for arrays in zip(*parts, strict=True))
+        return containers.append(self.native, self.decode(codes, origin))
+
+
+class Block(Table):
+    """A dense or sparse array of numbers, all of one dtype."""
+
+    def __init__(self, native: Any, names: list[Any], whole: Mask, *, snap_to_grid: bool) -> None:
+        self.native = native
+        self.names = names
+        self._sparse = sparse.issparse(native)
+        self._by_row = native.tocsr() if self._sparse else native
+        self._by_column = native.tocsc() if self._sparse else native
+        whole = whole | (native.dtype.kind in "iu")
+        self.kinds = [Kind.INTEGER if is_whole else Kind.CONTINUOUS for is_whole in whole]
+        width = native.dtype.itemsize if native.dtype.kind == "f" else 8
+        columns = (
+            Column(name, kind, None, self.column(m), width)
+            for m, (name, kind) in enumerate(zip(names, self.kinds, strict=True))
+        )
+        self.grid = _grid(columns, [width] * len(names), snap_to_grid=snap_to_grid)
+
+    def append(self, n_new: int, new: Iterator[tuple[Floats, Integers]]) -> Any:
+        """Fill one array from the start: joining blocks at the end would need twice the memory."""
+        if self._sparse:
+            return super().append(n_new, new)
+        stop, n_features = self.native.shape
+        result = np.empty((stop + n_new, n_features), dtype=self.native.dtype)
+        result[:stop] = self.native
+        for codes, _ in new:
+            start, stop = stop, stop + len(codes)
+            result[start:stop] = codes
+        return result
+
+    def rows(self, positions: Integers | slice) -> Floats:
+        """Return rows as floats, dense."""
+        rows = self._by_row[positions]
+        return np.asarray(rows.toarray() if self._sparse else rows, dtype=np.float64)
+
+    def column(self, m: int) -> Floats:
+        """Return a column as floats, dense."""
+        column = self._by_column[:, [m]].toarray()[:, 0] if self._sparse else self.native[:, m]
+        return np.asarray(column, dtype=np.float64)
+
+    def decode(self, codes: Floats, origin: Integers | None = None) -> Any:
+        """Cast the numbers to the dtype of the array."""
+        del origin  # a number of an array is missing in one way only
+        rows = codes.astype(self.native.dtype, copy=False)
+        return type(self._by_row)(rows).asformat(self.native.format) if self._sparse else rows
+
+
+class Columns(Table):
+    """Columns of their own kinds: a frame, an array of objects, or one with categories."""
+
+    def __init__(self, native: Any, columns: list[Column], *, snap_to_grid: bool) -> None:
+        self.native = native
+        self.columns = columns
+        self.names = [column.name for column in columns]
+        self.kinds = [column.kind for column in columns]
+        self.codes = np.column_stack([column.codes for column in columns])
+        widths = [column.width for column in columns]
+        self.grid = _grid(columns, widths, snap_to_grid=snap_to_grid)
+
+    def rows(self, positions: Integers | slice) -> Floats:
+        """Return rows of the codes."""
+        return np.asarray(self.codes[positions])
+
+    def column(self, m: int) -> Floats:
+        """Return a column of the codes."""
+        return np.asarray(self.codes[:, m])
+
+    def decode(self, codes: Floats, origin: Integers | None = None) -> Any:
+        """Decode column by column."""
+        cells = [
+            column.decode(np.ascontiguousarray(code), origin)
+            for column, code in zip(self.columns, codes.T, strict=True)
+        ]
+        return frames.from_columns(self.native, cells)
+
+
+def read_table(
+    X: Any,
+    *,
+    categorical_features: Any = None,
+    integer_features: Any = None,
+    snap_to_grid: bool = False,
+) -> Table:
+    """Recognise the kind of every column of ``X``, which has two dimensions."""
+    names = frames.column_names(X)
+    nominal = select_columns(categorical_features, names, "categorical_features")
+    whole = select_columns(integer_features, names, "integer_features")
+    _check_selections(nominal, whole, names)
+    numbers = not frames.has_columns(X) and X.dtype.kind in "fiu"
+    is_sparse = bool(sparse.issparse(X))
+    if is_sparse and not numbers:
+        raise TableError(f"X is sparse with dtype {X.dtype}; give it numbers with astype(float)")
+    if is_sparse and nominal.any():
+        raise TableError(
+            "categorical_features cannot be used with a sparse X; pass X.toarray() or a frame"
+        )
+    if numbers and not nominal.any():
+        return Block(X, names, whole, snap_to_grid=snap_to_grid)
+    columns = [
+        read_column(frames.column(X, m), name, nominal=nominal[m], whole=whole[m])
+        for m, name in enumerate(names)
+    ]
+    return Columns(X, columns, snap_to_grid=snap_to_grid)
+
+
+def read_column(native: Any, name: Any, *, nominal: bool, whole: bool) -> Column:
+    """Recognise one column, or read it as the kind that was given."""
+    kind = Kind.NOMINAL if nominal else frames.kind_of(native, name)
+    if whole and kind.has_levels:
+        raise TableError(
+            f"column {name!r} is named in integer_features but is {kind.value}; "
+            "name columns of numbers only"
+        )
+    if whole:
+        kind = Kind.INTEGER
+    if kind.has_levels:
+        return Column(name, kind, native, frames.level_codes(native, name))
+    try:
+        codes = frames.number_codes(native)
+    except OverflowError:
+        raise TableError(
+            f"column {name!r} holds a whole number beyond 1e308, which no float can hold; drop it "
+            "or name it in categorical_features if it is an identifier, else rescale it"
+        ) from None
+    return Column(name, kind, native, codes, frames.width(native))
+
+
+def _grid(columns: Any, widths: list[int], *, snap_to_grid: bool) -> Grid:
+    points = []
+    for column in columns:
+        check_numbers(column)
+        points.append(resolution(column, detect=snap_to_grid))
+    return Grid(np.array(points), np.array(widths))
+
+
+def _check_selections(nominal: Mask, whole: Mask, names: list[Any]) -> None:
+    both = np.flatnonzero(nominal & whole)
+    if both.size:
+        raise TableError(
+            f"column {names[both[0]]!r} is named in categorical_features and in "
+            "integer_features; name it in one of them"
+        )

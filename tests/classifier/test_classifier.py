@@ -1,0 +1,74 @@
+"""f as the search asks it: class codes, and a threshold moved to the class prior."""
+
+import numpy as np
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sklearn.linear_model import LogisticRegression
+from sklearn.naive_bayes import GaussianNB
+
+from counterbalance.classifier.judge import Classifier
+
+
+def fitted(n_classes):
+    rng = np.random.default_rng(n_classes)
+    y = np.arange(60 * n_classes) % n_classes
+    return GaussianNB().fit(rng.normal(size=(len(y), 2)) + y[:, None], y)
+
+
+def as_it_is(x, rows):
+    del rows
+    return x
+
+
+def judge(f):
+    return Classifier(f, f.classes_, as_it_is)
+
+
+@settings(deadline=None)
+@given(share=st.floats(0.01, 0.99), seed=st.integers(0, 1000))
+def test_the_moved_threshold_of_two_classes_is_the_share_of_the_class(share, seed):
+    f = fitted(2)
+    x = np.random.default_rng(seed).uniform(-3, 4, (200, 2))
+    moved = judge(f).at_prior(np.array([1 - share, share]))
+    p = f.predict_proba(x)[:, 1]
+    clear = np.abs(p - share) > 1e-9
+    answers = moved(x, np.arange(len(x)))
+    np.testing.assert_array_equal(answers[clear], (p > share)[clear])
+
+
+@settings(deadline=None)
+@given(counts=st.lists(st.integers(1, 1000), min_size=3, max_size=3), seed=st.integers(0, 1000))
+def test_the_moved_f_says_the_class_that_gains_most_over_its_prior(counts, seed):
+    f = fitted(3)
+    prior = np.array(counts) / sum(counts)
+    x = np.random.default_rng(seed).uniform(-3, 5, (100, 2))
+    answers = judge(f).at_prior(prior)(x, np.arange(len(x)))
+    for row, answer in zip(x, answers, strict=True):
+        lift = [p / share for p, share in zip(f.predict_proba([row])[0], prior, strict=True)]
+        assert lift[answer] >= (1 - 1e-9) * max(lift)
+
+
+def test_an_equal_prior_moves_nothing():
+    f = fitted(3)
+    x = np.random.default_rng(0).uniform(-3, 5, (100, 2))
+    moved = judge(f).at_prior(np.full(3, 1 / 3))
+    np.testing.assert_array_equal(moved(x, np.arange(100)), f.predict(x))
+
+
+def test_the_prior_belongs_to_the_class_and_not_to_its_place_in_f():
+    x = np.linspace(-4, 4, 41)[:, None]
+    f = LogisticRegression().fit(x, np.where(x[:, 0] > 0, "b", "c"))
+    known = Classifier(f, np.array(["a", "b", "c"]), as_it_is)
+    prior = np.array([0.2, 0.7, 0.1])
+    p = f.predict_proba(x)
+    expected = np.where(p[:, 0] / 0.7 > p[:, 1] / 0.1, 1, 2)
+    np.testing.assert_array_equal(known.at_prior(prior)(x, np.arange(41)), expected)
+
+
+def test_an_f_without_probabilities_has_no_threshold_to_move():
+    class Mute(GaussianNB):
+        predict_proba = property()
+
+    f = fitted(2)
+    mute = Mute().fit(f.theta_, f.classes_)
+    assert judge(mute).at_prior(np.array([0.5, 0.5])) is None

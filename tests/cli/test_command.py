@@ -1,0 +1,203 @@
+"""The command line explains itself and ends with the right code."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from counterbalance.cli import main
+from counterbalance.cli.app import COMMANDS
+from counterbalance.cli.reproduce import make_settings
+from counterbalance.trials.store import CellStore
+
+SOURCE = Path(__file__).parents[2] / "src"
+
+
+@pytest.mark.parametrize("options", [["--help"], ["reproduce", "--help"], ["--version"]])
+def test_help_and_version_end_with_zero(options, capsys):
+    assert main(options) == 0
+    assert "counterbalance" in capsys.readouterr().out
+
+
+def test_every_command_and_option_says_what_it_does(capsys):
+    for command in COMMANDS:
+        assert main([command.NAME, "--help"]) == 0
+        out = capsys.readouterr().out
+        assert "Examples:" in out
+        assert f"counterbalance {command.NAME}" in out
+        assert "--debug" in out
+    main(["reproduce", "--help"])
+    out = capsys.readouterr().out
+    options = ("--runs", "--jobs", "--quick", "--out", "--store", "--datasets")
+    assert all(name in out for name in options)
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        [],
+        ["reproduct"],
+        ["reproduce", "--rnus", "3"],
+        ["reproduce", "--runs", "many"],
+        ["reproduce", "--jobs", "0"],
+        ["study", "--jobs", "0"],
+        ["study", "--suite", "finals"],
+        ["study", "--repeats", "first"],
+        ["study", "--folds", "1"],
+    ],
+)
+def test_a_command_that_is_not_understood_ends_with_two(options, capsys):
+    assert main(options) == 2
+    said = capsys.readouterr().err
+    assert said.startswith("counterbalance: error: ")
+    assert "--help" in said
+    assert said.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--datasets", "iris"], "datasets must be some of WBC"),
+        (["--folds", "1"], "folds must be at least 2, got 1"),
+        (["--rows", "few"], "--rows must be numbers"),
+        (["--rows", "FMN=20"], "at least 200"),
+    ],
+)
+def test_what_cannot_be_done_ends_with_one_and_one_line(options, message, capsys, tmp_path):
+    assert main(["reproduce", "--out", str(tmp_path / "out"), *options]) == 1
+    said = capsys.readouterr().err
+    assert said.startswith("counterbalance: error: ")
+    assert message in said
+    assert said.count("\n") == 1
+
+
+def test_a_store_that_is_none_is_refused_and_left_alone(tmp_path, capsys):
+    store = tmp_path / "notes.txt"
+    store.write_text("not a store" * 100)
+    code = main(["reproduce", "--out", str(tmp_path), "--datasets", "WBC", "--store", str(store)])
+    assert code == 1
+    assert "must be a store of counterbalance" in capsys.readouterr().err
+    assert store.read_text().startswith("not a store")
+
+
+def test_an_option_wins_over_quick_and_quick_over_the_defaults():
+    assert make_settings().folds == 10
+    assert make_settings(quick=True).folds == 2
+    assert make_settings(quick=True, sizes={"folds": 3, "runs": None}).folds == 3
+    chosen = make_settings(datasets="wbc, PBC", rows="fmn=500,900", sizes={"runs": 100})
+    assert (chosen.datasets, chosen.runs) == (("WBC", "PBC"), 100)
+    assert (chosen.rows_of("FMN"), chosen.rows_of("WBC")) == (500, 900)
+
+
+def run_command(*options, code="from counterbalance.cli import main; sys.exit(main())", **more):
+    return subprocess.run(  # noqa: S603 - our own command
+        [sys.executable, "-c", f"import sys; {code}", *options],
+        env={**os.environ, "PYTHONPATH": str(SOURCE), **more},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+def test_without_the_extra_one_line_says_how_to_install_it():
+    hidden = (
+        "import importlib.util as u; find = u.find_spec; "
+        "u.find_spec = lambda name, *more: None if name == 'typer' else find(name, *more); "
+        "from counterbalance.cli import main; sys.exit(main())"
+    )
+    ended = run_command("datasets", code=hidden)
+    assert ended.returncode == 1
+    assert "pip install 'counterbalance[cli]'" in ended.stderr
+    assert ended.stderr.count("\n") == 1
+
+
+def test_help_loads_nothing_heavy():
+    code = (
+        "from counterbalance.cli import main; main(['--help']); "
+        "heavy = {'numpy', 'pandas', 'sklearn', 'rich', 'matplotlib'} & set(sys.modules); "
+        "sys.exit(', '.join(heavy) or 0)"
+    )
+    ended = run_command(code=code)
+    assert (ended.returncode, ended.stderr) == (0, "")
+
+
+def test_a_shell_can_complete_commands_and_options():
+    def complete(words):
+        more = {"COMP_WORDS": words, "COMP_CWORD": str(len(words.split()) - 1)}
+        asked = run_command(_COUNTERBALANCE_COMPLETE="complete_bash", **more)
+        return asked.stdout.split()
+
+    assert complete("counterbalance ba") == ["balance"]
+    assert complete("counterbalance balance --prov") == ["--provenance"]
+    ended = run_command(
+        "--show-completion", "bash", _TYPER_COMPLETE_TEST_DISABLE_SHELL_DETECTION="1"
+    )
+    assert ended.returncode == 0
+    assert "_COUNTERBALANCE_COMPLETE" in ended.stdout
+
+
+def test_debug_shows_where_an_error_came_from(tmp_path, capsys):
+    options = ["balance", str(tmp_path / "none.csv"), "--target", "y"]
+    assert main(options) == 1
+    assert "Traceback" not in capsys.readouterr().err
+    assert main([*options, "--debug"]) == 1
+    said = capsys.readouterr().err
+    assert "Traceback" in said
+    assert said.splitlines()[-1].startswith("counterbalance: error: TABLE must be a file")
+
+
+def test_a_fault_of_ours_is_one_line_too(monkeypatch, capsys):
+    def break_down():
+        raise KeyError("lost")
+
+    monkeypatch.setattr("counterbalance.cli.methods._methods", break_down)
+    assert main(["methods"]) == 1
+    said = capsys.readouterr().err
+    assert "KeyError: 'lost'; this is a fault of counterbalance" in said
+    assert said.count("\n") == 1
+
+
+def test_a_reader_that_goes_away_is_no_error():
+    command = f"{sys.executable} -m counterbalance methods | head -n 1"
+    ended = subprocess.run(  # noqa: S602 - a pipe is the test
+        command,
+        shell=True,
+        env={**os.environ, "PYTHONPATH": str(SOURCE)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (ended.returncode, ended.stderr) == (0, "")
+
+
+@pytest.mark.skipif(os.name != "posix", reason="needs POSIX signals")
+def test_ctrl_c_ends_with_130_and_says_how_to_go_on(tmp_path):
+    environment = {**os.environ, "PYTHONPATH": str(SOURCE)}
+    process = subprocess.Popen(  # noqa: S603 - our own command
+        [sys.executable, "-m", "counterbalance", "reproduce", "--out", str(tmp_path)],
+        env=environment,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    )
+    store = tmp_path / "cells.sqlite"
+    deadline = time.monotonic() + 60
+    while not (store.exists() and done_in(store)):
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+    os.killpg(process.pid, signal.SIGINT)  # as the terminal does: to every process
+    _, errors = process.communicate(timeout=60)
+    assert process.returncode == 130, errors
+    assert "Traceback" not in errors
+    assert "run the same again" in errors
+
+
+def done_in(path):
+    from counterbalance.studies.reproduction.run import fingerprint  # noqa: PLC0415
+
+    with CellStore(path, fingerprint()) as store:
+        return store.counts()["done"]

@@ -1,0 +1,181 @@
+"""What is odd in a user's table is recognised and said, with what is done about it."""
+
+import datetime as dt
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from counterbalance.cli.table_checks import Topic, check_columns, diagnose, look_at_column
+from counterbalance.errors import TableError
+
+N = 60
+RISK = ["low"] * 45 + ["high"] * 15
+
+
+def frame(**columns):
+    rng = np.random.default_rng(0)
+    base = {"age": rng.integers(20, 90, N), "ward": rng.choice(["A", "B"], N), "risk": RISK}
+    return pd.DataFrame({**base, **columns})
+
+
+def topic(cells, name="column"):
+    finding = look_at_column(pd.Series(cells), name)
+    return None if finding is None else finding.topic
+
+
+@pytest.mark.parametrize(
+    ("cells", "name"),
+    [
+        (range(N), "anything"),
+        (range(5000, 5000 + N), "anything"),
+        (np.random.default_rng(1).permutation(N), "shuffled"),
+        (np.arange(N) * 37, "patient_id"),
+        (np.arange(N) * 37, "customerID"),
+        (np.arange(N) * 3, "ID"),
+        ([f"person {i}" for i in range(N)], "name"),
+        ([f"text number {i} is free" for i in range(N)], "comment"),
+        ([f"u-{i // 2 * 7}" if i < 10 else f"u-{i}" for i in range(N)], "uuid"),
+        ([2**60 + i * i for i in range(N)], "hash"),
+    ],
+)
+def test_identifiers_are_recognised(cells, name):
+    assert topic(cells, name) is Topic.IDENTIFIER
+
+
+@pytest.mark.parametrize(
+    ("cells", "name"),
+    [
+        (np.random.default_rng(0).integers(20_000, 90_000, N), "income"),
+        (np.random.default_rng(0).normal(size=N), "height"),
+        (["A", "B"] * (N // 2), "ward_id"),
+        ([f"city {i % 20}" for i in range(N)], "city"),
+        ([0, 1] * (N // 2), "paid"),
+        ([True, False] * (N // 2), "valid"),
+        (["x", "y", "z"], "few"),
+        (pd.array([1, 2, None] * 20, dtype="Int64"), "count"),
+        (pd.Categorical(["a", "b"] * 30), "level"),
+    ],
+)
+def test_what_only_looks_a_little_like_one_is_left_alone(cells, name):
+    assert topic(cells, name) is None
+
+
+@pytest.mark.parametrize(
+    "cells",
+    [
+        pd.date_range("2020-01-01", periods=N),
+        [f"2020-01-{i % 28 + 1:02d}" for i in range(N)],
+        [f"{i % 28 + 1:02d}.03.2021" for i in range(N)],
+        [f"2020-01-{i % 28 + 1:02d}T10:00:00Z" for i in range(N)],
+        [f"Mar {i % 28 + 1}, 2021" for i in range(N)],
+        [f"{i % 24}:15" for i in range(N)],
+        [dt.date(2020, 1, i % 28 + 1) for i in range(N)],
+        pd.to_timedelta(range(N), unit="D"),
+        pd.date_range("2020-01-01", periods=N, tz="UTC"),
+    ],
+)
+def test_dates_and_times_are_recognised(cells):
+    assert topic(cells) is Topic.DATE
+
+
+def test_constant_empty_mixed_and_unusable_columns_are_recognised():
+    assert topic([7] * N) is Topic.CONSTANT
+    assert topic(["x", None] * 30) is Topic.CONSTANT
+    assert topic([np.nan] * N) is Topic.EMPTY
+    assert topic([str(i) for i in range(N - 2)] + ["unknown", "?"]) is Topic.MIXED
+    assert topic([[1, 2]] * 30 + [[3]] * 30) is Topic.UNUSABLE
+    assert topic([b"a", b"b"] * 30) is Topic.UNUSABLE
+    assert topic([np.array([1, 2])] * N) is Topic.UNUSABLE
+    assert topic([True, None] * 30 + [False]) is None
+
+
+def test_what_is_recognised_is_kept_out_unless_it_is_asked_for():
+    table = frame(nr=range(N), born=pd.date_range("2020", periods=N), const=1, gone=np.nan)
+    diagnosis = diagnose(table, "risk")
+    assert diagnosis.features == ("age", "ward", "const")
+    assert diagnosis.kept == ("nr", "born", "gone")
+    topics = [finding.topic for finding in diagnosis.findings]
+    assert topics == [Topic.IDENTIFIER, Topic.DATE, Topic.CONSTANT, Topic.EMPTY]
+    assert "--use nr uses it" in diagnosis.findings[0].text
+    assert diagnose(table, "risk", use=["nr"]).features == ("age", "ward", "nr", "const")
+    assert diagnose(table, "risk", keep=["age"]).kept[0] == "age"
+
+
+def test_a_column_that_says_the_class_is_named():
+    diagnosis = diagnose(frame(code=[{"low": 0, "high": 1}[label] for label in RISK]), "risk")
+    assert [finding.topic for finding in diagnosis.findings] == [Topic.LEAK]
+    assert "--keep code" in diagnosis.findings[0].text
+
+
+def test_missing_cells_are_counted():
+    diagnosis = diagnose(frame(dose=[1.5, None, 2.5] * 20), "risk")
+    assert diagnosis.findings[-1].text.startswith("20 cells are missing, in dose")
+
+
+@pytest.mark.parametrize(
+    ("target", "message"),
+    [
+        ("Risk", r"near: 'risk'"),
+        ("many", "120 classes|60 classes"),
+        ("measure", "looks like a quantity.*regression"),
+        ("whole", "looks like a quantity"),
+        ("halves", "looks like a quantity.*classes with names"),
+        ("one", "one class only"),
+        ("gone", "empty in every row"),
+        ("gaps", "empty in 5 of 60 rows, the first is row 0.*--drop-missing-target"),
+    ],
+)
+def test_a_target_that_cannot_be_one_is_refused_with_the_remedy(target, message):
+    table = frame(
+        many=[f"class {i}" for i in range(N)],
+        measure=np.linspace(0, 1, N),
+        whole=np.arange(N) * 3,
+        halves=[0.5, 1.5] * 30,
+        one="x",
+        gone=None,
+        gaps=[None] * 5 + RISK[5:],
+    )
+    with pytest.raises(TableError, match=message):
+        diagnose(table, target)
+
+
+def test_five_hundred_classes_are_refused_and_thirty_are_said():
+    table = pd.DataFrame({"a": np.arange(3000) % 7, "y": [f"c{i % 500}" for i in range(3000)]})
+    with pytest.raises(TableError, match="500 classes in 3,000 rows; at most 100"):
+        diagnose(table, "y")
+    table["y"] = [f"c{i % 30}" for i in range(3000)]
+    topics = [finding.topic for finding in diagnose(table, "y").findings]
+    assert topics == [Topic.MANY_CLASSES, Topic.BALANCED]
+
+
+def test_rows_without_a_class_are_dropped_on_request():
+    diagnosis = diagnose(frame(risk=[None] * 5 + RISK[5:]), "risk", drop_missing_target=True)
+    assert diagnosis.rows.tolist() == list(range(5, N))
+    assert diagnosis.findings[0].topic is Topic.DROPPED
+
+
+def test_small_and_look_alike_classes_are_said():
+    labels = [*RISK[:-2], "High ", "rare"]
+    texts = [finding.text for finding in diagnose(frame(risk=labels), "risk").findings]
+    assert any("'rare' has one row only" in text for text in texts)
+    assert any("'high' and 'High ' differ in case or spaces" in text for text in texts)
+
+
+def test_a_table_that_is_none_is_refused():
+    with pytest.raises(TableError, match="'age' is there more than once"):
+        diagnose(pd.DataFrame([[1, 2, "x"]], columns=["age", "age", "risk"]), "risk")
+    with pytest.raises(TableError, match="header but no rows"):
+        diagnose(frame().head(0), "risk")
+    with pytest.raises(TableError, match=r"no column is left to work with.*identifier"):
+        diagnose(pd.DataFrame({"nr": range(N), "risk": RISK}), "risk")
+    with pytest.raises(TableError, match="neither kept nor used"):
+        diagnose(frame(), "risk", keep=["risk"])
+
+
+def test_columns_may_be_joined_by_commas_unless_a_name_has_one():
+    names = ["a", "b", "c,d"]
+    assert check_columns(["a, b"], names, "--keep") == ["a", "b"]
+    assert check_columns(["c,d", "a", "a"], names, "--keep") == ["c,d", "a"]
+    with pytest.raises(TableError, match="--keep must name a column of the table, got 'x'"):
+        check_columns(["a,x"], names, "--keep")

@@ -1,0 +1,131 @@
+"""A cut keeps what resampling is about, and figures on it speak of the whole table."""
+
+import doctest
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from sklearn.linear_model import LogisticRegression
+from sklearn.metrics import average_precision_score, brier_score_loss, f1_score
+
+from comparison_tables import SMALL, two_clouds
+from counterbalance.compare import Settings, cut
+from counterbalance.compare.calibration import intercept, recall_curve, slope
+from counterbalance.compare.cut import Cut, kept_counts
+from counterbalance.compare.data import read_compared
+from counterbalance.compare.metrics import (
+    answer_scores,
+    prior_corrected,
+    probability_scores,
+)
+from counterbalance.compare.plan import Plan
+from counterbalance.compare.thresholds import tuned_thresholds
+from counterbalance.compare.trials import compute
+
+
+def test_the_examples_in_the_docstrings_are_true():
+    assert doctest.testmod(cut).failed == 0
+
+
+@given(st.lists(st.integers(4, 100_000), min_size=2, max_size=12), st.integers(200, 20_000))
+def test_a_cut_keeps_as_many_rows_as_asked_for_and_small_classes_first(counts, rows):
+    counts = np.array(counts)
+    if counts.sum() <= rows:
+        return
+    kept = kept_counts(counts, rows)
+    assert kept.sum() == rows
+    assert (kept <= counts).all()
+    assert (kept >= np.minimum(counts, rows // (2 * len(counts)))).all()
+
+
+def test_a_table_with_708_rows_of_the_minority_keeps_a_quarter_of_a_thousand_of_them():
+    X, y = two_clouds(47_552, 708, apart=1)
+    table = read_compared(X, y, rows=1000)
+    assert table.counts.tolist() == [750, 250]
+    assert table.cut.whole.tolist() == [47_552, 708]
+    assert np.average(table.codes, weights=table.weights) == pytest.approx(708 / 48_260)
+    assert read_compared(X, y, rows=10_000).counts.tolist() == [9292, 708]
+
+
+def test_classes_that_are_large_enough_keep_their_shares_and_nothing_is_weighed():
+    X, y = two_clouds(7000, 3000, apart=1)
+    table = read_compared(X, y, rows=1000)
+    assert table.counts.tolist() == [700, 300]
+    assert table.weights is None
+    assert read_compared(X, y).cut is None
+
+
+def large(seed=0):
+    """Probabilities and truth of many rows, few of them of the minority."""
+    rng = np.random.default_rng(seed)
+    p = rng.beta(0.4, 9, 200_000)
+    return p, (rng.random(len(p)) < p).astype(int)
+
+
+def test_weighted_metrics_of_a_cut_are_those_of_all_rows():
+    p, y = large()
+    kept = cut.kept_rows(y, kept_counts(np.bincount(y), 20_000))
+    weights = Cut(np.bincount(y), np.bincount(y[kept])).weights[y[kept]]
+    both = np.column_stack([1 - p, p])
+    scores = probability_scores(y[kept], both[kept], weights)
+    assert scores["average_precision"] == pytest.approx(average_precision_score(y, p), abs=0.01)
+    assert scores["brier"] == pytest.approx(brier_score_loss(y, p), abs=0.001)
+    answers = answer_scores(y[kept], (p[kept] > 0.2).astype(int), 2, weights)
+    assert answers["f1"] == pytest.approx(f1_score(y, p > 0.2), abs=0.01)
+    unweighted = answer_scores(y[kept], (p[kept] > 0.2).astype(int), 2)
+    assert answers["g_mean"] == pytest.approx(unweighted["g_mean"])
+    assert answers["f1"] < unweighted["f1"] - 0.05
+    tuned, whole = tuned_thresholds(p[kept], y[kept], weights), tuned_thresholds(p, y)
+    for name in ("f1", "balanced_accuracy"):
+        assert tuned[name] == pytest.approx(whole[name], abs=0.05)
+    # the probabilities are right on all rows, and the weights say so
+    assert slope(p[kept], y[kept] == 1, weights).value == pytest.approx(1, abs=0.06)
+    found = intercept(p[kept], y[kept] == 1, weights)
+    assert abs(found.value) < 3 * found.error < 0.2
+    assert recall_curve(p[kept], y[kept] == 1, weights)[0][1] == pytest.approx(y.mean(), rel=0.01)
+
+
+def test_a_model_fitted_to_a_cut_speaks_of_all_rows_after_the_correction():
+    X, y = two_clouds(40_000, 800, apart=2)
+    X, y = X.to_numpy(), (y == "yes").astype(int)
+    kept = cut.kept_rows(y, kept_counts(np.bincount(y), 2000))
+    made = Cut(np.bincount(y), np.bincount(y[kept]))
+    share = made.kept / made.kept.sum()
+    p = LogisticRegression().fit(X[kept], y[kept]).predict_proba(X)
+    corrected = prior_corrected(p, made.prior_on_all_rows(share, share), share)
+    assert p[:, 1].mean() > 4 * y.mean()
+    assert corrected[:, 1].mean() == pytest.approx(y.mean(), rel=0.2)
+
+
+@given(st.lists(st.floats(0.01, 1), min_size=2, max_size=5), st.data())
+def test_who_balances_a_cut_balances_all_rows_and_who_does_nothing_does_nothing(share, data):
+    share = np.array(share) / sum(share)
+    whole = np.array(data.draw(st.lists(st.integers(50, 10**6), min_size=len(share),
+                                        max_size=len(share))))  # fmt: skip
+    kept = np.maximum((share * 10_000).round().astype(int), 1)
+    made = Cut(whole, kept)
+    before, even = kept / kept.sum(), np.full(len(kept), 1 / len(kept))
+    assert made.prior_on_all_rows(before, before) == pytest.approx(made.shares)
+    assert made.prior_on_all_rows(before, even) == pytest.approx(even) or np.allclose(before, even)
+
+
+def test_without_resampling_a_cell_of_a_cut_is_near_that_of_all_rows():
+    """At 0.5 a model of a rare class says so seldom, also when it was fitted to a cut."""
+    X, y = two_clouds(24_000, 480, apart=2.5)
+    cell = {"experiment": "scores", "strategy": "none", "classifier": "logistic regression"}
+    plans = [
+        Plan(read_compared(X, y, rows=rows), Settings((), ("LR",), **SMALL)) for rows in (0, 2400)
+    ]
+    whole, part = (
+        [compute(plan, {**cell, "repeat": 0, "fold": fold}).figures for fold in range(3)]
+        for plan in plans
+    )
+
+    def mean(folds, name):
+        return np.mean([figures[name] for figures in folds])
+
+    for name in ("f1@0.5", "f1@tuned", "g_mean@0.5", "average_precision", "brier"):
+        assert mean(part, name) == pytest.approx(mean(whole, name), abs=0.12), name
+    name = "threshold g_mean"
+    assert mean(part, name) == pytest.approx(mean(whole, name), abs=0.03)

@@ -1,0 +1,298 @@
+"""The verdict says what the folds say, and no more."""
+
+import json
+import re
+
+import numpy as np
+import pytest
+
+from comparison_tables import SMALL, plan_of, results_of, two_clouds
+from counterbalance.compare import ComparisonError, Settings
+from counterbalance.compare.data import read_compared
+from counterbalance.compare.evidence import (
+    Finding,
+    Gain,
+    chosen_gain,
+    find,
+    is_fragile,
+)
+from counterbalance.compare.plan import Plan
+from counterbalance.compare.posterior import Posterior
+from counterbalance.compare.summary import summarise
+from counterbalance.compare.tables import csv_tables, score_tables
+from counterbalance.compare.verdict import judge
+
+THREE = ("SMOTE", "class weights", "Random undersampling")
+
+
+def test_where_nothing_helps_it_says_so():
+    plan = plan_of(*two_clouds(200, 150, apart=5), strategies=THREE, classifiers=("LR",), folds=5)
+    verdict = judge(results_of(plan))
+    assert verdict.headline == "Nothing helps G-mean: leave the table as it is."
+    assert "no threshold either" in verdict.sentences[0]
+    assert "to it; the nearest is" in verdict.sentences[1]
+
+
+def test_where_a_threshold_is_enough_it_names_the_threshold():
+    plan = plan_of(*two_clouds(500, 60, apart=1.5), strategies=THREE, classifiers=("LR",), folds=5)
+    verdict = judge(results_of(plan))
+    assert verdict.headline == "Do not resample: move the decision threshold instead."
+    assert verdict.sentences[0].startswith("To do: move the decision threshold (0.1")
+    assert "probability" in verdict.sentences[1]
+    assert verdict.scope == ""
+    # a model that is right needs no other base rate: its probabilities suffer from one
+    assert any(text.startswith("Probabilities of logistic") for text in verdict.sentences)
+
+
+def test_a_planted_gain_is_found():
+    plan = plan_of(
+        *two_clouds(150, 50, apart=2),
+        strategies=("SMOTE",),
+        classifiers=("comparison_tables:Deaf", "LR"),
+    )
+    verdict = judge(results_of(plan))
+    expected = "Oversampling with SMOTE helps comparison_tables:Deaf; nothing is shown to help log"
+    assert verdict.headline.startswith(expected)
+    assert "probability above 0.99 that the gain is above 0.01" in verdict.sentences[0]
+
+
+def test_too_few_rows_are_too_few_whatever_they_seem_to_say():
+    plan = plan_of(
+        *two_clouds(60, 12, apart=2),
+        strategies=("SMOTE",),
+        classifiers=("comparison_tables:Deaf",),
+    )
+    verdict = judge(results_of(plan))
+    assert verdict.headline == "Too few data to tell: class 'yes' has 12 rows."
+    assert verdict.sentences[0].startswith("Collect more before you choose")
+    assert any("about 4 rows of class 'yes'" in text for text in verdict.caveats)
+
+
+def test_a_strategy_that_fails_is_shown_and_left_out_of_the_verdict():
+    plan = plan_of(
+        *two_clouds(80, 30, apart=2),
+        strategies=("SMOTE", "Random undersampling", "weights"),
+        classifiers=("comparison_tables:Broken", "LR"),
+    )
+    results = results_of(plan)
+    verdict = judge(results)
+    failures = [text for text in verdict.caveats if "failed" in text]
+    expected = (
+        "SMOTE, Random undersampling failed with comparison_tables:Broken on 3 of 3 folds: Run"
+    )
+    assert any(text.startswith(expected) for text in failures)
+    assert any("takes neither sample_weight nor class_weight" in text for text in failures)
+    broken, fine = (
+        next(text for text in verdict.sentences if text.lower().startswith(name))
+        for name in ("comparison_tables:broken", "logistic regression")
+    )
+    assert "there is nothing to compare it with" in broken
+    assert "there is nothing to compare it with" not in fine
+    rows = [row for table in score_tables(results) for row in table.rows]
+    assert ["SMOTE!", "0.5", "failed", *[""] * 5] in rows
+
+
+def test_a_baseline_that_fails_leaves_that_classifier_without_a_verdict():
+    plan = plan_of(
+        *two_clouds(60, 60, apart=2),
+        strategies=("SMOTE",),
+        classifiers=("comparison_tables:Broken",),
+    )
+    verdict = judge(results_of(plan))
+    assert verdict.headline.startswith("There is no verdict")
+
+
+def test_what_our_own_cut_left_out_is_not_to_be_collected():
+    rng = np.random.default_rng(0)
+    y = np.repeat([f"c{k}" for k in range(11)], [6000, *[100] * 10])
+    X = rng.standard_normal((len(y), 2))
+    chosen = Settings(("SMOTE",), ("LR",), rows=200, **SMALL)
+    plan = Plan(read_compared(X, y, rows=200), chosen)
+    verdict = judge(results_of(plan))
+    assert verdict.scope.startswith("200 of 7,000 rows are used")
+    assert verdict.headline.startswith("Too few rows were used to tell: 9 of class 'c")
+    assert "The file has 100 of them: use more with --rows, or --full." in verdict.sentences
+    assert not any("ollect more" in text for text in verdict.sentences)
+
+
+def test_a_cut_says_what_it_kept_and_what_was_done_about_it():
+    X, y = two_clouds(20_000, 300, apart=2)
+    chosen = Settings(("SMOTE",), ("LR",), rows=1000, **SMALL)
+    results = results_of(Plan(read_compared(X, y, rows=1000), chosen))
+    verdict = judge(results)
+    assert verdict.scope.startswith(
+        "1,000 of 20,300 rows are used, drawn at random: 250 of 300 of class 'yes', 750 of 20,000 "
+    )
+    expected = "Class 'yes' is 25.0% of the rows used and 1.48% of the file"
+    assert any(text.startswith(expected) for text in verdict.caveats)
+    data = summarise(results, verdict, file="t", target="y", reproduce="")["data"]
+    assert (data["rows"], data["rows_of_file"]) == (1000, 20_300)
+    assert [c["count_of_file"] for c in data["classes"]] == [20_000, 300]
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_what_is_best_supported_never_contradicts_the_tables(seed):
+    """The tables may show a better mean; then the sentence says so, and why it does not count."""
+    plan = plan_of(
+        *two_clouds(120, 40, apart=1.5, seed=seed), strategies=THREE, classifiers=("LR", "KNN"),
+        folds=2,
+    )  # fmt: skip
+    results = results_of(plan)
+    (sentence,) = (t for t in judge(results).sentences if t.startswith("Best supported by G-mean"))
+    means = [
+        pair.score("g_mean", threshold).mean
+        for pair in results.pairs.values()
+        for threshold in ("0.5", "tuned")
+        if pair.failed is None
+    ]
+    named = float(re.search(r", (\d\.\d{3})\.", sentence).group(1))
+    better = re.search(r"a better mean, (\d\.\d{3})", sentence)
+    assert max(means) == pytest.approx(float(better.group(1)) if better else named, abs=0.0006)
+    assert "Best of all" not in sentence
+
+
+def test_a_threshold_that_is_nearly_nothing_is_flagged():
+    """Boosting that has learned its rows by heart gives probabilities that are nearly 0 or 1."""
+    plan = plan_of(
+        *two_clouds(900, 45, apart=1.5), strategies=(), classifiers=("GBDT", "LR"), folds=2
+    )
+    results = results_of(plan)
+    boosted, plain = find(results)
+    assert is_fragile(boosted.threshold, 45 / 945)
+    assert not is_fragile(plain.threshold, 45 / 945)
+    verdict = judge(results)
+    assert any(
+        text.startswith(f"Do not copy the threshold of {boosted.threshold[0]:.2g} for gradient")
+        for text in verdict.caveats
+    )
+    assert any(f"{boosted.threshold[0]:.2g} (fragile)" in text for text in verdict.sentences)
+
+
+def test_every_headline_is_one_plain_sentence():
+    for majority, minority, apart in [(200, 150, 5), (500, 60, 1.5), (60, 12, 2), (90, 30, 0)]:
+        plan = plan_of(
+            *two_clouds(majority, minority, apart=apart), strategies=("SMOTE",), classifiers=("LR",)
+        )
+        headline = judge(results_of(plan)).headline
+        assert headline.endswith(".")
+        assert ". " not in headline
+        assert not re.search(r"\d\.\d", headline)
+
+
+def gain(mean, scale, name="SMOTE"):
+    return Gain(name, "tuned", Posterior(mean, scale, 14), 0.8, 0.01)
+
+
+def finding(*gains, chosen=0.01):
+    return Finding("LR", 0.7, gains, None, None, chosen)
+
+
+def test_the_bar_rises_with_the_number_of_candidates():
+    sure = gain(0.04, 0.012)
+    assert 0.97 < sure.better < 0.99
+    assert finding(sure).state == "helps"
+    assert finding(sure, *[gain(0, 0.01)] * 9).state == "probably"
+
+
+@pytest.mark.parametrize(
+    ("mean", "chosen", "state"),
+    [(0.04, 0.03, "helps"), (0.02, 0.01, "unclear"), (0.02, -0.01, "no"), (0.01, 0.01, "no")],
+)
+def test_the_state_follows_from_the_evidence(mean, chosen, state):
+    assert finding(gain(mean, 0.01), chosen=chosen).state == state
+
+
+def test_choosing_among_equals_gains_nothing_without_hindsight():
+    rng = np.random.default_rng(0)
+    tried = [rng.normal(0, 0.05, (12, 15)) for _ in range(400)]
+    hindsight = np.mean([gains.mean(axis=1).max() for gains in tried])
+    honest = np.mean([chosen_gain(gains) for gains in tried])
+    assert hindsight > 0.015
+    assert abs(honest) < 0.003
+
+
+def test_more_than_two_classes_have_class_shares_for_a_threshold():
+    rng = np.random.default_rng(0)
+    y = np.repeat(["a", "b", "c"], [80, 40, 20])
+    X = rng.standard_normal((140, 2)) + np.repeat([[0, 0], [2, 0], [0, 2]], [80, 40, 20], axis=0)
+    plan = plan_of(X, y, strategies=("SMOTE", "ours"), classifiers=("LR",), draws=1)
+    results = results_of(plan)
+    verdict = judge(results)
+    assert any("probable class" in text for text in verdict.caveats)
+    assert any("dividing the probabilities by the class shares" in t for t in verdict.sentences)
+    none, smote = (results.pairs[name, "logistic regression"] for name in ("none", "SMOTE"))
+    # where classes are balanced already, dividing by their shares changes nothing
+    assert none.values("g_mean", "tuned").mean() > none.values("g_mean", "0.5").mean()
+    assert (smote.values("g_mean", "tuned") == smote.values("g_mean", "0.5")).all()
+    summary = summarise(results, verdict, file="t", target="y", reproduce="")
+    assert summary["curves"] == []
+    assert {row["strategy"] for row in summary["trust"]} == {
+        "real rows",
+        "SMOTE",
+        "Counterfactual",
+    }
+    json.dumps(summary, allow_nan=False)
+
+
+def test_the_summary_is_plain_json_and_holds_every_row():
+    plan = plan_of(
+        *two_clouds(80, 40, apart=1.5), strategies=("SMOTE", "weights"), classifiers=("LR", "KNN"),
+        draws=1,
+    )  # fmt: skip
+    results = results_of(plan)
+    summary = summarise(results, judge(results), file="a.csv", target="y", reproduce="again")
+    assert json.loads(json.dumps(summary, allow_nan=False)) == summary
+    rows = summary["comparison"]["rows"]
+    assert len(rows) == 3 * 2 * 2
+    assert summary["comparison"]["baseline"] == "none"
+    weighted = [r for r in rows if r["strategy"] == "class weights" and "near" in r["classifier"]]
+    assert all("KNeighborsClassifier takes neither" in row["failed"] for row in weighted)
+    for row in rows:
+        for score in row["scores"].values():
+            assert score["low"] <= score["mean"] <= score["high"]
+    assert [c["count"] for c in summary["data"]["classes"]] == [80, 40]
+    assert {table.name for table in csv_tables(results)} == {"comparison", "trust"}
+    curve = summary["curves"][0]
+    assert sum(count for *_, count in curve["calibration"]) == 120
+    assert curve["precision_recall"][-1] == [0.0, 1.0]
+
+
+def test_class_weights_shift_the_base_rate_of_every_classifier_alike():
+    """A sigmoid that were not weighted would undo the weights of its support vectors."""
+    plan = plan_of(
+        *two_clouds(200, 40, apart=2), strategies=("weights",), classifiers=("SVM", "LR", "NN")
+    )
+    results = results_of(plan)
+    for name in plan.settings.classifiers:
+        pair = results.pairs["class weights", name]
+        assert pair.score("calibration_intercept").mean < -0.8
+        assert abs(pair.score("calibration_intercept_corrected").mean) < 0.6
+
+
+@pytest.mark.parametrize("metric", ["roc_auc", "average_precision", "brier", "f1"])
+def test_every_metric_gets_its_verdict(metric):
+    plan = plan_of(
+        *two_clouds(80, 30, apart=1.5), strategies=("SMOTE",), classifiers=("LR",), metric=metric
+    )
+    results = results_of(plan)
+    (found,) = find(results)
+    assert len(found.gains) == (2 if metric == "f1" else 1)
+    assert judge(results).headline
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"strategies": ("SMOTEE",)}, "methods lists, got 'SMOTEE' .near: SMOTE"),
+        ({"classifiers": ("XGB",)}, "LR .logistic regression.*module:object, got 'XGB'"),
+        ({"classifiers": ()}, "at least one"),
+        ({"metric": "accuracy"}, "metric must be one of g_mean"),
+        ({"folds": 1}, "folds must be at least 2, got 1"),
+        ({"rope": -1}, "rope must be at least 0"),
+        ({"rows": 20}, "at least 200, got 20"),
+    ],
+)
+def test_settings_that_cannot_be_used_are_said_so(settings, message):
+    with pytest.raises(ValueError, match=message):
+        Settings(**settings)
+    assert issubclass(ComparisonError, ValueError)

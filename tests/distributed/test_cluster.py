@@ -1,0 +1,129 @@
+"""The cluster that is started on this machine: whose it is, and what it imports."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+from urllib.error import HTTPError
+from urllib.request import urlopen
+
+import dask
+import psutil
+import pytest
+from distributed.security import Security
+
+import counterbalance
+from counterbalance.distributed.engine import SAFE_PATH, Engine, local_client
+from distributed import Client
+
+WITHOUT_KEY = {"distributed.comm.timeouts.connect": "3s"}
+
+
+@pytest.fixture(scope="module")
+def client():
+    with local_client(1, "1GB") as connected:
+        yield connected
+
+
+def addresses(client):
+    workers = client.scheduler_info(n_workers=-1)["workers"]
+    return [client.scheduler.address, *workers]
+
+
+def test_it_listens_on_this_machine_only_and_speaks_tls(client):
+    for address in addresses(client):
+        assert address.startswith("tls://127.0.0.1:")
+    pids = {os.getpid(), *client.run(os.getpid).values()}
+    listening = [
+        connection.laddr.ip
+        for pid in pids
+        for connection in psutil.Process(pid).net_connections("inet")
+        if connection.status == psutil.CONN_LISTEN
+    ]
+    assert set(listening) == {"127.0.0.1"}
+
+
+@pytest.mark.parametrize(
+    ("protocol", "security"), [("tcp://", lambda: None), ("tls://", Security.temporary)]
+)
+def test_whoever_lacks_its_key_cannot_connect(client, protocol, security):
+    for address in addresses(client):
+        stranger = {"address": address.replace("tls://", protocol), "security": security()}
+        with dask.config.set(WITHOUT_KEY), pytest.raises((OSError, ValueError)):
+            Client(**stranger, timeout="3s")
+
+
+PAGES = ["status", "info/main/workers.html", "metrics", "json/identity.json"]
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_it_shows_nothing_over_http(client, page):
+    port = client.run_on_scheduler(lambda dask_scheduler: dask_scheduler.http_server.port)
+    with pytest.raises(HTTPError, match="404"):
+        urlopen(f"http://127.0.0.1:{port}/{page}", timeout=5)
+
+
+def test_what_workers_spill_lies_in_a_folder_of_the_owner(client):
+    for folder in client.run(lambda dask_worker: dask_worker.local_directory).values():
+        top = next(one for one in Path(folder).parents if one.name.startswith("counterbalance-"))
+        assert top.stat().st_mode & 0o777 == 0o700
+
+
+def test_the_environment_is_left_as_it_was(monkeypatch):
+    monkeypatch.delenv(SAFE_PATH, raising=False)
+    with local_client(1, "1GB"):
+        assert os.environ[SAFE_PATH] == "1"
+    assert SAFE_PATH not in os.environ
+
+
+SCRIPT = """
+from counterbalance.distributed.engine import local_client
+if __name__ == "__main__":
+    with local_client(1, "1GB") as client:
+        assert client.submit(sum, [1, 2]).result(60) == 3
+"""
+
+
+def test_python_files_of_the_current_folder_are_not_imported(tmp_path):
+    (tmp_path / "script.py").write_text(SCRIPT)
+    here = tmp_path / "here"
+    here.mkdir()
+    for name in ("random", "numpy", "socket", "tornado", "pandas", "dask"):
+        (here / f"{name}.py").write_text(f"open({str(tmp_path / 'imported')!r}, 'w')\n")
+    environment = {name: value for name, value in os.environ.items() if name != SAFE_PATH}
+    environment["PYTHONPATH"] = str(Path(counterbalance.__file__).parents[1])
+    run = subprocess.run(  # noqa: S603
+        [sys.executable, str(tmp_path / "script.py")],
+        cwd=here,
+        env=environment,
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+    assert run.returncode == 0, run.stderr
+    assert not (tmp_path / "imported").exists()
+
+
+class Sent:
+    """Counts how often it leaves this process."""
+
+    times = 0
+
+    def __reduce__(self):
+        Sent.times += 1
+        return str, ("sent",)
+
+
+def test_what_many_steps_need_is_sent_to_the_workers_once(client):
+    engine = Engine.of(client)
+    held = engine.held(Sent(), "search")
+    assert engine.compute([engine.task(len, held)], "search") == [4]
+    times = Sent.times
+    for _ in range(3):
+        assert engine.compute([engine.task(len, held)] * 2, "search") == [4, 4]
+    assert Sent.times == times
+    constant = engine.constant(Sent())
+    for _ in range(2):
+        engine.compute([engine.task(len, constant)], "search")
+    assert Sent.times >= times + 2

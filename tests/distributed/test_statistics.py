@@ -1,0 +1,128 @@
+import math
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+
+from counterbalance.distributed.brackets import Bracket, Inside
+from counterbalance.distributed.layout import Layout
+from counterbalance.distributed.profiles import profile_in_passes
+from counterbalance.distributed.scan import Reading, Surveyed, make_layout, survey_partition
+from counterbalance.distributed.statistics import MOST_CUTS, join_columns
+from counterbalance.distributed.sums import exact_sum, mean_of
+from counterbalance.errors import TableError
+from counterbalance.profile import by_importance, profile_table
+from counterbalance.table.labels import read_labels
+from counterbalance.table.table import read_table
+from large_tables import mixed_table
+
+READING = Reading(None, None, snap_to_grid=False)
+within_one = st.floats(-1, 1, allow_subnormal=False)
+
+
+@given(arrays(np.float64, st.integers(0, 200), elements=within_one), st.integers(0, 200))
+def test_a_sum_has_no_order_and_is_rounded_once(values, cut):
+    total = exact_sum(values)
+    assert total == exact_sum(values[::-1]) == exact_sum(values[:cut]) + exact_sum(values[cut:])
+    assert mean_of(total, 1) == pytest.approx(math.fsum(values), rel=1e-15, abs=2.0**-100)
+
+
+def test_the_mean_of_tiny_values_keeps_its_digits():
+    assert mean_of(exact_sum(np.full(1000, 1e-18)), 1000) == pytest.approx(1e-18, rel=1e-13)
+
+
+@given(
+    arrays(np.float64, st.integers(1, 80), elements=st.integers(-4, 4).map(float)),
+    st.integers(1, 80),
+)
+@settings(max_examples=50)
+def test_a_bracketed_median_is_numpys_or_is_said_to_be_missed(cells, n_parts):
+    bracket = Bracket.around_median(np.sort(cells[::3]))
+    parts = [Inside.of(part, bracket) for part in np.array_split(cells, n_parts)]
+    assert Inside.join(parts).median in {float(np.median(cells)), None}
+    everything = Bracket(-np.inf, np.inf)
+    assert Inside.of(cells, everything).median == np.median(cells)
+
+
+def layout_of(table: pd.DataFrame) -> Layout:
+    found = survey_partition(table, "partition 0", "y", READING, 97)
+    assert isinstance(found, Surveyed)
+    return make_layout(found, list(table.columns), "y", READING)
+
+
+def measured(table, n_parts, n_sample=None, size=50):
+    """Return the profile in passes and the in-memory one."""
+    layout = layout_of(table)
+    parts = [table.iloc[rows] for rows in np.array_split(np.arange(len(table)), n_parts)]
+    sample = layout.encode(table)[:n_sample]
+
+    def run(a_pass, guides):
+        return join_columns([a_pass(part, layout, guides, size) for part in parts])
+
+    ours = profile_in_passes(layout, sample, run)
+    return ours, profile_table(read_table(table.drop(columns="y")), read_labels(table["y"]).codes)
+
+
+def assert_close(ours, theirs):
+    for name in ("lower", "upper", "median"):
+        np.testing.assert_array_equal(getattr(ours, name), getattr(theirs, name), err_msg=name)
+    for name in ("deviation", "scale", "importance"):
+        np.testing.assert_allclose(getattr(ours, name), getattr(theirs, name), 1e-12, 1e-15)
+    for mine, other in zip(ours.frequency, theirs.frequency, strict=True):
+        np.testing.assert_array_equal(mine, other)
+    np.testing.assert_array_equal(by_importance(ours), by_importance(theirs))
+
+
+@pytest.mark.parametrize("n_parts", [1, 4])
+def test_the_profile_in_passes_is_the_in_memory_one(n_parts):
+    assert_close(*measured(mixed_table(400), n_parts))
+
+
+def test_it_is_so_for_columns_that_are_hard():
+    rng = np.random.default_rng(0)
+    n = 500
+    table = pd.DataFrame(
+        {
+            "zeros": np.where(rng.random(n) < 0.9, 0.0, rng.normal(size=n)),  # MAD 0
+            "outlier": np.append(rng.normal(size=n - 1), 1e9),
+            "huge": rng.normal(size=n) * 1e150,
+            "missing": np.nan,
+            "mostly missing": np.where(rng.random(n) < 0.98, np.nan, rng.normal(size=n)),
+            "one value": 3.0,
+            "one category": "same",
+            "category each": [f"row {k}" for k in range(n)],
+            "texts missing": pd.Series([None] * n, dtype="str"),
+            "y": rng.integers(0, 2, n),
+        }
+    )
+    assert_close(*measured(table, 3))
+
+
+def test_a_sample_that_misleads_costs_another_pass_and_no_accuracy():
+    rng = np.random.default_rng(0)
+    table = pd.DataFrame({"a": np.sort(rng.normal(size=400)), "b": rng.normal(size=400) - 9})
+    table["c"], table["y"] = "one", np.arange(400) % 3 == 0
+    ours, theirs = measured(table, 2, n_sample=40)  # the forty smallest of a, any of b
+    np.testing.assert_array_equal(ours.median, theirs.median)
+    np.testing.assert_array_equal(ours.scale, theirs.scale)
+
+
+def test_a_column_wider_than_a_float_is_refused():
+    table = pd.DataFrame({"a": [-1.5e308, 1.5e308, 0.0, 1.0], "y": [0, 1, 0, 1]})
+    with pytest.raises(TableError, match="wider than a float can hold; rescale it"):
+        measured(table, 1)
+
+
+def test_the_spearman_order_from_bins_is_off_by_less_than_is_said():
+    rng = np.random.default_rng(0)
+    n = 20_000
+    table = pd.DataFrame(rng.normal(size=(n, 3)), columns=list("abc"))
+    table["y"] = (table["a"] + 2 * table["b"] + rng.normal(size=n) > 1).astype(int)
+    ours, theirs = measured(table, 2, n_sample=5000, size=10_000)
+    largest_bin = 4 / MOST_CUTS  # cuts from a sample of a quarter of the rows
+    assert np.abs(ours.importance - theirs.importance).max() < np.sqrt(3) * largest_bin
+    np.testing.assert_array_equal(ours.median, theirs.median)
+    np.testing.assert_array_equal(ours.scale, theirs.scale)

@@ -1,0 +1,147 @@
+"""A file is there whole or not at all, also after a kill, and never over its source."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from counterbalance.io.atomic import OutputError, check_output, written_whole
+
+SOURCE = Path(__file__).parents[2] / "src"
+# Writes one of two contents of some megabytes, over and over, until it is killed.
+ENDLESS = """
+import sys
+from pathlib import Path
+from counterbalance.io.atomic import written_whole
+turn = 0
+while True:
+    with written_whole(Path(sys.argv[1])) as part:
+        with part.open("wb") as file:
+            for _ in range(64):
+                file.write(bytes([65 + turn]) * 65536)
+    turn = 1 - turn
+"""
+
+
+def test_what_was_there_stays_when_the_writing_fails(tmp_path):
+    path = tmp_path / "a.csv"
+    path.write_text("old")
+
+    def write_half():
+        with written_whole(path) as part:
+            part.write_text("half")
+            raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        write_half()
+    assert path.read_text() == "old"
+    assert list(tmp_path.iterdir()) == [path]
+
+
+@pytest.mark.skipif(os.name != "posix", reason="needs POSIX signals")
+def test_a_kill_never_leaves_half_a_file(tmp_path):
+    path = tmp_path / "a.csv"
+    for wait in (0.0, 0.003, 0.007, 0.011, 0.019, 0.023):
+        process = subprocess.Popen(  # noqa: S603 - our own code
+            [sys.executable, "-c", ENDLESS, str(path)], env={"PYTHONPATH": str(SOURCE)}
+        )
+        deadline = time.monotonic() + 30
+        path.unlink(missing_ok=True)
+        while not path.exists():
+            assert time.monotonic() < deadline
+            time.sleep(0.001)
+        time.sleep(wait)
+        process.send_signal(signal.SIGKILL)
+        process.wait()
+        content = path.read_bytes()
+        assert len(content) == 64 * 65536
+        assert len(set(content)) == 1
+
+
+def test_permissions_stay(tmp_path):
+    path = tmp_path / "a.csv"
+    path.write_text("old")
+    path.chmod(0o640)
+    with written_whole(path) as part:
+        part.write_text("new")
+    assert path.read_text() == "new"
+    assert path.stat().st_mode & 0o777 == 0o640
+
+
+@pytest.mark.parametrize("there", [True, False])
+def test_a_link_is_never_written_through(tmp_path, there):
+    path, link = tmp_path / "elsewhere", tmp_path / "link.csv"
+    if there:
+        path.write_text("old")
+    link.symlink_to(path)
+    with pytest.raises(OutputError, match=r"is a link to .*elsewhere"), written_whole(link):
+        pass
+    assert link.is_symlink()
+    assert path.exists() == there
+    assert not there or path.read_text() == "old"
+
+
+def test_a_link_that_is_planted_while_we_write_is_replaced_not_followed(tmp_path):
+    path, other = tmp_path / "a.csv", tmp_path / "other"
+    other.write_text("untouched")
+    with written_whole(path) as part:
+        part.write_text("new")
+        path.symlink_to(other)
+    assert not path.is_symlink()
+    assert (path.read_text(), other.read_text()) == ("new", "untouched")
+
+
+@pytest.mark.skipif(os.name != "posix", reason="needs POSIX permissions")
+@pytest.mark.parametrize(
+    ("source", "before", "after"),
+    [(0o600, None, 0o600), (0o640, None, 0o640), (0o600, 0o644, 0o600), (0o444, None, 0o644)],
+)
+def test_nobody_may_read_the_result_who_may_not_read_the_source(tmp_path, source, before, after):
+    private, path = tmp_path / "in.csv", tmp_path / "out.csv"
+    private.touch()
+    private.chmod(source)
+    if before is not None:
+        path.touch()
+        path.chmod(before)
+    old = os.umask(0o022)
+    try:
+        with written_whole(path, like=private) as part:
+            assert part.stat().st_mode & 0o777 == after  # never open, not even for a moment
+            part.write_text("new")
+    finally:
+        os.umask(old)
+    assert path.stat().st_mode & 0o777 == after
+
+
+def test_the_source_is_recognised_by_any_name(tmp_path, monkeypatch):
+    source = tmp_path / "a.csv"
+    source.write_text("x")
+    (tmp_path / "soft.csv").symlink_to(source)
+    (tmp_path / "hard.csv").hardlink_to(source)
+    (tmp_path / "sub").mkdir()
+    monkeypatch.chdir(tmp_path)
+    for name in ("a.csv", "soft.csv", "hard.csv", "sub/../a.csv", "./a.csv"):
+        with pytest.raises(OutputError, match="must not be the file that is read"):
+            check_output(Path(name), source, option="--out")
+    check_output(Path("b.csv"), source)
+
+
+@pytest.mark.parametrize(
+    ("place", "message"),
+    [(".", "is a folder"), ("none/b.csv", "folder that exists"), ("/dev/null", "is none")],
+)
+def test_a_place_that_cannot_hold_a_file_is_refused(tmp_path, monkeypatch, place, message):
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(OutputError, match=message):
+        check_output(Path(place))
+
+
+@pytest.mark.skipif(os.name != "posix" or os.geteuid() == 0, reason="root may write anywhere")
+def test_a_folder_without_permission_is_refused(tmp_path):
+    tmp_path.chmod(0o500)
+    with pytest.raises(OutputError, match="can be written"):
+        check_output(tmp_path / "b.csv")

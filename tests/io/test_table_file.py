@@ -1,0 +1,230 @@
+"""A file's table comes back as it was written; only new rows are ours."""
+
+import gzip
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from counterbalance.errors import DataNotFoundError, TableError
+from counterbalance.io import check_suffix, near_names, read_stored
+from counterbalance.io.csv_cells import typed
+
+TEXT = (
+    'nr,größe,note,yes,zip,"a ""b"""\n'
+    '1,3.10,"x, y",TRUE,00123,=1+1\n'
+    '2,,"two\nlines",false,01111,-5\n'
+    "3,4.5,NA,TRUE,00123,@x\n"
+)
+NEW = pd.DataFrame(
+    {
+        "größe": [3.1, 2.25],
+        "note": ["x, y", None],
+        "yes": [False, True],
+        "zip": ["01111", "00123"],
+        'a "b"': ["@x", "=1+1"],
+    }
+)
+
+
+def stored(path, content):
+    path.write_bytes(content)
+    return read_stored(path)
+
+
+def test_columns_become_what_they_hold(tmp_path):
+    frame = stored(tmp_path / "t.csv", TEXT.encode()).frame
+    assert frame.dtypes.astype(str).tolist() == ["int64", "float64", "str", "bool", "str", "str"]
+    assert frame.columns.tolist() == ["nr", "größe", "note", "yes", "zip", 'a "b"']
+    assert frame["note"].tolist()[:2] == ["x, y", "two\nlines"]
+    assert frame.isna().sum().tolist() == [0, 1, 1, 0, 0, 0]
+
+
+@pytest.mark.parametrize(
+    ("cells", "dtype"),
+    [
+        (["1", "", "3"], "Int64"),
+        (["1", "NA", "3.5"], "float64"),
+        (["", "NA", "null"], "float64"),
+        (["true", "", "False"], "boolean"),
+        (["007", "12"], "str"),
+        (["0.5", "00.7"], "float64"),
+        (["1", "x"], "str"),
+        ([" 1", "2 "], "int64"),
+        (["99999999999999999999"], "float64"),
+        (["1e5", "-inf"], "float64"),
+    ],
+)
+def test_a_column_is_the_narrowest_kind_that_holds_it(cells, dtype):
+    assert str(typed(pd.Series(cells, dtype=str)).dtype) == dtype
+
+
+@pytest.mark.parametrize("name", ["t.csv", "t.csv.gz", "t.tsv", "t.txt"])
+@pytest.mark.parametrize(
+    "encoding", ["utf-8", "utf-8-sig", "utf-16", "utf-16-be", "utf-16-le", "cp1252"]
+)
+def test_rows_come_back_cell_by_cell_in_encoding_and_separator(tmp_path, name, encoding):
+    separator = "\t" if ".tsv" in name else ";"
+    content = TEXT.replace(",", separator).encode(encoding)
+    table = stored(tmp_path / name, gzip.compress(content) if name.endswith("gz") else content)
+    table.save(tmp_path / f"out_{name}")
+    written = (tmp_path / f"out_{name}").read_bytes()
+    written = gzip.decompress(written) if name.endswith("gz") else written
+    assert written == content
+
+
+def test_new_rows_write_a_value_as_its_column_does(tmp_path):
+    table = stored(tmp_path / "t.csv", TEXT.encode()).append(NEW)
+    table.save(tmp_path / "out.csv")
+    lines = (tmp_path / "out.csv").read_text()
+    assert lines.startswith(TEXT)
+    assert lines.removeprefix(TEXT) == ',3.10,"x, y",false,01111,@x\n,2.25,NA,TRUE,00123,=1+1\n'
+
+
+def test_decimal_commas_and_line_ends_are_kept(tmp_path):
+    text = "a;b\r\n1,50;x\r\n2,25;y\r\n"
+    table = stored(tmp_path / "t.csv", text.encode())
+    assert table.frame["a"].tolist() == [1.5, 2.25]
+    table.append(pd.DataFrame({"a": [1.5, 7.125], "b": ["y", "x"]})).save(tmp_path / "o.csv")
+    assert (tmp_path / "o.csv").read_bytes().decode() == text + "1,50;y\r\n7,125;x\r\n"
+
+
+def test_large_whole_numbers_stay_exact_beside_missing_cells():
+    large = ["900719925474099301", "", "900719925474099303"]
+    assert typed(pd.Series(large, dtype=str)).dropna().tolist() == [int(large[0]), int(large[2])]
+
+
+def test_a_semicolon_alone_makes_no_decimal_commas(tmp_path):
+    frame = stored(tmp_path / "t.csv", b"a;b\n1,2;3.5\nx;4.5\n").frame
+    assert frame["a"].tolist() == ["1,2", "x"]
+    assert frame["b"].tolist() == [3.5, 4.5]
+
+
+def test_same_table_same_bytes_also_packed(tmp_path):
+    table = stored(tmp_path / "t.csv", TEXT.encode())
+    for name in ("a.csv.gz", "b.csv.gz", "a.parquet", "b.parquet"):
+        table.save(tmp_path / name)
+    assert (tmp_path / "a.csv.gz").read_bytes() == (tmp_path / "b.csv.gz").read_bytes()
+    assert (tmp_path / "a.parquet").read_bytes() == (tmp_path / "b.parquet").read_bytes()
+
+
+@pytest.mark.parametrize("name", ["t.parquet", "t.feather", "t.arrow"])
+def test_an_arrow_schema_stays_as_it_is(tmp_path, name):
+    pa = pytest.importorskip("pyarrow")
+    from decimal import Decimal  # noqa: PLC0415
+
+    schema = pa.schema(
+        [
+            pa.field("id", pa.int64(), nullable=False),
+            pa.field("small", pa.int16()),
+            pa.field("single", pa.float32()),
+            pa.field("level", pa.dictionary(pa.int8(), pa.string())),
+            pa.field("price", pa.decimal128(8, 2)),
+            pa.field("when", pa.date32()),
+            pa.field("ok", pa.bool_()),
+        ],
+        metadata={"made": "by hand"},
+    )
+    table = pa.table(
+        {
+            "id": [1, 2, 3],
+            "small": [1, None, 3],
+            "single": [0.1, 0.2, None],
+            "level": ["a", "b", None],
+            "price": [Decimal("1.50"), None, Decimal("2.25")],
+            "when": [18000, None, 18002],
+            "ok": [True, None, False],
+        },
+        schema=schema,
+    )
+    path = tmp_path / name
+    if name == "t.parquet":
+        parquet = pytest.importorskip("pyarrow.parquet")
+        parquet.write_table(table, path)
+    else:
+        with pa.ipc.new_file(path, schema) as writer:
+            writer.write_table(table)
+    read = read_stored(path)
+    assert str(read.frame["small"].dtype) == "Int64"
+    assert read.frame["price"].tolist()[0] == 1.5
+    new = pd.DataFrame(
+        {
+            "small": pd.array([2, None], dtype="Int64"),
+            "single": np.array([0.5, np.nan], dtype="float32"),
+            "level": pd.Series(["b", None], dtype="category"),
+            "price": [3.75, np.nan],
+            "ok": pd.array([True, None], dtype="boolean"),
+        }
+    )
+    read.append(new).save(tmp_path / f"out_{name}")
+    again = read_stored(tmp_path / f"out_{name}").table
+    assert again.slice(0, 3).to_pylist() == table.to_pylist()
+    assert [(f.name, f.type) for f in again.schema] == [(f.name, f.type) for f in schema]
+    assert again.schema.metadata[b"made"] == b"by hand"
+    assert again.slice(3).to_pylist()[0] == {
+        "id": None,
+        "small": 2,
+        "single": 0.5,
+        "level": "b",
+        "price": Decimal("3.75"),
+        "when": None,
+        "ok": True,
+    }
+
+
+def test_formats_can_be_changed_on_the_way(tmp_path):
+    pytest.importorskip("pyarrow")
+    table = stored(tmp_path / "t.csv", TEXT.encode())
+    table.save(tmp_path / "t.parquet")
+    read_stored(tmp_path / "t.parquet").save(tmp_path / "back.csv")
+    back = read_stored(tmp_path / "back.csv").frame
+    pd.testing.assert_frame_equal(back, table.frame)
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "message"),
+    [
+        ("t.csv", b"", "is empty"),
+        ("t.csv", b"\n\n", "is empty"),
+        ("t.csv", b"a,b\n1,2\n1,2,3\n", r"line 3, saw 3; mend that line"),
+        ("t.csv", b"PK\x03\x04\0\0", "no text file"),
+        ("t.csv.gz", gzip.compress(b"a,b\n" * 99, mtime=0)[:-9], "packed with gzip but broken"),
+        ("t.csv", b"\xff\xfea", "says it is utf-16-le but is not"),
+        ("t.parquet", b"a,b\n", "is no .parquet file"),
+        ("t.feather", b"a,b\n", "is no .feather file"),
+        ("t.xls", b"x", "must end in one of"),
+        ("t.xlsx", b"x", "is no .xlsx file"),
+        ("t", b"x", "must end in one of"),
+    ],
+)
+def test_what_is_no_table_is_said(tmp_path, name, content, message):
+    with pytest.raises(TableError, match=message):
+        stored(tmp_path / name, content)
+
+
+def test_a_file_that_is_gzipped_needs_no_name_for_it(tmp_path):
+    assert len(stored(tmp_path / "t.csv", gzip.compress(TEXT.encode())).frame) == 3
+
+
+def test_a_guessed_encoding_is_said(tmp_path):
+    assert "read as cp1252" in stored(tmp_path / "t.csv", TEXT.encode("cp1252")).notes[0]
+    assert stored(tmp_path / "t.csv", TEXT.encode()).notes == ()
+
+
+def test_a_folder_or_no_file_is_refused_with_what_is_near(tmp_path):
+    (tmp_path / "patients.csv").touch()
+    with pytest.raises(DataNotFoundError, match="is a folder"):
+        read_stored(tmp_path)
+    with pytest.raises(DataNotFoundError, match=r"near: 'patients\.csv'"):
+        read_stored(tmp_path / "Patient.csv")
+
+
+def test_near_names_heed_neither_case_nor_spaces():
+    assert near_names("RISK", [" risk", "age"]) == " (near: ' risk')"
+    assert near_names("risk", ["risk level", "age"]) == " (near: 'risk level')"
+    assert near_names("risk", ["age"]) == ""
+
+
+def test_packed_binary_formats_are_not_known(tmp_path):
+    with pytest.raises(TableError, match=r"first four also with \.gz"):
+        check_suffix(tmp_path / "t.parquet.gz")

@@ -1,0 +1,56 @@
+import numpy as np
+import pytest
+
+from counterbalance.methods import ClusteringUnderSampler, PeerFallbackWarning
+from counterbalance.methods.clustering_under_sampling import nearest_to_centres
+
+CLUMPS = np.array([[0.0], [0.2], [0.7], [10.0], [10.6], [20.0]])
+
+
+def table():
+    return np.vstack([CLUMPS, [[-50.0], [-51.0], [-52.0]]]), np.repeat([0, 1], [6, 3])
+
+
+def test_centres_are_the_means_of_the_clusters():
+    X, y = table()
+    sampler = ClusteringUnderSampler(strategy="centres", n_init=10, random_state=0)
+    X_new, y_new = sampler.fit_resample(X, y)
+    np.testing.assert_array_equal(np.bincount(y_new), [3, 3])
+    np.testing.assert_allclose(np.sort(X_new[y_new == 0, 0]), [0.3, 10.3, 20.0])
+    np.testing.assert_array_equal(X_new[y_new == 1], X[6:])
+    assert not hasattr(sampler, "sample_indices_")
+
+
+def test_nearest_are_real_rows_beside_the_centres():
+    X, y = table()
+    sampler = ClusteringUnderSampler(strategy="nearest", n_init=10, random_state=0)
+    X_new, y_new = sampler.fit_resample(X, y)
+    found = X_new[y_new == 0, 0]
+    # Of 10 and 10.6 both are as near to 10.3.
+    assert found[0] == 0.2
+    assert found[1] in {10.0, 10.6}
+    assert found[2] == 20.0
+    np.testing.assert_array_equal(X_new, X[sampler.sample_indices_])
+
+
+@pytest.mark.parametrize("strategy", ["centres", "nearest"])
+@pytest.mark.parametrize("wanted", [1, 37, 150])
+def test_as_many_rows_as_asked_for(blobs, strategy, wanted):
+    X, y = blobs
+    sampler = ClusteringUnderSampler(
+        sampling_strategy={0: wanted}, strategy=strategy, random_state=0
+    )
+    assert (sampler.fit_resample(X, y)[1] == 0).sum() == wanted
+
+
+def test_no_row_is_taken_for_two_centres():
+    rows = np.array([[0.0], [1.0], [5.0]])
+    chosen = nearest_to_centres(rows, np.array([[0.1], [0.2], [0.3]]))
+    np.testing.assert_array_equal(chosen, [0, 1, 2])
+
+
+def test_duplicates_are_filled_up_with_a_warning():
+    X = np.vstack([np.zeros((9, 1)), np.ones((4, 1))])
+    with pytest.warns(PeerFallbackWarning, match="1 different rows and 4 are wanted"):
+        _, y_new = ClusteringUnderSampler(random_state=0).fit_resample(X, np.repeat([0, 1], [9, 4]))
+    np.testing.assert_array_equal(np.bincount(y_new), [4, 4])

@@ -1,0 +1,100 @@
+import runpy
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from imblearn.base import SamplerMixin
+from sklearn.base import is_classifier
+
+from counterbalance import methods as peers
+from counterbalance.methods import all_samplers
+from counterbalance.methods.registry import table
+
+DOCS = Path(__file__).parents[2] / "docs" / "peers.md"
+
+# Table I of the paper: what each synthesises with, boundary enhancement, more than two classes.
+TABLE_I = {
+    "SWIM": ("majority", False, False),
+    "SSO": ("minority", True, False),
+    "ADASYN": ("minority", True, False),
+    "ANS": ("minority", False, False),
+    "k-means SMOTE": ("minority", False, False),
+    "CCR": ("minority", True, False),
+    "Gaussian-SMOTE": ("minority", False, False),
+    "MDO": ("minority", False, True),
+    "NRAS": ("minority", False, False),
+    "SMOTE-D": ("minority", False, False),
+    "CURE-SMOTE": ("minority", False, True),
+    "OUPS": ("minority", False, False),
+    "NRSBoundary-SMOTE": ("minority", True, False),
+}
+
+
+def test_the_registry_says_what_the_papers_table_says():
+    found = all_samplers()
+    for name, expected in TABLE_I.items():
+        peer = found[name]
+        assert (peer.synthesises_with, peer.boundary, peer.multiclass) == expected
+
+
+def test_every_factory_takes_a_seed_and_makes_what_its_kind_says():
+    for peer in all_samplers().values():
+        made = peer.factory(random_state=0)
+        if peer.kind == "classifier":
+            assert is_classifier(made)
+        else:
+            assert isinstance(made, SamplerMixin)
+            expected = "under-sampling" if peer.kind == "under" else "over-sampling"
+            assert made._sampling_type == expected
+        assert made.random_state == 0
+        assert (peer.synthesises_with is None) == (peer.kind != "over")
+
+
+def test_every_class_of_ours_is_in_the_registry():
+    registered = {type(peer.factory()).__name__ for peer in all_samplers().values()}
+    ours = {
+        name
+        for name in peers.__all__
+        if hasattr(getattr(peers, name), "fit_resample") or hasattr(getattr(peers, name), "predict")
+    }
+    assert ours <= registered
+
+
+def test_importing_the_peers_loads_no_extra():
+    code = (
+        "import sys, counterbalance.methods as p; p.all_samplers();"
+        "sys.exit(any(m in sys.modules for m in ('imblearn_extra', 'minisom', 'tensorflow')))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], check=False)  # noqa: S603  # our own code
+    assert done.returncode == 0
+
+
+def test_a_peer_without_its_package_is_left_out(monkeypatch):
+    monkeypatch.setattr("counterbalance.methods.registry.find_spec", lambda _: None)
+    assert "G-SMOTE" not in all_samplers()
+    assert "SMOTE" in all_samplers()
+
+
+def test_geometric_smote_is_there_with_its_package(blobs):
+    pytest.importorskip("imblearn_extra")
+    X, y = blobs
+    made = all_samplers()["G-SMOTE"].factory(random_state=0)
+    assert (made.fit_resample(X, y)[1] == 1).sum() == 300
+
+
+def test_the_page_shows_the_table_of_the_registry():
+    assert table() in DOCS.read_text(encoding="utf-8")
+
+
+def test_the_command_prints_the_table(capsys):
+    runpy.run_module("counterbalance.methods", run_name="__main__")
+    assert capsys.readouterr().out == table() + "\n"
+
+
+def test_every_docstring_names_its_parameters():
+    for peer in all_samplers().values():
+        made = peer.factory()
+        if type(made).__module__.startswith(peers.__name__):
+            for parameter in made.get_params(deep=False):
+                assert f"    {parameter} : " in type(made).__doc__

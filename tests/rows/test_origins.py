@@ -1,0 +1,94 @@
+"""Origins: new rows are counted, minimum inversions first, and said for what they are."""
+
+import re
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from sklearn.linear_model import LogisticRegression
+
+from counterbalance import CounterfactualOverSampler
+from counterbalance.errors import ShortfallWarning
+from counterbalance.rows.origins import (
+    FEW,
+    MOST_PER_ROW,
+    ORIGINS,
+    add_counts,
+    all_inflated,
+    count_origins,
+    find_inflated,
+    most_from_one,
+    tell_inflated,
+    tell_origins,
+)
+
+counts = st.fixed_dictionaries(dict.fromkeys(ORIGINS, st.integers(0, 5000)))
+
+
+@given(made=counts)
+def test_all_counts_are_said_and_minimum_inversions_come_first(made):
+    sentences = tell_origins(made)
+    total = sum(made.values())
+    if not total:
+        assert sentences == []
+        return
+    said = " ".join(sentences)
+    for origin in ORIGINS[1:]:
+        assert (f"{made[origin]:,} " in said) or not made[origin]
+    only_within = made["interior"] + made["copy"] == total
+    assert only_within or sentences[0].startswith(f"{made['inversion']:,} of {total:,} new rows")
+    assert ("Most new rows are not" in said) == (made["inversion"] < total / 2 and not only_within)
+    by_f = made["inversion"] + made["redraw"]
+    assert ("not counterfactuals" in said) == (by_f < total / 2 and not only_within)
+
+
+@given(made=counts, rows=st.integers(1, 3000))
+def test_what_is_advised_is_no_longer_inflated(made, rows):
+    found = find_inflated("x", rows, made)
+    new = sum(made.values())
+    assert (found is not None) == (new > MOST_PER_ROW * rows and made["inversion"] < FEW * new)
+    if found is None:
+        return
+    assert rows < found.most < rows + new
+    # the inversions come first, the rest of what is advised is filled up
+    fewer = {"inversion": min(made["inversion"], found.most - rows)}
+    fewer["interior"] = found.most - rows - fewer["inversion"]
+    assert find_inflated("x", rows, fewer) is None
+
+
+@given(made=counts, rows=st.integers(1, 50))
+def test_inversions_alone_never_inflate_a_class(made, rows):
+    assert find_inflated("x", rows, {"inversion": made["inversion"]}) is None
+
+
+def test_the_worst_class_is_named_first_and_not_all_are():
+    made = {label: {"interior": 1000} for label in "abcdef"}
+    found = all_inflated(made, {"a": 50, "b": 2, "c": 40, "d": 30, "e": 20, "f": 10})
+    assert [one.label for one in found] == list("bfedca")
+    text = tell_inflated(found, "REMEDY")
+    assert text.startswith("class 'b' has 2 rows and got 1,000 new ones (500 for each real row; ")
+    assert "3 more classes likewise" in text
+    assert text.endswith("Ask for fewer: REMEDY")
+
+
+def test_the_counts_are_those_of_the_provenance():
+    y = np.repeat([0, 1], [200, 20])
+    X = np.random.default_rng(0).normal(size=(220, 3)) + 1.2 * y[:, None]
+    chain = ("redraw", "threshold", "interior")
+    sampler = CounterfactualOverSampler(
+        estimator=LogisticRegression(), n_draws=1, epsilon=3, on_shortfall=chain, random_state=0
+    )
+    with pytest.warns(ShortfallWarning) as caught:
+        sampler.fit_resample(X, y)
+    made = count_origins(sampler.provenance_)
+    assert set(made) == {1}
+    assert add_counts([made[1]]) == made[1]
+    assert sum(made[1].values()) == 180
+    message = str(caught[0].message)
+    assert int(re.search(r"(\d+) inversions found", message)[1]) == made[1]["inversion"]
+    assert int(re.search(r"(\d+) more by drawing", message)[1]) == made[1]["redraw"]
+    by_f = np.isin(sampler.provenance_["origin"].astype(str), ["inversion", "redraw"])
+    assert most_from_one(sampler.provenance_) == max(
+        np.bincount(sampler.provenance_["factual"][by_f])
+    )

@@ -1,0 +1,149 @@
+"""Provenance: a table that can be read, in numpy, pandas, polars, csv and in words."""
+
+import csv
+import warnings
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sklearn.linear_model import LogisticRegression, RidgeClassifier
+from sklearn.svm import SVC
+
+from counterbalance import CounterfactualOverSampler
+from counterbalance.errors import ShortfallWarning
+from counterbalance.rows.provenance import COLUMNS
+
+RNG = np.random.default_rng(0)
+Y = np.repeat(["benign", "malignant"], [80, 20])
+X = pd.DataFrame(
+    {
+        "CellSize": RNG.integers(1, 4, 100) + 4 * (Y == "malignant"),
+        "Texture": RNG.normal(size=100),
+        "Site": RNG.choice(["left", "right"], 100),
+    }
+)
+
+
+@pytest.fixture(scope="module")
+def result():
+    sampler = CounterfactualOverSampler(random_state=0)
+    X_new, y_new = sampler.fit_resample(X, Y)
+    return sampler.provenance_, X_new, y_new
+
+
+def test_it_is_a_table(result):
+    provenance, _, _ = result
+    assert provenance.columns == COLUMNS
+    assert len(provenance) == len(provenance["sample"]) == 60
+    assert dict(provenance).keys() == set(COLUMNS)
+    row = provenance[0]
+    assert row["sample"] == 100
+    assert row == next(iter(provenance))
+    assert provenance[-1]["sample"] == 159
+    assert len(provenance[np.arange(60) < 7]) == len(provenance[53:]) == 7
+    with pytest.raises(KeyError, match="the columns are sample"):
+        provenance["nope"]
+    with pytest.raises(IndexError):
+        provenance[60]
+
+
+def test_frames_and_csv_hold_the_same(result, tmp_path):
+    provenance, _, _ = result
+    pandas, polars = provenance.to_pandas(), provenance.to_polars()
+    assert isinstance(polars, pl.DataFrame)
+    assert pandas["factual"].tolist() == polars["factual"].to_list()
+    assert pandas["changed"][0] == tuple(polars["changed"][0])
+    provenance.to_csv(tmp_path / "provenance.csv")
+    with (tmp_path / "provenance.csv").open(newline="") as file:
+        rows = list(csv.DictReader(file))
+    assert [float(row["distance"]) for row in rows] == provenance["distance"].tolist()
+    assert rows[0]["changed"].split(";") == list(pandas["changed"][0])
+
+
+def test_a_counterfactual_can_be_said_in_words(result):
+    provenance, X_new, _ = result
+    row, sentence = provenance[0], provenance.sentences(X_new)[0]
+    before, after = X_new.iloc[row["factual"]], X_new.iloc[row["sample"]]
+    name = row["changed"][0]
+    assert sentence.startswith(f"row {row['factual']}, class benign: {name} {before[name]} → ")
+    assert str(after["CellSize"]) in sentence
+    assert sentence.endswith(f"it malignant, distance {row['distance']:.3g}")
+
+
+def test_words_know_every_container():
+    for table in (X, X.to_numpy(object), pl.from_pandas(X)):
+        sampler = CounterfactualOverSampler(random_state=0)
+        X_new, _ = sampler.fit_resample(table, Y)
+        sentences = sampler.provenance_.sentences(X_new)
+        assert isinstance(sentences, list)
+        assert len(sentences) == 60
+        assert all("malignant" in sentence for sentence in sentences)
+
+
+NOISE = np.random.default_rng(3).normal(size=(300, 3)) + 1.0 * (np.arange(300) < 25)[:, None]
+RARE = np.where(np.arange(300) < 25, "rare", "usual")
+EVERY_ORIGIN = ("redraw", "threshold", "interior")
+
+
+def short(chain, *, estimator=None, **settings):
+    sampler = CounterfactualOverSampler(
+        estimator=estimator, n_draws=1, on_shortfall=chain, random_state=0, **settings
+    )
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ShortfallWarning)
+        return sampler, *sampler.fit_resample(NOISE, RARE)
+
+
+@settings(max_examples=30, deadline=None)
+@given(
+    chain=st.permutations(EVERY_ORIGIN).flatmap(
+        lambda chain: st.integers(1, 3).map(lambda n: [*chain[:n], "accept"])
+    ),
+    estimator=st.sampled_from([None, LogisticRegression(), SVC(), RidgeClassifier()]),
+    epsilon=st.sampled_from([None, 0.5, 3.0]),
+)
+def test_a_sentence_says_makes_it_only_if_f_agrees(chain, estimator, epsilon):
+    sampler, X_new, y_new = short(chain, estimator=estimator, epsilon=epsilon)
+    answers = sampler.estimator_.predict(X_new)
+    sentences = list(sampler.provenance_.sentences(X_new))
+    for sentence, answer, label in zip(sentences, answers[300:], y_new[300:], strict=True):
+        if " it rare, distance" in sentence:
+            assert answer == label == "rare"
+        else:
+            assert sentence.split("(")[-1] in {"threshold)", "interior)", "copy)"}
+
+
+def test_a_row_under_a_moved_threshold_says_its_score_and_why_it_was_taken():
+    sampler, X_new, _ = short(["threshold", "accept"], estimator=LogisticRegression())
+    moved = sampler.provenance_[sampler.provenance_["origin"] == "threshold"]
+    assert len(moved)
+    for row, sentence in zip(moved, moved.sentences(X_new), strict=True):
+        assert row["score_after"] < 0.5
+        assert f"scored for rare {row['score_after']:.2g}; f does not call it rare" in sentence
+        assert "accepted because the threshold was moved to the class's share" in sentence
+        assert "make" not in sentence
+
+
+def test_rows_made_within_their_class_and_copies_say_so():
+    sampler, X_new, _ = short("interior", estimator=LogisticRegression(), epsilon=1e-9)
+    sentences = list(sampler.provenance_.sentences(X_new))
+    assert all("moved within its class, no counterfactual" in sentence for sentence in sentences)
+    assert "f's score of rare is 0." in sentences[0]
+    alike = np.where(RARE == "rare", 5.0, np.arange(300.0))[:, None]
+    sampler = CounterfactualOverSampler(
+        estimator=LogisticRegression(), epsilon=1e-9, on_shortfall="interior", random_state=0
+    )
+    with pytest.warns(ShortfallWarning):
+        X_new, _ = sampler.fit_resample(alike, RARE)
+    first = next(iter(sampler.provenance_.sentences(X_new)))
+    assert first == "row 0, class rare: copied as it is (copy)"
+
+
+def test_it_prints_as_a_table(result):
+    provenance, _, _ = result
+    lines = repr(provenance).splitlines()
+    assert lines[0].split() == list(COLUMNS)
+    assert lines[-1] == "... and 50 more rows"

@@ -1,0 +1,247 @@
+"""An estimator as text: the settings that a page prints are those of the object that runs."""
+
+import ast
+import re
+from importlib import import_module
+from typing import get_type_hints
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from sklearn.ensemble import RandomForestClassifier
+from sklearn.linear_model import LogisticRegression
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+from counterbalance import CounterfactualOverSampler, InteriorOverSampler
+from counterbalance.compare.classifiers import CLASSIFIERS, new_classifier
+from counterbalance.compare.strategies import OURS as COMPARED
+from counterbalance.compare.strategies import make_ours as make_compared
+from counterbalance.studies.reproduction import methods
+from counterbalance.studies.reproduction.page import page as reproduction_page
+from counterbalance.studies.reproduction.settings import Settings
+from counterbalance.studies.reproduction.tables import all_tables
+from counterbalance.studies.reproduction.trials import compute
+from counterbalance.studies.study import classifiers as study_classifiers
+from counterbalance.studies.study.ours import OURS
+from counterbalance.studies.study.page import page as study_page
+from counterbalance.trials import classifiers
+from counterbalance.trials.call_text import TOLD, as_call, f_of
+from counterbalance.trials.expected import expected_warnings
+from counterbalance.trials.runner import RunSummary
+from counterbalance.trials.versions import versions
+
+pd = pytest.importorskip("pandas")
+PACKAGES = {"reproduce": "reproduction", "compare": "comparison"}
+
+
+def calls_of(text):
+    """Read every call that stands in back quotes: name of the class, then its arguments."""
+    calls = []
+    for quoted in re.findall(r"`([^`]+)`", text):
+        for part in quoted.split(" -> "):
+            if re.fullmatch(r"\w+\(.*\)", part):
+                call = ast.parse(part, mode="eval").body
+                values = {argument.arg: ast.unparse(argument.value) for argument in call.keywords}
+                calls.append((call.func.id, values))
+    return calls
+
+
+def check(call, estimator):
+    """Compare a printed call with the parameters of an object."""
+    name, values = call
+    assert name == type(estimator).__name__
+    parameters = estimator.get_params(deep=False)
+    assert values, f"{name} is printed without a setting"
+    for parameter, printed in values.items():
+        value = parameters[parameter]
+        expected = as_call(value) if hasattr(value, "get_params") else repr(value)
+        assert printed == ast.unparse(ast.parse(expected, mode="eval").body), (name, parameter)
+
+
+def section(text, title):
+    """Return the lines below a heading, up to the next one."""
+    return text.split(f"# {title}\n", 1)[1].split("\n#", 1)[0]
+
+
+@pytest.fixture(name="page", scope="module")
+def make_page():
+    settings = Settings(datasets=("WBC",), folds=7, runs=3, splits=4, seeds=2)
+    return reproduction_page(
+        all_tables([], settings.datasets),
+        settings,
+        {},
+        versions(("numpy", "scikit-learn")),
+        RunSummary(0, 0, 0, 0, 0.0),
+    )
+
+
+@pytest.fixture(name="ran")
+def spy_on_samplers(monkeypatch):
+    """Note the samplers of ours that are really run."""
+    ran = []
+    real = CounterfactualOverSampler.fit_resample
+
+    def noted(sampler, *arguments, **named):
+        ran.append(sampler)
+        return real(sampler, *arguments, **named)
+
+    monkeypatch.setattr(CounterfactualOverSampler, "fit_resample", noted)
+    return ran
+
+
+def table_of_numbers():
+    rng = np.random.default_rng(0)
+    y = np.repeat(["large", "small"], [60, 15])
+    return pd.DataFrame(rng.normal(size=(75, 3)) + 1.5 * (y == "small")[:, None]), y
+
+
+def test_the_reproduction_prints_the_settings_of_our_sampler_as_it_runs(page, ran):
+    X, y = table_of_numbers()
+    methods.resampled("ours", X, y, 0)
+    (sampler,) = ran
+    (line,) = [line for line in section(page, "Methods").splitlines() if "**ours**" in line]
+    own, *steps = calls_of(line)
+    check(own, sampler)
+    assert own[1]["n_draws"] == str(sampler.n_draws)
+    assert f"T = {sampler.n_draws}," in line
+    assert f"epsilon = {'none' if sampler.epsilon is None else sampler.epsilon}," in line
+    assert steps[:2] == calls_of(f"`{as_call(sampler.estimator_)}`")
+
+
+def test_the_reproduction_prints_f_of_a_table_with_gaps_as_it_runs(page, ran):
+    X, y = table_of_numbers()
+    X.iloc[3, 1] = np.nan
+    methods.resampled("ours", X, y, 0)
+    (line,) = [line for line in section(page, "Methods").splitlines() if "**ours**" in line]
+    check(calls_of(line)[-1], ran[0].estimator_[-1])
+
+
+def test_the_reproduction_prints_the_settings_of_experiment_one_as_they_run(page, ran):
+    compute(Settings(), {"experiment": "areas", "shape": "long", "method": "ours", "seed": 0})
+    (note,) = [line for line in page.splitlines() if line.startswith("Ours: `Counterfactual")]
+    check(calls_of(note)[0], ran[0])
+
+
+def test_the_reproduction_prints_the_base_of_the_sensitivity_study_as_it_runs(page, ran):
+    cell = {"experiment": "sensitivity", "setting": "f", "value": "LR", "seed": 0}
+    compute(Settings(), cell)
+    note = section(page, "Sensitivity of ours to T, epsilon and f, synthetic data")
+    check(calls_of(note)[0], ran[0])
+    assert f"from T = {ran[0].n_draws}, no epsilon" in note
+
+
+def test_the_pages_print_the_settings_of_the_classifiers_that_are_fitted(page):
+    study = study_page([], {}, ".")
+    for text, module, title in (
+        (page, classifiers, "Classifiers"),
+        (study, study_classifiers, "The classifiers"),
+    ):
+        printed = calls_of(section(text, title))
+        assert len(printed) == len(module.CLASSIFIERS)
+        for call, name in zip(printed, module.CLASSIFIERS, strict=True):
+            check(call, module.make_classifier(name, seed=5))
+
+
+def test_the_study_prints_the_settings_of_our_samplers_and_of_the_f_they_fit():
+    printed = calls_of(section(study_page([], {}, "."), "Ours"))
+    X, y = table_of_numbers()
+    for maker in OURS.values():
+        sampler = maker(random_state=0)
+        with expected_warnings():
+            sampler.fit_resample(X.to_numpy(), y)
+        own = next(values for values in printed if values[0] == maker.__name__ and values[1])
+        check(own, sampler)
+        check(printed[printed.index(own) + 1], sampler.estimator_)
+
+
+def test_the_reproduction_prints_folds_runs_splits_tables_and_versions_of_the_run(page):
+    run = section(page, "The run on this page")
+    assert "7 folds" in run
+    assert "3 runs" in run
+    assert "4 splits" in run
+    assert "2 synthetic tables of each of 5 shapes" in run
+    assert f"numpy {np.__version__}" in run
+
+
+def test_the_reproduction_prints_the_size_of_the_table_that_it_uses(page):
+    assert "699 rows (458 : 241), 9 features, 16 missing cells" in section(page, "Data sets")
+
+
+@pytest.mark.parametrize("name", CLASSIFIERS)
+def test_compare_writes_its_classifiers_as_calls(name):
+    made = new_classifier(name, 0)
+    check(calls_of(f"`{as_call(made)}`")[0], made)
+
+
+@pytest.mark.parametrize("name", [sampler.name for sampler in COMPARED])
+def test_compare_writes_our_samplers_as_calls(name):
+    made = make_compared(name, 3)
+    check(calls_of(f"`{as_call(made)}`")[0], made)
+
+
+@given(
+    trees=st.integers(1, 500),
+    leaf=st.integers(1, 20),
+    depth=st.none() | st.integers(1, 9),
+    weight=st.sampled_from([None, "balanced"]),
+)
+def test_a_call_gives_back_the_object_that_it_was_written_from(trees, leaf, depth, weight):
+    f = RandomForestClassifier(
+        n_estimators=trees, min_samples_leaf=leaf, max_depth=depth, class_weight=weight
+    )
+    text = as_call(f)
+    assert eval(text, {"RandomForestClassifier": RandomForestClassifier}).get_params() == (  # noqa: S307
+        f.get_params()
+    )
+
+
+def test_a_setting_that_is_not_told_by_default_is_told_once_it_is_changed():
+    assert "max_depth" not in as_call(RandomForestClassifier())
+    assert "max_depth=3" in as_call(RandomForestClassifier(max_depth=3))
+
+
+def test_seeds_and_settings_of_speed_are_not_told():
+    sampler = CounterfactualOverSampler(random_state=7, n_jobs=2, working_memory=3)
+    assert as_call(sampler) == as_call(CounterfactualOverSampler())
+
+
+def test_steps_of_a_pipeline_are_told_in_their_order():
+    steps = make_pipeline(StandardScaler(), LogisticRegression(C=2.0))
+    assert as_call(steps) == "StandardScaler() -> LogisticRegression(C=2.0, class_weight=None)"
+
+
+def test_a_value_of_many_characters_is_cut():
+    text = as_call(LogisticRegression(class_weight=dict.fromkeys(range(1000), 1.0)))
+    assert len(text) < 200
+
+
+def test_what_is_told_of_a_class_are_parameters_that_it_has():
+    for maker in (CounterfactualOverSampler, InteriorOverSampler, *known_classifiers()):
+        assert set(TOLD[maker.__name__]) <= set(maker().get_params(deep=False))
+
+
+def known_classifiers():
+    made = [classifiers.make_classifier(name, 0) for name in classifiers.CLASSIFIERS]
+    return [type(f) for f in made] + [type(f_of(CounterfactualOverSampler()))]
+
+
+@pytest.mark.parametrize("command", ["reproduce", "compare"])
+def test_the_help_of_a_command_gives_the_defaults_of_its_settings(command):
+    pytest.importorskip("typer")
+    execute = import_module(f"counterbalance.cli.{command}").execute
+    defaults = import_module(f"counterbalance.trials.{PACKAGES[command]}.settings").Settings()
+    hints = get_type_hints(execute, include_extras=True)
+    told = {
+        name: re.findall(r"default (?:is )?([\d.,]*\d)", option.help or "")
+        for name, hint in hints.items()
+        for option in getattr(hint, "__metadata__", ())
+        if getattr(option, "help", None)
+    }
+    numbers = {name: found[-1] for name, found in told.items() if found and hasattr(defaults, name)}
+    assert numbers
+    for name, number in numbers.items():
+        value = getattr(defaults, name)
+        given = value[0] if isinstance(value, tuple) else value
+        assert float(number.replace(",", "")) == given, f"--{name} says {number}, runs {given}"

@@ -1,0 +1,145 @@
+"""A reproduction gives the same tables however often it is killed on the way."""
+
+import os
+import random
+import sqlite3
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+from scipy.stats import kstest, truncnorm
+
+from counterbalance.studies.reproduction.figures.truncated_normal import draws
+from counterbalance.studies.reproduction.settings import Settings
+from counterbalance.studies.reproduction.trials import compute
+from counterbalance.studies.reproduction.trials.scores import cells as score_cells
+from counterbalance.trials.subset import share_of_rows
+
+pytest.importorskip("pandas")
+pytest.importorskip("matplotlib")
+SOURCE = Path(__file__).parents[2] / "src"
+TINY = ["--datasets", "WBC", "--rows", "200", "--folds", "2", "--seeds", "1", "--jobs", "2"]
+
+
+def start(folder, *options):
+    environment = {**os.environ}
+    environment["PYTHONPATH"] = os.pathsep.join([str(SOURCE), os.environ.get("PYTHONPATH", "")])
+    return subprocess.Popen(  # noqa: S603 - our own command
+        [sys.executable, "-m", "counterbalance", "reproduce", "--out", str(folder), *options],
+        env=environment,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+
+
+def cells_done(folder):
+    """Count the cells that are done, from outside: nothing is claimed or made."""
+    if not (folder / "cells.sqlite").exists():
+        return 0
+    connection = sqlite3.connect(folder / "cells.sqlite", timeout=60)
+    try:
+        return connection.execute("SELECT count(*) FROM cell WHERE state = 'done'").fetchone()[0]
+    except sqlite3.OperationalError:  # its tables are being made
+        return 0
+    finally:
+        connection.close()
+
+
+def tables_of(folder):
+    return {path.name: path.read_bytes() for path in sorted(folder.glob("*.csv"))}
+
+
+@pytest.mark.skipif(os.name != "posix", reason="needs POSIX signals")
+def test_killed_at_20_random_moments_the_tables_are_those_of_an_unbroken_run(tmp_path):
+    chance = random.Random(5)  # noqa: S311 - moments, not secrets
+    killed, unbroken = tmp_path / "killed", tmp_path / "unbroken"
+    for attempt in range(20):
+        before = cells_done(killed)
+        process = start(killed, *TINY)
+        if attempt % 4 == 1:  # a moment while it computes, else one while it starts
+            deadline = time.monotonic() + 60
+            while cells_done(killed) == before and time.monotonic() < deadline:
+                time.sleep(0.02)
+        time.sleep(chance.uniform(0.0, 0.2 if attempt % 4 == 1 else 1.0))
+        process.kill()
+        process.communicate()
+    assert 5 <= cells_done(killed) < 102
+    ends = {folder: start(folder, *TINY) for folder in (killed, unbroken)}
+    for process in ends.values():
+        output, errors = process.communicate(timeout=300)
+        assert process.returncode == 0, errors
+        assert "102 of 102 cells done, 0 failed" in output
+    assert tables_of(killed) == tables_of(unbroken)
+    assert len(tables_of(killed)) == 6
+    for name in ("figure_1_boundaries", "figure_4_areas", "figure_5_f_measure", "sensitivity"):
+        for suffix in ("png", "svg"):
+            same = (folder / f"{name}.{suffix}" for folder in (killed, unbroken))
+            assert len({path.read_bytes() for path in same}) == 1
+    assert '"scikit-learn"' in (killed / "settings.json").read_text()
+    assert "## Experiment I" in (killed / "reproduction.md").read_text()
+
+
+def areas_of(shape, method="ours", seed=0):
+    """New samples by area, as shares of all, and how many there are."""
+    cell = {"experiment": "areas", "shape": shape, "method": method, "seed": seed}
+    figures = compute(Settings(), cell).figures
+    new = np.array([figures[f"new {area}"] for area in ("majority", "boundary", "interior")])
+    original = [figures[f"original {a}"] for a in ("majority", "boundary", "interior")]
+    assert original == [4, 19, 60]
+    return new / new.sum(), new.sum()
+
+
+def test_ours_fills_the_boundary_of_long_clouds_only():
+    (majority, boundary, _), count = areas_of("long")
+    assert majority == 0
+    assert boundary >= 0.99
+    assert count >= 837
+
+
+def test_on_round_clouds_ours_divides_its_samples_as_the_paper_does():
+    majority, boundary, interior = np.mean([areas_of("round", seed=s)[0] for s in range(4)], axis=0)
+    assert majority == 0
+    assert 0.25 < boundary < 0.5  # the paper: 37.5 % and 62.5 %
+    assert interior > boundary
+
+
+@pytest.mark.parametrize("shape", ["long", "round", "one feature", "end to end"])
+def test_ours_puts_nothing_into_the_majority_area_where_f_can_follow_the_boundary(shape):
+    (majority, _, _), _ = areas_of(shape, seed=1)
+    assert majority == 0
+
+
+def test_a_straight_f_cuts_into_the_majority_area_around_a_compact_minority():
+    (majority, _, _), _ = areas_of("compact")
+    assert majority > 0.1
+
+
+def test_a_class_weighted_f_moves_samples_into_the_majority_area():
+    (majority, _, _), _ = areas_of("long", "ours, class-weighted f")
+    assert majority > 0.1
+
+
+def test_a_score_does_not_depend_on_what_was_computed_before():
+    settings = Settings(datasets=("WBC",), folds=2, rows=(("all", 200),))
+    cells = [cell for cell in score_cells(settings) if cell["classifier"] in {"KNN", "LR"}]
+    forth = [compute(settings, cell) for cell in cells]
+    back = [compute(settings, cell) for cell in reversed(cells)]
+    assert forth == back[::-1]
+
+
+def test_rows_are_cut_by_class_share_with_ten_of_a_class_at_least():
+    y = np.array(["a"] * 4000 + ["b"] * 900 + ["c"] * 28)
+    kept = share_of_rows(y, 500)
+    counts = dict(zip(*np.unique(y[kept], return_counts=True), strict=True))
+    assert counts == {"a": 406, "b": 91, "c": 10}
+    assert (np.diff(kept) > 0).all()
+
+
+@pytest.mark.parametrize("way", ["exact", "gibbs"])
+def test_the_distribution_figure_shows_the_truncated_normal(way):
+    values = draws(way, -0.5, 3.0, count=5000)
+    assert kstest(values, truncnorm(-0.5, 3.0).cdf).pvalue > 1e-3

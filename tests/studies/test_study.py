@@ -1,0 +1,217 @@
+"""The study: its suites, cells, scores, comparison, tables and page."""
+
+import math
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+from sklearn.linear_model import LogisticRegression
+from sklearn.metrics import average_precision_score, brier_score_loss, roc_auc_score
+
+from counterbalance.studies.study import Settings, StudySettingsError, settings_of, study
+from counterbalance.studies.study.comparison import (
+    critical_difference,
+    mean_ranks,
+    probability,
+    record,
+)
+from counterbalance.studies.study.methods import METHODS, make_peer, resampled
+from counterbalance.studies.study.metrics import METRICS, measure
+from counterbalance.studies.study.ours import OURS
+from counterbalance.studies.study.page import statements
+from counterbalance.studies.study.scores import NoScoresError, collect
+from counterbalance.studies.study.suite import DEVELOPMENT, load_labelled, suite
+from counterbalance.studies.study.tables import origin_tables
+from counterbalance.studies.study.trials import compute
+from counterbalance.trials.expected import expected_warnings
+from counterbalance.trials.method import SAMPLER_MODULES
+from counterbalance.trials.store import CellRecord
+
+CLASSIFIERS = ("SVM", "KNN", "NN", "GBDT", "RF", "LR")
+
+
+def a_record(data, method, fold, level, *, failed=False):
+    """Return a cell whose every figure is ``level``, or one that failed."""
+    cell = {"data": data, "method": method, "repeat": 0, "fold": fold}
+    figures = {f"{name} {metric}": level for name in CLASSIFIERS for metric in METRICS}
+    figures |= {"seconds": 0.01, "rows": 10.0}
+    if failed:
+        return CellRecord(cell, "failed", {}, None, "it refused", "", 0.1)
+    return CellRecord(cell, "done", figures, None, "", "", 0.1)
+
+
+@pytest.fixture(name="scores")
+def make_scores():
+    """Interior is better than SMOTE on 9 of 10 data sets, none is the worst; CCR fails once."""
+    levels = {"none": 0.5, "SMOTE": 0.7, "interior": 0.8, "CCR": 0.6}
+    records = [
+        a_record(
+            f"d{d}",
+            method,
+            fold,
+            0.65 if method == "interior" and d == 9 else level,
+            failed=method == "CCR" and d == 0 and fold == 1,
+        )
+        for d in range(10)
+        for method, level in levels.items()
+        for fold in range(2)
+    ]
+    return collect(records)
+
+
+def test_the_suites_do_not_meet_and_every_class_can_be_cut_into_folds():
+    final = suite("final")
+    assert not set(final) & set(DEVELOPMENT)
+    assert len(final) > 50
+    assert load_labelled(final[0], 0).n_classes >= 2
+
+
+def test_a_table_is_cut_by_class_share_and_the_smallest_class_is_last():
+    table = load_labelled("page-blocks0", 1600)
+    assert len(table.y) == pytest.approx(1600, abs=2)
+    assert np.bincount(table.y)[0] > np.bincount(table.y)[1]
+
+
+def test_metrics_are_those_of_scikit_learn():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(200, 3))
+    y = (X[:, 0] + rng.normal(size=200) > 1).astype(int)
+    f = LogisticRegression().fit(X, y)
+    score = f.predict_proba(X)[:, 1]
+    figures = measure(f, X, y, 2)
+    assert figures["roc_auc"] == pytest.approx(roc_auc_score(y, score))
+    assert figures["average_precision"] == pytest.approx(average_precision_score(y, score))
+    assert figures["brier"] == pytest.approx(brier_score_loss(y, score))
+
+
+@pytest.mark.parametrize("method", ["none", "SMOTE", "interior", "counterfactuals"])
+def test_a_cell_judges_six_classifiers_and_is_the_same_twice(method):
+    cell = {"data": "glass2", "rows": 0, "method": method, "folds": 5, "repeat": 0, "fold": 0}
+    first, second = compute(cell), compute(cell)
+    names = {f"{name} {metric}" for name in CLASSIFIERS for metric in METRICS}
+    assert names - set(first) == {"SVM brier"}
+    assert {k: v for k, v in first.items() if k != "seconds"} == {
+        k: v for k, v in second.items() if k != "seconds"
+    }
+
+
+def test_every_method_resamples_a_small_fold():
+    table = load_labelled("glass2", 0)
+    for method in METHODS:
+        if method in {"ADASYN", "tuned threshold"}:
+            continue  # the first may refuse, the second resamples nothing
+        with expected_warnings():
+            rows, labels, preparation, origins = resampled(method, table.X, table.y, seed=0)
+        assert sum(origins.values()) == (len(rows) - len(table.y)) * (method in OURS)
+        assert len(rows) == len(labels)
+        assert preparation.transform(table.X).shape[1] == rows.shape[1]
+
+
+def test_a_peer_gets_no_more_neighbours_than_the_class_has():
+    y = np.repeat([0, 1], [50, 4])
+    assert make_peer("SMOTE", y, 0).k_neighbors == 3
+
+
+def test_a_failed_fold_counts_as_no_resampling(scores):
+    levels = scores.of["g_mean"][scores.place("CCR"), :, 0]
+    assert levels[0] == pytest.approx((0.6 + 0.5) / 2)
+    assert levels[1] == pytest.approx(0.6)
+    assert scores.failed == {("CCR", "it refused"): 1}
+
+
+def test_ranks_wins_and_probability_follow_the_scores(scores):
+    ranks = dict(zip(scores.methods, mean_ranks(scores, "g_mean"), strict=True))
+    assert ranks["interior"] == pytest.approx((9 * 1 + 2) / 10)
+    assert ranks["none"] == 4
+    assert record(scores, "g_mean", "interior", "SMOTE") == (54, 0, 6)
+    assert probability(scores, "g_mean", "interior", "SMOTE") > 0.95
+    assert probability(scores, "g_mean", "SMOTE", "interior") < 0.05
+
+
+def test_the_brier_score_is_better_when_lower(scores):
+    ranks = dict(zip(scores.methods, mean_ranks(scores, "brier"), strict=True))
+    assert ranks["none"] == 1
+
+
+def test_the_page_counts_what_the_new_rows_of_ours_are():
+    records = [a_record(f"d{d}", m, f, 0.5) for d in range(2) for m in OURS for f in range(2)]
+    records += [a_record(f"d{d}", "none", f, 0.5) for d in range(2) for f in range(2)]
+    for record_ in records:
+        if record_.cell["method"] == "counterfactuals":
+            found = 30.0 if record_.cell["data"] == "d0" else 0.0
+            record_.figures.update({"origin inversion": found, "origin redraw": 60 - found})
+    scores = collect(records)
+    assert set(scores.origins) == {"counterfactuals"}
+    (table,) = origin_tables(scores)
+    name, inversions, redrawn, *rest, without = table.rows[0]
+    assert (name, inversions, redrawn, without) == ("**counterfactuals**", "25%", "75%", "1")
+    assert set(rest) == {"0%"}
+    assert list(origin_tables(collect([r for r in records if r.cell["method"] == "none"]))) == []
+
+
+def test_the_critical_difference_shrinks_with_more_tables():
+    assert critical_difference(20, 40) < critical_difference(20, 10)
+
+
+def test_a_data_set_that_a_method_has_not_finished_is_left_out():
+    records = [a_record(f"d{d}", m, 0, 0.5) for d in range(2) for m in ("none", "SMOTE")]
+    assert collect(records[:-1]).datasets == ("d0",)
+    with pytest.raises(NoScoresError, match="no data set is finished"):
+        collect(records[:1] + records[3:])
+    with pytest.raises(NoScoresError, match="none"):
+        collect(records[1:2])
+
+
+def test_a_statement_names_what_is_won_and_what_is_lost(scores):
+    (text,) = statements(scores)
+    assert "better mean rank than every other method on G-mean" in text
+    assert "does not rank before every other method on Brier score" in text
+
+
+def test_a_study_ends_in_tables_a_picture_and_a_page_and_is_not_computed_twice(tmp_path):
+    settings = {"chosen": Settings(("glass2",), ("none", "SMOTE", "interior"), folds=2)}
+    places = {"store": tmp_path / "cells.sqlite", "out": tmp_path / "out"}
+    page = tmp_path / "docs" / "results.md"
+    page.parent.mkdir()
+    result = study(settings, **places, progress=False, page_file=page)
+    assert (result.summary.total, result.summary.failed) == (6, 0)
+    text = page.read_text()
+    assert "Mean ranks of 3 methods" in text
+    assert "Where interior loses most" in text
+    assert "What the new rows of ours are" in text
+    assert "every new row is a minimum inversion" not in text
+    assert (page.parent / "figures" / "study_chosen.png").stat().st_size > 1000
+    again = study(settings, **places, progress=False)
+    assert again.summary.computed == 0
+    assert (tmp_path / "out" / "results.md").read_text() == text.replace("figures/", "./")
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"names": ["dev"]}, "suite must be some of development, final, got dev"),
+        ({"names": ["final"], "methods": ["SMOOTH"]}, "methods must be some of .* got SMOOTH"),
+        ({"names": ["final"], "repeats": "a"}, "repeats must be whole numbers"),
+        ({"names": ["final"], "folds": 1}, "folds must be at least 2, got 1"),
+    ],
+)
+def test_wrong_settings_are_refused_with_the_rule(options, message):
+    with pytest.raises(StudySettingsError, match=message):
+        settings_of(**options)
+
+
+def test_the_list_of_the_methods_modules_is_what_the_samplers_import():
+    code = (
+        "import sys, counterbalance.samplers.counterfactual, counterbalance.samplers.interior;"
+        "print(*(name for name in sys.modules if name.startswith('counterbalance.')))"
+    )
+    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)  # noqa: S603
+    # how a provenance is written to a file changes no figure
+    writing = {"counterbalance.extras", "counterbalance.rows.formulas"}
+    assert set(found.stdout.split()) - writing == set(SAMPLER_MODULES)
+
+
+def test_no_figure_is_missing_without_reason(scores):
+    for metric in METRICS:
+        assert not math.isnan(float(scores.by_dataset(metric).sum()))

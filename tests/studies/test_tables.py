@@ -1,0 +1,209 @@
+"""Tables show each figure beside the paper's, and failed cells as failed."""
+
+import csv
+import io
+
+import pytest
+
+from counterbalance.datasets import SHAPES
+from counterbalance.studies.reproduction import published
+from counterbalance.studies.reproduction.methods import METHODS
+from counterbalance.studies.reproduction.settings import Settings, SettingsError
+from counterbalance.studies.reproduction.tables import (
+    Table,
+    all_tables,
+    as_csv,
+    as_markdown,
+    as_text,
+)
+from counterbalance.studies.reproduction.tables.areas import areas_table
+from counterbalance.studies.reproduction.tables.class_counts import class_counts_table
+from counterbalance.studies.reproduction.tables.scores import (
+    score_table,
+    scores,
+    summary_table,
+)
+from counterbalance.studies.reproduction.trials import all_cells
+from counterbalance.trials.classifiers import CLASSIFIERS
+from counterbalance.trials.store import CellRecord
+
+
+def done(cell, figures, payload=None):
+    return CellRecord(cell, "done", figures, payload, "", "", 1.0)
+
+
+def score_records(means, failing=()):
+    """Two folds for each method and classifier, 0.02 apart, around a mean for each method."""
+    records = []
+    for method in METHODS:
+        for classifier in CLASSIFIERS:
+            for fold in (0, 1):
+                cell = {
+                    "experiment": "scores",
+                    "data": "WBC",
+                    "method": method,
+                    "classifier": classifier,
+                    "run": 0,
+                    "fold": fold,
+                }
+                if (method, classifier) in failing:
+                    error = "ValueError: too few rows\nand more"
+                    records.append(CellRecord(cell, "failed", {}, None, error, "", 1.0))
+                    continue
+                value = means[method] + (0.01 if fold else -0.01)
+                figures = {"g_mean": value, "f_measure": value}
+                records.append(done(cell, figures, [[8, 2], [1, 3]]))
+    return records
+
+
+MEANS = {"none": 0.9, "SOMO": 0.95, "k-SMOTE": 0.96, "CUSBoost": 0.94, "ours": 0.97}
+
+
+def rows_of(table):
+    return {row[0] + str(place): row for place, row in enumerate(table.rows)}
+
+
+def test_each_score_stands_beside_the_papers_with_difference_and_ranking():
+    fold_mean, pooled, f_measure = scores(score_records(MEANS))
+    table = score_table(fold_mean, "WBC")
+    assert table.columns == ("method", *CLASSIFIERS)
+    by_place = [list(row) for row in table.rows]
+    ours = next(place for place, row in enumerate(by_place) if row[0] == "ours")
+    assert by_place[ours][1] == "0.970 ±0.014"
+    assert by_place[ours + 1][:2] == ["  paper", "0.968 ±0.011"]
+    assert by_place[ours + 2][:2] == ["  difference", "+0.002"]
+    assert by_place[-3][1:] == ["ours"] * 6
+    # the paper's order is ours, k-SMOTE, SOMO, CUSBoost for KNN and GBDT only
+    assert by_place[-1] == ["ranking agrees", "no", "yes", "no", "yes", "no", "no"]
+    assert score_table(pooled, "WBC").rows[0][1] == f"{(16 / 20 * 6 / 8) ** 0.5:.3f}"
+    assert not any("paper" in row[0] for row in score_table(f_measure, "WBC").rows)
+
+
+def test_a_failed_cell_is_shown_as_failed_with_its_error_and_has_no_rank():
+    table = score_table(scores(score_records(MEANS, [("SOMO", "KNN")]))[0], "WBC")
+    somo = next(row for row in table.rows if row[0] == "SOMO")
+    assert somo[1:3] == ("0.950 ±0.014", "failed")
+    first = next(row for row in table.rows if row[0] == "first of the four")
+    assert first[1:3] == ("ours", "-")
+    assert table.notes == ["Failed: WBC SOMO KNN, 2 of 2 cells: ValueError: too few rows"]
+    record = next(r for r in table.records if (r["method"], r["classifier"]) == ("SOMO", "KNN"))
+    assert (record["state"], record["mean"]) == ("failed", None)
+
+
+def test_the_summary_counts_cells_won_and_lost_and_a_tie_is_lost():
+    won = summary_table(scores(score_records(MEANS)), ["WBC"])
+    assert won.rows[0] == ("WBC g_mean", "6", "0", "6", "2", "6")
+    tied = summary_table(scores(score_records({**MEANS, "ours": 0.96})), ["WBC"])
+    assert tied.rows[0][1:3] == ("0", "6")
+
+
+def area_records(counts):
+    """One cell for each shape, method and table."""
+    return [
+        done(
+            {"experiment": "areas", "shape": shape, "method": method, "seed": seed},
+            dict(zip(("new majority", "new boundary", "new interior"), new, strict=True)),
+        )
+        for (shape, method), tables in counts.items()
+        for seed, new in enumerate(tables)
+    ]
+
+
+def test_the_areas_of_every_shape_stand_below_the_papers():
+    table = areas_table(area_records({("long", "SSO"): [(265, 108, 457), (0, 5, 5)]}))
+    rows = [list(row) for row in table.rows]
+    assert [row[:2] for row in rows[:3]] == [["paper", m] for m in ("SSO", "ADASYN", "ours")]
+    assert [row[0] for row in rows[3::4]] == list(SHAPES)
+    sso = next(row for row in rows if row[:2] == ["long", "SSO"])
+    assert sso[2:6] == rows[0][2:6]  # the paper's own counts were put in
+    assert sso[6:] == ["0.0% to 31.9%", "13.0% to 50.0%"]
+    assert ["round", "ADASYN", *["-"] * 6] in rows
+
+
+def test_the_notes_give_the_range_over_all_shapes_and_say_where_ours_is_first():
+    counts = {
+        ("long", "ours"): [(0, 996, 4), (0, 990, 10)],
+        ("round", "ours"): [(0, 27, 73), (3, 37, 60)],
+        ("long", "SSO"): [(10, 80, 10)] * 2,
+        ("long", "ADASYN"): [(10, 20, 70)] * 2,
+        ("round", "SSO"): [(10, 30, 60)] * 2,
+        ("round", "ADASYN"): [(10, 20, 70)] * 2,
+    }
+    notes = " ".join(areas_table(area_records(counts)).notes)
+    assert "over all shapes and tables: 27.0% to 99.6% (paper 37.5%)" in notes
+    assert "long 99.0% to 99.6%, round 27.0% to 37.0%" in notes
+    assert "none on long; 0.0% to 3.0% on round." in notes
+    assert "than SSO and ADASYN: long 2 of 2, round 1 of 2." in notes
+    assert "class-weighted f moves the decision boundary" in notes
+
+
+def test_a_failed_area_is_shown_as_failed_and_left_out_of_the_range():
+    records = area_records({("long", "ours"): [(0, 9, 1)]})
+    cell = {"experiment": "areas", "shape": "round", "method": "ours", "seed": 0}
+    records.append(CellRecord(cell, "failed", {}, None, "ValueError: no", "", 1.0))
+    table = areas_table(records)
+    assert ("round", "ours", *["failed"] * 6) in table.rows
+    assert any("tables: 90.0% (paper" in note for note in table.notes)
+    assert "Failed: round ours, 1 of 1 cells: ValueError: no" in table.notes
+
+
+def test_counts_by_class_are_means_with_the_difference_to_the_truth():
+    labels = list(published.CLASS_NAMES)
+    records = [
+        done(
+            {"experiment": "class counts", "method": "ours", "split": split},
+            {f"rows {label}": 40 for label in labels}
+            | {f"correct {label}": 30 + split for label in labels},
+        )
+        for split in (0, 1)
+    ]
+    rows = [list(row) for row in class_counts_table(records).rows]
+    assert rows[0][:2] == ["ground truth", "40"]
+    assert rows[-2][:2] == ["ours", "30.5 (-9.5)"]
+    assert rows[-1] == ["  paper", "1771 (-21)", "27 (-16)", "111 (-10)", "8 (-2)", "27 (-5)"]
+
+
+def test_the_printed_figures_are_the_papers():
+    assert published.g_mean("PBC", "k-SMOTE", "SVM") == (0.653, 0.075)
+    assert published.g_mean("FMN", "CUSBoost", "LR") == (0.874, 0.031)
+    assert published.g_mean("WBC", "none", "SVM") is None
+    assert sum(published.CLASS_ROWS) == 1998
+    assert [sum(counts) for counts in published.AREAS.values()] == [830, 852, 837]
+
+
+def test_a_table_is_written_as_text_markdown_and_csv():
+    table = Table("t", "Yield", ("f", "share"), [("LR", "0.9"), ("a|b", "1")], ["A note."])
+    assert as_text(table) == "Yield\n\nf    share\nLR     0.9\na|b      1\n\nA note.\n"
+    assert "| a\\|b | 1 |" in as_markdown(table)
+    assert as_csv(table) == "f,share\nLR,0.9\na|b,1\n"
+    exact = Table("t", "Yield", ("f",), [("LR",)], records=[{"f": "LR", "share": 0.1 + 0.2}])
+    (row,) = csv.DictReader(io.StringIO(as_csv(exact)))
+    assert float(row["share"]) == 0.1 + 0.2
+
+
+def test_tables_of_a_store_without_results_are_empty_and_not_an_error():
+    tables = all_tables([], ["WBC", "PBC"])
+    assert {"areas", "summary", "class_counts", "sensitivity"} <= {table.name for table in tables}
+
+
+def test_cells_differ_and_are_as_many_as_the_settings_say():
+    settings = Settings(datasets=("WBC", "PBC"), folds=3, runs=2, splits=4, seeds=1)
+    cells = all_cells(settings)
+    kinds = [cell["experiment"] for cell in cells]
+    assert kinds.count("scores") == 2 * 5 * 6 * 3 * 2
+    assert kinds.count("class counts") == 5 * 4
+    assert len({str(cell) for cell in cells}) == len(cells)
+
+
+@pytest.mark.parametrize(
+    ("wrong", "message"),
+    [
+        ({"datasets": ("IRIS",)}, "datasets must be some of WBC"),
+        ({"folds": 1}, "folds must be at least 2, got 1"),
+        ({"rows": (("all", 20),)}, "at least 200"),
+        ({"rows": (("IRIS", 500),)}, "rows must be given for"),
+    ],
+)
+def test_settings_that_make_no_sense_are_refused(wrong, message):
+    with pytest.raises(SettingsError, match=message):
+        Settings(**wrong)
