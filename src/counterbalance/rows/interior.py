@@ -21,21 +21,25 @@ interpolated ones are.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
 from typing import Self
 
 import numpy as np
 from sklearn.neighbors import NearestNeighbors
 
-from counterbalance.arrays import Floats, Integers, Mask, Words
+from counterbalance.arrays import Floats, Integers, Mask, Words, blocks
 from counterbalance.constraints.rules import differs
 from counterbalance.profile import Profile, middle
 from counterbalance.search.draws import stream, uniform
-from counterbalance.search.nearest import Task
+from counterbalance.search.nearest import Space
+from counterbalance.search.problem import Problem
 
 N_NEIGHBOURS = 5
 # Rows that break a rule or change nothing are drawn again so many times.
 MOST_TRIES = 10
+# Numbers for the interior samples of one class, far more than are ever used.
+LOTS_PER_CLASS = 2**40
 
 
 @dataclass(frozen=True)
@@ -45,29 +49,39 @@ class Interior:
     rows: Integers  # where the rows are in the table
     x: Floats
     partners: Integers  # (n, k)
-    task: Task
+    space: Space
     first_lot: int
+    cells_at_once: int
     bandwidth: float | None = None  # h; None makes rows between neighbours only
     between: float = 0.0  # with h: the share of rows that are between neighbours even so
 
     @classmethod
-    def of(cls, rows: Integers, x: Floats, task: Task, first_lot: int) -> Self:
-        """Find the partners of every row."""
-        return cls(rows, x, _partners(x, task.perturbation.profile), task, first_lot)
+    def of(cls, problem: Problem, target: int) -> Self:
+        """Take a class, ready to be interpolated: find the partners of every row."""
+        rows = np.flatnonzero(problem.labels.codes == target)
+        x, space = problem.table.rows(rows), problem.space
+        return cls(
+            rows,
+            x,
+            _partners(x, space.perturbation.profile),
+            space,
+            target * LOTS_PER_CLASS,
+            problem.effort.cells_at_once,
+        )
 
-    @classmethod
-    def around(
-        cls, rows: Integers, x: Floats, task: Task, first_lot: int, spread: float, between: float
-    ) -> Self:
+    def around(self, spread: float, between: float) -> Self:
         """Spread new rows around every row, by Silverman's bandwidth times ``spread``.
 
         A share of ``between`` goes between neighbours all the same: where a feature is skewed,
         a difference of two rows leads out of the class and a neighbour does not.
         """
-        n, d = max(1, len(x)), len(task.order)
+        n, d = max(1, len(self.x)), len(self.space.order)
         bandwidth = spread * (4 / ((d + 2) * n)) ** (1 / (d + 4))
-        partners = _partners(x, task.perturbation.profile)
-        return cls(rows, x, partners, task, first_lot, bandwidth, between)
+        return replace(self, bandwidth=bandwidth, between=between)
+
+    def blocks(self, n: int) -> Iterator[slice]:
+        """Cut lots into blocks whose rows fit the memory."""
+        return blocks(n, 8 * self.x.shape[1], self.cells_at_once)
 
     def at(self, lots: Integers) -> tuple[Floats, Integers]:
         """Return the new row of each lot, and the position in ``x`` of its base.
@@ -75,14 +89,14 @@ class Interior:
         A cell that is missing in a row that it is made from is the base's, and so is one
         that may not change.
         """
-        state = stream(self.task.seed, lots, 0)
+        state = stream(self.space.seed, lots, 0)
         base = (uniform(state, 0) * len(self.x)).astype(np.intp)
         alone = not self.partners.shape[1]
         if self.bandwidth is None:
             return self.x[base] if alone else self._between(state, base), base
         new = self._around(state, base, self.bandwidth)
         if self.between and not alone:
-            towards = uniform(stream(self.task.seed, lots, 3), 0) < self.between
+            towards = uniform(stream(self.space.seed, lots, 3), 0) < self.between
             new = np.where(towards[:, None], self._between(state, base), new)
         return new, base
 
@@ -98,11 +112,11 @@ class Interior:
 
     def _around(self, state: Words, base: Integers, h: float) -> Floats:
         """Add h times the difference of two rows; h is the chance of a nominal cell to be a's."""
-        profile = self.task.perturbation.profile
+        profile = self.space.perturbation.profile
         start = self.x[base]
         a, b = (self.x[(uniform(state, k) * len(self.x)).astype(np.intp)] for k in (1, 2))
         new = start + h * (a - b) / np.sqrt(2)
-        swapped = uniform(stream(self.task.seed, state, 1)[:, None], np.arange(self.x.shape[1])) < h
+        swapped = uniform(stream(self.space.seed, state, 1)[:, None], np.arange(self.x.shape[1])) < h
         nominal = np.where(swapped & ~np.isnan(a), a, start)
         return self._settle(state, start, new, nominal, (profile.lower, profile.upper))
 
@@ -115,14 +129,14 @@ class Interior:
         limits: tuple[Floats, Floats],
     ) -> Floats:
         """Put new cells onto their grids, inside their limits, and where rules allow a change."""
-        perturbation, rules = self.task.perturbation, self.task.perturbation.rules
+        perturbation, rules = self.space.perturbation, self.space.perturbation.rules
         features = np.arange(self.x.shape[1])
         perturbation.snap(new, features)
         lower, upper = rules.bounds(start, features, *limits)
         new = np.clip(new, lower, upper)
         new = np.where(perturbation.profile.nominal, nominal, new)
         keep = np.isnan(start) | np.isnan(new) | (lower > upper)
-        keep |= ~np.isin(features, self.task.order)
+        keep |= ~np.isin(features, self.space.order)
         new = np.where(keep, start, new)
         if rules.most_changed is not None:
             lot = uniform(state[:, None], 3 + features)
@@ -136,7 +150,7 @@ class Interior:
         lots = np.zeros(0, dtype=np.intp)
         for number in range(MOST_TRIES):
             more = self.first_lot + number * n + np.arange(n)
-            for block in self.task.blocks(n, 8 * self.x.shape[1]):
+            for block in self.blocks(n):
                 good = self.sound(*self.at(more[block]))
                 lots = np.append(lots, more[block][good])[:n]
             if len(lots) == n:
@@ -146,11 +160,11 @@ class Interior:
     def sound(self, new: Floats, base: Integers) -> Mask:
         """Return which new rows keep the rules and are no copies of their base."""
         changed = differs(new, self.x[base]).any(axis=1)
-        return np.asarray(self.task.perturbation.rules.allow(new) & changed)
+        return np.asarray(self.space.perturbation.rules.allow(new) & changed)
 
     def copies(self, n: int) -> Integers:
         """Return where ``n`` rows to copy are in the table, none where none keeps the rules."""
-        allowed = self.rows[self.task.perturbation.rules.allow(self.x)]
+        allowed = self.rows[self.space.perturbation.rules.allow(self.x)]
         return np.resize(allowed, n if allowed.size else 0)
 
 

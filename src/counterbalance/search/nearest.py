@@ -29,12 +29,12 @@ Ties in distance go to the fewer changed features, then to the earlier draw.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 
 import numpy as np
 
-from counterbalance.arrays import Floats, Integers, Mask, Small
+from counterbalance.arrays import Floats, Integers, Mask, Small, blocks
 from counterbalance.classifier.linear import Screen
 from counterbalance.constraints.rules import Rules
 from counterbalance.profile import share_of_distance
@@ -56,27 +56,31 @@ SCORES_PER_CELL = 4
 
 
 @dataclass(frozen=True)
-class Task:
-    """What one search looks for, and where."""
+class Space:
+    """Where one searches: what a cell may become, which features change, whose draws."""
 
     perturbation: Perturbation
     order: Integers
     seed: int
-    draws: range
-    epsilon: float = np.inf
-    screen: Screen | None = None
-    cells_at_once: int = 2**20  # bounds the memory: perturbed cells, and cells shown to f
     first_row: int = 0  # id of the first row of the table, which may be a block of a larger one
 
-    def blocks(self, n_rows: int, cells_per_row: int) -> Iterator[slice]:
-        """Cut rows into blocks of at most ``cells_at_once`` cells (but at least one row)."""
-        size = max(1, self.cells_at_once // max(1, cells_per_row))
-        for start in range(0, n_rows, size):
-            yield slice(start, start + size)
 
-    def window_cells(self, width: int) -> int:
+@dataclass(frozen=True)
+class Effort:
+    """How one searches: how often, how far, in how much memory."""
+
+    draws: range = range(1)
+    epsilon: float = np.inf
+    cells_at_once: int = 2**20  # bounds the memory: perturbed cells, and cells shown to f
+
+    def of_pass(self, number: int) -> Effort:
+        """Return the same with the draws of a later pass."""
+        n_draws = len(self.draws)
+        return replace(self, draws=range(number * n_draws, (number + 1) * n_draws))
+
+    def window_cells(self, width: int, screen: Screen | None) -> int:
         """Return the cells that a factual takes in a window, with the scores of a screen."""
-        n_scores = 0 if self.screen is None else len(self.screen.intercept)
+        n_scores = 0 if screen is None else len(screen.intercept)
         return len(self.draws) * width * (1 + n_scores // SCORES_PER_CELL)
 
 
@@ -123,28 +127,38 @@ class _Best:
 
 
 def search(
-    task: Task, judge: Judge, x: Floats, rows: Integers, wanted: Mask
+    space: Space,
+    effort: Effort,
+    judge: Judge,
+    x: Floats,
+    rows: Integers,
+    wanted: Mask,
+    screen: Screen | None = None,
 ) -> tuple[Inversions, int]:
     """Find the nearest inversion of every row of ``x`` to every class it is wanted for.
 
     ``rows`` are their positions in the table, which the draws belong to (see
-    ``Task.first_row``). ``judge`` maps encoded rows to class codes (see ``Judge``). The
-    number of candidates that were shown to it comes second.
+    ``Space.first_row``). ``judge`` maps encoded rows to class codes (see ``Judge``), and
+    ``screen`` knows what it cannot invert. The number of candidates that were shown to
+    ``judge`` comes second.
     """
     best = _Best.none_yet(wanted)
     judged = 0
     floor = np.zeros(len(x))  # everything nearer has been judged
     active = np.flatnonzero(wanted.any(axis=1))
-    for width in widths(len(task.order)):
-        window = _Window.of(task.order[:width])
-        for block in task.blocks(len(active), task.window_cells(len(window.features))):
+    for width in widths(len(space.order)):
+        window = _Window.of(space.order[:width])
+        cells = effort.window_cells(len(window.features), screen)
+        for block in blocks(len(active), cells, effort.cells_at_once):
             part = active[block]
-            candidates = _Candidates.draw(task, x[part], rows[part], window, wanted[part])
-            ceiling = np.minimum(candidates.edge(task.order), task.epsilon)
+            candidates = _Candidates.draw(space, effort.draws, x[part], rows[part], window)
+            if screen is not None:
+                candidates = candidates.screened(screen, wanted[part])
+            ceiling = np.minimum(candidates.edge(space.order), effort.epsilon)
             band = candidates.between(floor[part], ceiling)
-            judged += _judge_band(task, candidates, band, judge, best, part)
+            judged += _judge_band(space, effort, candidates, band, judge, best, part)
             floor[part] = ceiling
-        active = active[best.missing[active].any(axis=1) & (floor[active] < task.epsilon)]
+        active = active[best.missing[active].any(axis=1) & (floor[active] < effort.epsilon)]
         if not active.size:
             break
     row, target = np.nonzero(best.draw >= 0)
@@ -159,11 +173,11 @@ def search(
     return found, judged
 
 
-def rebuild(task: Task, x: Floats, rows: Integers, draw: Small, round_: Small) -> Floats:
+def rebuild(space: Space, x: Floats, rows: Integers, draw: Small, round_: Small) -> Floats:
     """Return the candidates (round, draw) of the given factuals, one for each row of ``x``."""
-    window = _Window.of(task.order)
-    state = stream(task.seed, rows + task.first_row, draw)[:, None]
-    return window.put(x, task.perturbation.values(x, state, window.features)[:, 0], round_)
+    window = _Window.of(space.order)
+    state = stream(space.seed, rows + space.first_row, draw)[:, None]
+    return window.put(x, space.perturbation.values(x, state, window.features)[:, 0], round_)
 
 
 @dataclass(frozen=True)
@@ -220,21 +234,25 @@ class _Candidates:
 
     @classmethod
     def draw(
-        cls, task: Task, x: Floats, rows: Integers, window: _Window, wanted: Mask | None
+        cls, space: Space, draws: range, x: Floats, rows: Integers, window: _Window
     ) -> _Candidates:
-        ids = rows[:, None] + task.first_row
-        state = stream(task.seed, ids, np.arange(task.draws.start, task.draws.stop))
-        values = task.perturbation.values(x, state, window.features)
-        profile, factual = task.perturbation.profile, x[:, None, window.features]
+        ids = rows[:, None] + space.first_row
+        state = stream(space.seed, ids, np.arange(draws.start, draws.stop))
+        perturbation = space.perturbation
+        values = perturbation.values(x, state, window.features)
+        profile, factual = perturbation.profile, x[:, None, window.features]
         share = window.in_order(share_of_distance(profile, window.features, factual, values))
         worthy = share > 0
-        if task.perturbation.rules.most_changed is not None:
-            worthy &= np.cumsum(worthy, axis=1) <= task.perturbation.rules.most_changed
-        if task.screen is not None and wanted is not None:
-            step = window.in_order(values - factual)
-            order = window.features[window.sequence]
-            worthy &= task.screen.hopeful(x, step, order, wanted)
-        return cls(x, rows, window, values, np.cumsum(share, axis=1), worthy, task.draws.start)
+        if perturbation.rules.most_changed is not None:
+            worthy &= np.cumsum(worthy, axis=1) <= perturbation.rules.most_changed
+        return cls(x, rows, window, values, np.cumsum(share, axis=1), worthy, draws.start)
+
+    def screened(self, screen: Screen, wanted: Mask) -> _Candidates:
+        """Leave out the candidates that a linear f cannot invert."""
+        step = self.window.in_order(self.values - self.x[:, None, self.window.features])
+        order = self.window.features[self.window.sequence]
+        hopeful = screen.hopeful(self.x, step, order, wanted)
+        return replace(self, worthy=self.worthy & hopeful)
 
     def edge(self, order: Integers) -> Floats:
         """Return how near a candidate beyond the window can be."""
@@ -257,7 +275,8 @@ class _Candidates:
 
 
 def _judge_band(
-    task: Task,
+    space: Space,
+    effort: Effort,
     candidates: _Candidates,
     band: Floats,
     judge: Judge,
@@ -269,13 +288,13 @@ def _judge_band(
     ranked = np.argsort(band, axis=1, kind="stable")[:, : count.max(initial=0)]
     going = np.flatnonzero(count > 0)
     start = judged = 0
-    rules = task.perturbation.rules
+    rules = space.perturbation.rules
     while going.size:
         place = ranked[going, start : start + max(FIRST_BATCH, start // 2)]
         real = np.arange(start, start + place.shape[1]) < count[going, None]
         row, column = np.nonzero(real)
         answer = np.full(place.shape, -1, dtype=np.intp)
-        for block in task.blocks(len(row), candidates.x.shape[1]):
+        for block in blocks(len(row), candidates.x.shape[1], effort.cells_at_once):
             at = row[block], column[block]
             which = going[at[0]]
             shown = candidates.rows(which, place[at])
