@@ -1,0 +1,104 @@
+"""Imports point one way: from what people see down to the method, never back, never in a circle."""
+
+from __future__ import annotations
+
+import ast
+from pathlib import Path
+
+import pytest
+
+PACKAGE = Path(__file__).parents[1] / "src" / "counterbalance"
+
+# The house from the ground up: a part may import parts of the lines above it, and its own.
+FLOORS = (
+    ("arrays", "errors", "extras", "user_warnings", "safe_path"),
+    ("table",),
+    ("profile",),
+    ("constraints",),
+    ("classifier",),
+    ("search",),
+    ("rows",),
+    ("prepare",),
+    ("samplers", "__init__"),
+    ("explain", "projection"),
+    ("displays",),
+    ("methods",),
+    ("io",),
+    ("datasets",),
+    ("distributed",),
+    ("trials",),
+    ("compare",),
+    ("report",),
+    ("studies",),
+    ("cli",),
+    ("__main__",),
+)
+FLOOR = {part: floor for floor, parts in enumerate(FLOORS) for part in parts}
+
+
+def module_of(path: Path) -> str:
+    parts = path.relative_to(PACKAGE).with_suffix("").parts
+    return ".".join(parts[:-1] if parts[-1] == "__init__" and len(parts) > 1 else parts)
+
+
+FILES = {module_of(path): path for path in sorted(PACKAGE.rglob("*.py"))}
+
+
+def imported_by(module: str) -> set[str]:
+    """Return the modules of the package that a module imports, anywhere in its text."""
+    found = set()
+    for node in ast.walk(ast.parse(FILES[module].read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            names = [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom):
+            assert not node.level, f"{module} has a relative import"
+            inside = [f"{node.module}.{alias.name}" for alias in node.names]
+            names = [
+                name if name.removeprefix("counterbalance.") in FILES else str(node.module)
+                for name in inside
+            ]
+        else:
+            continue
+        for name in names:
+            if name == "counterbalance":
+                found.add("__init__")
+            elif name.startswith("counterbalance."):
+                found.add(name.removeprefix("counterbalance."))
+    return found - {module}
+
+
+IMPORTS = {module: imported_by(module) for module in FILES}
+
+
+def part(module: str) -> str:
+    return module.split(".")[0]
+
+
+def test_every_part_of_the_package_has_its_floor() -> None:
+    assert {part(module) for module in FILES} == set(FLOOR)
+
+
+@pytest.mark.parametrize("module", sorted(FILES))
+def test_a_module_imports_from_lower_floors_and_its_own_part_only(module: str) -> None:
+    strays = {
+        name
+        for name in IMPORTS[module]
+        if part(name) != part(module) and FLOOR[part(name)] >= FLOOR[part(module)]
+    }
+    assert not strays, f"{module} imports {sorted(strays)}, which lie above it"
+
+
+def test_no_modules_import_each_other_in_a_circle() -> None:
+    finished: set[str] = set()
+
+    def visit(module: str, path: tuple[str, ...]) -> None:
+        assert module not in path, " -> ".join([*path[path.index(module) :], module])
+        if module not in finished:
+            for name in sorted(IMPORTS[module]):
+                # A package's __init__ imports its modules; they may name the package's path.
+                if not module.startswith(f"{name}."):
+                    visit(name, (*path, module))
+            finished.add(module)
+
+    for module in sorted(FILES):
+        visit(module, ())
