@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from dataclasses import replace
 
 import numpy as np
 from sklearn.datasets import make_classification
@@ -50,10 +49,12 @@ def measure(search: Search) -> tuple[float, float]:
     limit = np.full(search.rows.max() + 1, np.inf)
     limit[found.factual] = found.distance
     nearer = 0
-    task = replace(search.task, screen=None)
+    space, effort = search.space, search.effort
     for part in np.array_split(np.arange(len(search.rows)), 1 + len(search.rows) // 1000):
-        window = _Window.of(task.order)
-        candidates = _Candidates.draw(task, search.x[part], search.rows[part], window, None)
+        window = _Window.of(space.order)
+        candidates = _Candidates.draw(
+            space, effort.draws, search.x[part], search.rows[part], window
+        )
         near = candidates.distance < limit[search.rows[part], None, None]
         nearer += np.count_nonzero(near & candidates.worthy)
     return judged / nearer, 1 - spent / total

@@ -34,7 +34,7 @@ def main() -> None:
         statistics = [naive.feature_statistics(column) for column in X.T]
 
         def loops(f=f, search=search, some=some, statistics=statistics):  # noqa: ANN001, ANN202
-            task = search.task
+            space = search.space
             return [
                 naive.minimum_inversion(
                     f.predict,
@@ -42,10 +42,10 @@ def main() -> None:
                     int(row),
                     0,
                     1,
-                    task.order,
+                    space.order,
                     statistics,
-                    task.perturbation.profile.deviation,
-                    task.seed,
+                    space.perturbation.profile.deviation,
+                    space.seed,
                     N_DRAWS,
                 )
                 for row in some

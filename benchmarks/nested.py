@@ -54,32 +54,33 @@ def measure(name: str, estimator: Any) -> tuple[float, list[float], list[float]]
     spent = np.zeros_like(nested)
     for seed in SEEDS:
         sampler = CounterfactualOverSampler(estimator=estimator, random_state=seed)
-        table, labels = sampler._read(data.X, data.y)  # noqa: SLF001  (the sampler's own steps)
-        factuals, f = sampler._fit_factuals(table, labels, None)  # noqa: SLF001
+        prepared = sampler.prepare(data.X, data.y)
+        problem, f, labels = prepared.problem, prepared.f, prepared.problem.labels
         small = int(np.argmin(labels.counts))
-        right = factuals.right(f) & (labels.codes != small)
-        rows = np.flatnonzero(right)
-        x = table.rows(rows)
-        found.append(_independent(factuals.task, f, x, rows, small))
+        rows = np.flatnonzero(problem.right(prepared.judged()) & (labels.codes != small))
+        x = problem.table.rows(rows)
+        found.append(_independent(problem.space, f, x, rows, small))
         wanted = np.zeros((len(rows), len(labels.classes)), dtype=bool)
         wanted[:, small] = True
         for place, n_draws in enumerate(TRIED):
-            task = replace(factuals.task, draws=range(n_draws), screen=f.screen)
+            effort = replace(problem.effort, draws=range(n_draws))
             start = time.process_time()
-            inversions, _ = search(task, f.on_candidates, x, rows, wanted)
+            inversions, _ = search(
+                problem.space, effort, f.on_candidates, x, rows, wanted, f.screen
+            )
             spent[seed, place] = time.process_time() - start
             nested[seed, place] = len(inversions) / len(rows)
     return float(np.mean(found)), nested.mean(axis=0).tolist(), spent.sum(axis=0).tolist()
 
 
-def _independent(task: Any, f: Any, x: Any, rows: Any, target: int) -> float:
+def _independent(space: Any, f: Any, x: Any, rows: Any, target: int) -> float:
     """Return the share of rows that invert when every round draws anew."""
     inverted = np.zeros(len(rows), dtype=bool)
-    for m in range(1, len(task.order) + 1):
+    for m in range(1, len(space.order) + 1):
         for t in range(N_DRAWS):
             left = np.flatnonzero(~inverted)
             draw = np.full(len(left), FAR + m * N_DRAWS + t, dtype=np.int32)
-            candidates = rebuild(task, x[left], rows[left], draw, np.full(len(left), m, np.int32))
+            candidates = rebuild(space, x[left], rows[left], draw, np.full(len(left), m, np.int32))
             inverted[left] = f.on_candidates(candidates, rows[left]) == target
     return float(inverted.mean())
 

@@ -13,7 +13,7 @@ from counterbalance.classifier.judge import Classifier, judge
 from counterbalance.constraints.rules import Rules
 from counterbalance.datasets import read_wisconsin
 from counterbalance.profile import by_importance, profile_table
-from counterbalance.search.nearest import Inversions, Task, search
+from counterbalance.search.nearest import Effort, Inversions, Space, search
 from counterbalance.search.perturbation import Perturbation
 from counterbalance.table.table import read_table
 
@@ -41,7 +41,8 @@ def best_of(
 class Search:
     """A search of all factuals of class 0 for inversions to class 1."""
 
-    task: Task
+    space: Space
+    effort: Effort
     f: Classifier
     x: np.ndarray
     rows: np.ndarray
@@ -52,7 +53,15 @@ class Search:
         """Run the search, by f or by a judge in its place."""
         wanted = np.zeros((len(self.rows), 2), dtype=bool)
         wanted[:, 1] = True
-        return search(self.task, judge_rows or self.f.on_candidates, self.x, self.rows, wanted)
+        return search(
+            self.space,
+            self.effort,
+            judge_rows or self.f.on_candidates,
+            self.x,
+            self.rows,
+            wanted,
+            self.f.screen,
+        )
 
 
 def set_up(f: Any, X: np.ndarray, y: np.ndarray, *, n_draws: int, seed: int = 5) -> Search:
@@ -62,5 +71,5 @@ def set_up(f: Any, X: np.ndarray, y: np.ndarray, *, n_draws: int, seed: int = 5)
     perturbation = Perturbation(profile, table.grid, Rules.none(X.shape[1]))
     rows = np.flatnonzero((y == 0) & (f.predict(X) == 0))
     wrapped = judge(f, table, np.array([0, 1]))
-    task = Task(perturbation, by_importance(profile), seed, range(n_draws), screen=wrapped.screen)
-    return Search(task, wrapped, X[rows], rows)
+    space = Space(perturbation, by_importance(profile), seed)
+    return Search(space, Effort(range(n_draws)), wrapped, X[rows], rows)

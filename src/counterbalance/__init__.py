@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from counterbalance import errors
-    from counterbalance.classifier.judge import paper_classifier
+    from counterbalance.classifier.fit import paper_classifier
     from counterbalance.samplers.counterfactual import CounterfactualOverSampler
     from counterbalance.samplers.interior import InteriorOverSampler
 
@@ -16,7 +16,7 @@ __all__ = ["CounterfactualOverSampler", "InteriorOverSampler", "errors", "paper_
 _MODULES = {
     "CounterfactualOverSampler": "counterbalance.samplers.counterfactual",
     "InteriorOverSampler": "counterbalance.samplers.interior",
-    "paper_classifier": "counterbalance.classifier.judge",
+    "paper_classifier": "counterbalance.classifier.fit",
 }
 
 

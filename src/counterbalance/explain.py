@@ -11,19 +11,19 @@ not need is taken back. What is left is sparser and nearer than anything the sea
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from counterbalance.arrays import Floats, Integers, Mask
-from counterbalance.classifier.judge import Classifier, check_not_constant
+from counterbalance.classifier.judge import Classifier
 from counterbalance.constraints.rules import differs
 from counterbalance.errors import TableError
 from counterbalance.profile import distance
 from counterbalance.samplers.counterfactual import CounterfactualOverSampler
 from counterbalance.search.nearest import rebuild, search
-from counterbalance.search.problem import Factuals
+from counterbalance.search.problem import Problem
 from counterbalance.table import frames
 from counterbalance.table.labels import plain
 
@@ -80,7 +80,9 @@ def explain(
     >>> explain(sampler, X, y, 7, "high").ways[0].changes
     {'x0': (7, 12)}
     """
-    table, labels = sampler._read(X, y)  # noqa: SLF001 - the sampler's own first steps
+    prepared = sampler.prepare(X, y)
+    problem, f = prepared.problem, prepared.f
+    table, labels, space = problem.table, problem.labels, problem.space
     if not 0 <= row < len(labels.codes):
         raise TableError(
             f"row must be one of the {len(labels.codes)} rows, from 0 to {len(labels.codes) - 1}, "
@@ -89,23 +91,21 @@ def explain(
     classes = [plain(label) for label in labels.classes]
     if to not in classes:
         raise TableError(f"to must be a class of y, got {to!r}; the classes are {classes}")
-    factuals, f = sampler._fit_factuals(table, labels, None)  # noqa: SLF001
-    check_not_constant(f, factuals.answers(f), table.rows(slice(None)))
+    judged = prepared.judged()
     target, at = classes.index(to), np.array([row])
     found = np.zeros((0, len(table.names)))
-    called = int(factuals.answers(f)[row])
+    called = int(judged.answers[row])
     if called != target:
-        found = _trim(_search(factuals, f, row, target), factuals, f, row, target)
+        found = _trim(_search(problem, f, row, target), problem, f, row, target)
     old = table.rows(at)
     names = [str(name) for name in table.names]
     score = _scores(f, old, at, target)[0]
     before = _values(table.decode(old, at), 0)
-    chosen = _choose(found, factuals, row, n_ways)
+    chosen = _choose(found, problem, row, n_ways)
     origin = np.repeat(at, len(chosen))
     after = table.decode(chosen, origin)
     scores, changed = _scores(f, chosen, origin, target), differs(chosen, old)
-    task = factuals.task
-    distances = distance(task.perturbation.profile, task.order, old, chosen)
+    distances = distance(prepared.profile, space.order, old, chosen)
     ways = []
     for place in range(len(chosen)):
         cells = _values(after, place)
@@ -122,28 +122,32 @@ def explain(
     )
 
 
-def _search(factuals: Factuals, f: Classifier, row: int, target: int) -> Floats:
+def _search(problem: Problem, f: Classifier, row: int, target: int) -> Floats:
     """Return the nearest inversion of each of many searches of one row.
 
     A search's draws belong to an id, which is the row's own in the first one: it finds what
     the sampler finds.
     """
-    n_rows = len(factuals.labels.codes)
+    n_rows = len(problem.labels.codes)
     ids = row + n_rows * np.arange(SEARCHES)
-    x = np.repeat(factuals.table.rows(np.array([row])), SEARCHES, axis=0)
-    wanted = np.zeros((SEARCHES, len(factuals.labels.classes)), dtype=bool)
+    x = np.repeat(problem.table.rows(np.array([row])), SEARCHES, axis=0)
+    wanted = np.zeros((SEARCHES, len(problem.labels.classes)), dtype=bool)
     wanted[:, target] = True
-    task = replace(factuals.task, screen=f.screen)
-    found, _ = search(task, lambda c, who: f.on_candidates(c, who % n_rows), x, ids, wanted)
-    return rebuild(task, x[: len(found)], found.factual, found.draw, found.round)
+    space, effort = problem.space, problem.effort
+
+    def ask(candidates: Floats, who: Integers) -> Integers:
+        return f.on_candidates(candidates, who % n_rows)
+
+    found, _ = search(space, effort, ask, x, ids, wanted, f.screen)
+    return rebuild(space, x[: len(found)], found.factual, found.draw, found.round)
 
 
-def _trim(found: Floats, factuals: Factuals, f: Classifier, row: int, target: int) -> Floats:
+def _trim(found: Floats, problem: Problem, f: Classifier, row: int, target: int) -> Floats:
     """Take back every change that f does not need, the least important feature first."""
-    old, result = factuals.table.rows(np.array([row]))[0], found.copy()
-    rules = factuals.task.perturbation.rules
+    old, result = problem.table.rows(np.array([row]))[0], found.copy()
+    rules = problem.space.perturbation.rules
     origin = np.full(len(found), row)
-    for feature in factuals.task.order[::-1]:
+    for feature in problem.space.order[::-1]:
         trial = result.copy()
         trial[:, feature] = old[feature]
         fewer: Mask = differs(trial, result).any(axis=1) & rules.allow(trial)
@@ -154,12 +158,12 @@ def _trim(found: Floats, factuals: Factuals, f: Classifier, row: int, target: in
     return result
 
 
-def _choose(found: Floats, factuals: Factuals, row: int, n_ways: int) -> Floats:
+def _choose(found: Floats, problem: Problem, row: int, n_ways: int) -> Floats:
     """Return the nearest way for each set of changed features, plain ones before wider ones."""
-    old, task = factuals.table.rows(np.array([row])), factuals.task
+    old, space = problem.table.rows(np.array([row])), problem.space
     if not len(found):
         return found
-    far = distance(task.perturbation.profile, task.order, old, found)
+    far = distance(space.perturbation.profile, space.order, old, found)
     order = np.argsort(far, kind="stable")
     sets = [frozenset(np.flatnonzero(changed).tolist()) for changed in differs(found, old)]
     plainest: list[int] = []

@@ -1,7 +1,5 @@
 """Search: the fast search and the paper's loops give the same winners, to the last bit."""
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 from sklearn.datasets import make_classification
@@ -18,7 +16,7 @@ from counterbalance.classifier.judge import judge
 from counterbalance.constraints.rules import Rules
 from counterbalance.profile import by_importance, profile_table
 from counterbalance.search import nearest as module
-from counterbalance.search.nearest import Task, rebuild, search
+from counterbalance.search.nearest import Effort, Space, rebuild, search
 from counterbalance.search.perturbation import Perturbation
 from counterbalance.table.table import read_table
 
@@ -54,26 +52,28 @@ def problem(n_classes=2, n_features=6, n_rows=150, *, whole=False):
     return (np.rint(2 * X).astype(np.int64) if whole else X), y
 
 
-def task_of(X, y, *, way="exact", n_draws=6, epsilon=np.inf, **more):
+def space_of(X, y, *, way="exact", n_draws=6, epsilon=np.inf, cells_at_once=2**20):
     table = read_table(X)
     profile = profile_table(table, y)
     perturbation = Perturbation(profile, table.grid, Rules.none(X.shape[1]), way)
-    order = by_importance(profile)
-    return table, Task(perturbation, order, SEED, range(n_draws), epsilon, **more)
+    space = Space(perturbation, by_importance(profile), SEED)
+    return table, space, Effort(range(n_draws), epsilon, cells_at_once)
 
 
 def fast(f, X, y, j, targets, **settings):
     answer = judge(f, read_table(X), np.unique(y))
-    table, task = task_of(X, y, screen=answer.screen, **settings)
+    table, space, effort = space_of(X, y, **settings)
     rows = np.flatnonzero((y == j) & (f.predict(X) == j))
     wanted = np.isin(np.unique(y), targets)[None, :].repeat(len(rows), axis=0)
-    found, judged = search(task, answer.on_candidates, table.rows(rows), rows, wanted)
-    return table, task, found, judged
+    found, judged = search(
+        space, effort, answer.on_candidates, table.rows(rows), rows, wanted, answer.screen
+    )
+    return table, (space, effort), found, judged
 
 
 def assert_same_winners(f, X, y, j, targets, *, n_rows=12, **settings):
-    table, task, found, _ = fast(f, X, y, j, targets, **settings)
-    profile = task.perturbation.profile
+    table, (space, effort), found, _ = fast(f, X, y, j, targets, **settings)
+    profile = space.perturbation.profile
     statistics = [naive.feature_statistics(X[:, m]) for m in range(X.shape[1])]
     compared = 0
     for row in np.flatnonzero(y == j)[:n_rows]:
@@ -84,13 +84,13 @@ def assert_same_winners(f, X, y, j, targets, *, n_rows=12, **settings):
                 int(row),
                 j,
                 i,
-                task.order,
+                space.order,
                 statistics,
                 profile.deviation,
                 SEED,
-                len(task.draws),
-                task.epsilon,
-                way=task.perturbation.way,
+                len(effort.draws),
+                effort.epsilon,
+                way=space.perturbation.way,
                 whole=X.dtype.kind == "i",
             )
             at = np.flatnonzero((found.factual == row) & (found.target == i))
@@ -101,7 +101,7 @@ def assert_same_winners(f, X, y, j, targets, *, n_rows=12, **settings):
             assert found.distance[at] == [distance]
             assert (found.round[at], found.draw[at]) == ([round_], [draw])
             built = rebuild(
-                task, table.rows([row]), np.array([row]), found.draw[at], found.round[at]
+                space, table.rows([row]), np.array([row]), found.draw[at], found.round[at]
             )
             assert built.tobytes() == changed.tobytes()
             compared += 1
@@ -157,13 +157,12 @@ def test_blocks_of_any_size_give_the_same_winners():
 def test_f_sees_at_most_half_more_than_any_exact_search_must():
     X, y = problem(n_rows=400)
     f = LogisticRegression().fit(X, y)
-    table, task, found, judged = fast(f, X, y, 0, [1], n_draws=20)
-    task = replace(task, screen=None)
+    table, (space, effort), found, judged = fast(f, X, y, 0, [1], n_draws=20)
     rows = np.flatnonzero((y == 0) & (f.predict(X) == 0))
     limit = np.full(len(y), np.inf)
     limit[found.factual] = found.distance
-    window = module._Window.of(task.order)
-    candidates = module._Candidates.draw(task, table.rows(rows), rows, window, None)
+    window = module._Window.of(space.order)
+    candidates = module._Candidates.draw(space, effort.draws, table.rows(rows), rows, window)
     distance = np.where(candidates.worthy, candidates.distance, np.inf).reshape(len(rows), -1)
     nearer = np.count_nonzero(distance < limit[rows, None])
     assert judged <= 1.5 * nearer
@@ -184,11 +183,11 @@ def test_the_screen_of_a_linear_f_changes_nothing_and_spares_most_calls(f, n_cla
     f = f.fit(X, y)
     _, _, screened, few = fast(f, X, y, 0, [1, 2][: n_classes - 1])
     rows = np.flatnonzero((y == 0) & (f.predict(X) == 0))
-    table, task = task_of(X, y)
+    table, space, effort = space_of(X, y)
     answer = judge(f, table, np.unique(y))
     assert answer.screen is not None
     wanted = np.arange(n_classes)[None, :].repeat(len(rows), axis=0) > 0
-    plain, many = search(task, answer.on_candidates, table.rows(rows), rows, wanted)
+    plain, many = search(space, effort, answer.on_candidates, table.rows(rows), rows, wanted)
     for name in plain.__annotations__:
         np.testing.assert_array_equal(getattr(plain, name), getattr(screened, name))
     assert few < many / 3

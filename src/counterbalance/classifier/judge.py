@@ -1,10 +1,8 @@
-"""Classifier: f, the fixed judge of every candidate.
+"""Judge: f, asked about encoded rows and answering in class codes.
 
-    f          a fitted scikit-learn classifier
-    classes    the labels in sorted order; a class code is a position in it
-    decode     turns encoded rows into what f takes
-
-f is trained once on the factual table and never changes during the search.
+f          a fitted scikit-learn classifier
+classes    the labels in sorted order; a class code is a position in it
+decode     turns encoded rows into what f takes
 """
 
 from __future__ import annotations
@@ -15,191 +13,23 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import issparse
-from sklearn import config_context, get_config
-from sklearn.base import clone, is_classifier
-from sklearn.ensemble import ExtraTreesClassifier, HistGradientBoostingClassifier
-from sklearn.exceptions import NotFittedError
-from sklearn.linear_model import RidgeClassifier
-from sklearn.pipeline import Pipeline, make_pipeline
-from sklearn.preprocessing import FunctionTransformer, StandardScaler
-from sklearn.utils import get_tags
-from sklearn.utils.validation import check_is_fitted, has_fit_parameter
+from sklearn import config_context
+from sklearn.pipeline import Pipeline
 
 from counterbalance.arrays import Floats, Integers
 from counterbalance.classifier import response
+from counterbalance.classifier.fit import cannot_take
 from counterbalance.classifier.linear import Screen, linear_screen
 from counterbalance.errors import ClassifierError
 from counterbalance.table import containers
-from counterbalance.table.encoder import Rescaler, TableEncoder, too_fine
+from counterbalance.table.encoder import Rescaler
 from counterbalance.table.labels import plain
-from counterbalance.table.table import Block, Table
+from counterbalance.table.table import Table
 
 Labels = NDArray[Any]
 
 # Rows that f is asked about first.
 TRIED = 20
-
-
-def default_classifier(table: Table, encoder: TableEncoder) -> Any:
-    """Return the classifier that ``estimator=None`` stands for, unfitted.
-
-    Trees need no scaling and take missing values; leaves of three rows keep them from calling
-    the neighbourhood of every single minority row its own. Levels are split by their codes.
-    Extremely randomised trees gave counterfactuals that classifiers learn better from than
-    those of a random forest, of boosting, or of linear models: see docs/research-log.md.
-    """
-    f = ExtraTreesClassifier(n_estimators=30, min_samples_leaf=3)
-    fine = np.array([too_fine(table.column(m)) for m in range(len(table.names))])
-    return _behind_encoder(f, table, encoder, Rescaler(fine, np.zeros_like(fine)))
-
-
-def interior_classifier(table: Table, encoder: TableEncoder) -> Any:
-    """Return the f of the interior sampler, unfitted: its scores matter there.
-
-    A few rounds of gradient boosting are enough to tell a class from its surroundings, take
-    missing values, and are fitted in a fraction of a forest's time. It is not weighted, so
-    that a score is the share that the class has of such rows.
-    """
-    f = HistGradientBoostingClassifier(max_iter=20, early_stopping=False)
-    empty = np.array([bool(np.isnan(table.column(m)).all()) for m in range(len(table.names))])
-    return _behind_encoder(f, table, encoder, Rescaler(np.zeros_like(empty), empty))
-
-
-def _behind_encoder(f: Any, table: Table, encoder: TableEncoder, rescaler: Rescaler) -> Any:
-    """Put before our own f what makes a plain matrix of the table that it can make out.
-
-    A sparse one is made dense: boosting takes no other, and randomised trees would grow
-    differently from the same numbers.
-    """
-    steps: list[Any] = []
-    if issparse(table.native):
-        steps.append(FunctionTransformer(_dense, accept_sparse=True))
-    elif not isinstance(table, Block):
-        steps.append(encoder)
-    if rescaler.too_fine.any() or rescaler.empty.any():
-        steps.append(rescaler)
-    return make_pipeline(*steps, f) if steps else f
-
-
-def paper_classifier(penalty: float = 1.0, *, class_weight: Any = "balanced") -> Pipeline:
-    """Return the classifier of the paper's loss, unfitted: squared error with an L2 penalty.
-
-    ``estimator="ridge"`` of :class:`CounterfactualOverSampler` is this with its defaults.
-    Features are scaled first, so that the penalty treats them alike.
-
-    Parameters
-    ----------
-    penalty : float, default=1.0
-        Weight of the L2 norm against the *sum* of the squared errors, ``alpha`` of
-        :class:`sklearn.linear_model.RidgeClassifier`. The paper states a mean of errors, so
-        its rho is ``penalty`` divided by the number of rows; it names no value.
-    class_weight : dict, "balanced" or None, default="balanced"
-        Weights of the classes. The paper has none (``None``); but a linear f that never says
-        "minority" inverts nothing, so all classes weigh the same by default.
-
-    Examples
-    --------
-    >>> from counterbalance import CounterfactualOverSampler, paper_classifier
-    >>> sampler = CounterfactualOverSampler(estimator=paper_classifier(penalty=10.0))
-    """
-    ridge = RidgeClassifier(alpha=penalty, class_weight=class_weight)
-    return make_pipeline(StandardScaler(), ridge)
-
-
-def fit_classifier(
-    f: Any,
-    table: Table,
-    y: Labels,
-    sample_weight: Floats | None,
-    random_state: np.random.RandomState,
-    *,
-    own: bool = False,
-) -> Any:
-    """Fit a clone of ``f`` to the user's table; what is random in it follows ``random_state``.
-
-    Our ``own`` f behind an encoder gets the codes that the table has already.
-    """
-    check_classifier(f)
-    f = clone(f)
-    random = {
-        name: random_state.randint(np.iinfo(np.int32).max)
-        for name, value in sorted(f.get_params(deep=True).items())
-        if (name == "random_state" or name.endswith("__random_state")) and value is None
-    }
-    f.set_params(**random)
-    last, rows = f, table.native
-    if own and isinstance(f, Pipeline):
-        last, rows = f[-1], _learn_steps(f, table)
-    elif not own:
-        rows, y = containers.copy(rows), y.copy()
-    weights = _weight_parameter(last, sample_weight)
-    try:
-        with np.errstate(all="ignore"):  # f says itself what is too large for it
-            last.fit(rows, y, **weights)
-    except Warning:
-        raise  # somebody asked for warnings to be errors
-    except Exception as error:
-        raise ClassifierError(cannot_take(last, table, error, own=own)) from error
-    if not own and not containers.same(rows, table.native):
-        raise ClassifierError(response.changes_its_input(f, "fitted to"))
-    return f
-
-
-def _learn_steps(f: Pipeline, table: Table) -> Any:
-    """Fit the steps before our own f, the encoder from the codes that the table has already."""
-    rows = table.native
-    for _, step in f.steps[:-1]:
-        if isinstance(step, TableEncoder):
-            step.learn(table)
-            rows = table.rows(slice(None))
-        else:
-            rows = step.fit_transform(rows)
-    return rows
-
-
-def check_classifier(f: Any) -> None:
-    """Refuse what is no classifier."""
-    usable = not isinstance(f, type) and hasattr(f, "fit") and hasattr(f, "predict")
-    if not (usable and hasattr(f, "get_params") and is_classifier(f)):
-        raise ClassifierError(
-            f"estimator must be a scikit-learn classifier, got {f!r}; "
-            "pass for example LogisticRegression(class_weight='balanced')"
-        )
-
-
-def check_takes(f: Any, table: Table) -> None:
-    """Refuse missing values before anything is fitted, where f is known not to take them.
-
-    Only scikit-learn's own simple estimators are known: a pipeline may impute, and
-    other libraries need not set the tag.
-    """
-    check_classifier(f)
-    simple = type(f).__module__.startswith("sklearn.") and not hasattr(f, "_validate_steps")
-    nested = any(hasattr(value, "fit") for value in f.get_params(deep=False).values())
-    if simple and not nested and not get_tags(f).input_tags.allow_nan and _has_missing(table):
-        raise ClassifierError(_without_missing(f, "Input X contains NaN."))
-
-
-def check_prefit(f: Any, n_features: int) -> Any:
-    """Refuse a classifier that is said to be fitted and is not, or to another table."""
-    check_classifier(f)
-    try:
-        check_is_fitted(f)
-        check_is_fitted(f, "classes_")  # what f needs itself, it need not have shown
-    except NotFittedError:
-        raise ClassifierError(
-            f"prefit=True needs a fitted estimator, but this {type(f).__name__} is not fitted; "
-            "call its fit first. A clone (as in a grid search or a cross-validation) loses its "
-            "fit: wrap it in sklearn.frozen.FrozenEstimator to keep it"
-        ) from None
-    seen = getattr(f, "n_features_in_", n_features)
-    if seen != n_features:
-        raise ClassifierError(
-            f"the fitted estimator has seen {seen} features, but X has {n_features}; "
-            "fit it to a table with the same columns"
-        )
-    return f
 
 
 @dataclass(frozen=True, eq=False)
@@ -317,10 +147,6 @@ def check_not_constant(f: Classifier, answers: Integers, x: Floats) -> None:
         )
 
 
-def _dense(X: Any) -> Floats:
-    return np.asarray(X.toarray() if hasattr(X, "toarray") else X)
-
-
 def _as_is(x: Floats, rows: Integers) -> Floats:
     del rows
     return x
@@ -339,49 +165,3 @@ def _check_classes(f: Any, classes: Labels) -> None:
             f"the estimator never saw the class {absent[0]!r} and cannot predict it; its classes "
             f"are {np.asarray(known).tolist()}; fit it to data with every class of y"
         )
-
-
-def _weight_parameter(f: Any, sample_weight: Floats | None) -> dict[str, Floats]:
-    """Return the fit parameter that carries the weights, none where f takes no weights."""
-    if sample_weight is None:
-        return {}
-    if isinstance(f, Pipeline) and not get_config()["enable_metadata_routing"]:
-        name, last = f.steps[-1]
-        return {
-            f"{name}__{key}": value for key, value in _weight_parameter(last, sample_weight).items()
-        }
-    takes = has_fit_parameter(f[-1] if isinstance(f, Pipeline) else f, "sample_weight")
-    return {"sample_weight": sample_weight} if takes else {}
-
-
-def _has_missing(table: Table) -> bool:
-    return any(np.isnan(table.column(m)).any() for m in range(len(table.names)))
-
-
-def _without_missing(f: Any, reason: Any) -> str:
-    return (
-        f"estimator {type(f).__name__} cannot be fitted to a table with missing values; use "
-        "estimator=None, or put an imputer before it, as in make_pipeline(SimpleImputer(), "
-        f"LogisticRegression()). It said: {reason}"
-    )
-
-
-def cannot_take(f: Any, table: Table, error: BaseException, *, own: bool = False) -> str:
-    """Say why f cannot take this table, and what to do."""
-    name = type(f).__name__
-    if own:
-        return (
-            f"the default f ({name}) cannot be fitted to or asked about this table: {error}; "
-            "pass another classifier as estimator"
-        )
-    if _has_missing(table) and "nan" in str(error).lower():
-        return _without_missing(f, error)
-    if table.nominal.any():
-        return (
-            f"estimator {name} cannot be fitted to a table with categories; use "
-            "estimator=None, or encode them before it, as in make_pipeline("
-            "make_column_transformer((OneHotEncoder(), columns), remainder='passthrough'), "
-            f"LogisticRegression()). It said: {error}"
-        )
-    said = error if isinstance(error, (ValueError, TypeError)) else repr(error)
-    return f"estimator {name} cannot be fitted to or asked about this table: {said}"

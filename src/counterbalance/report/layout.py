@@ -4,8 +4,8 @@
     spread     the codes made comparable: ordered columns to deviation 1, categories to indicators
     points     two principal components of that, or two columns as they are
 
-The displays draw another plane, ``counterbalance.projection``: it can be gone back from, to ask f about
-any point. This one gives a category no order and is bounded for wide and long tables.
+The displays draw another plane, ``counterbalance.projection``: it can be gone back from, to ask f
+about any point. This one gives a category no order and is bounded for wide and long tables.
 """
 
 from __future__ import annotations

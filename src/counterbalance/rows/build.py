@@ -1,4 +1,4 @@
-"""Samples: the new rows, built from what was found, and their provenance.
+"""Build: the new rows, made from what was found, and their provenance.
 
 A search keeps of an inversion only (factual, draw, round): the row itself is
 built once more when it is known to be taken, a block at a time, so that memory
@@ -18,17 +18,17 @@ from counterbalance.classifier.judge import Classifier
 from counterbalance.constraints.rules import differs
 from counterbalance.profile import distance
 from counterbalance.rows.provenance import Provenance
-from counterbalance.rows.shortfall import Filled
-from counterbalance.search.problem import Factuals
+from counterbalance.rows.shortfall import NewRows
+from counterbalance.search.problem import Problem
 
 
 class Builder:
     """Builds the result and writes its provenance on the way."""
 
-    def __init__(self, factuals: Factuals, f: Classifier, filled: list[Filled]) -> None:
-        n_new = sum(part.asked - part.missing for part in filled)
-        n_features = len(factuals.table.names)
-        self.factuals, self.f, self.filled, self.n_new = factuals, f, filled, n_new
+    def __init__(self, problem: Problem, f: Classifier, classes: list[NewRows]) -> None:
+        n_new = sum(part.asked - part.missing for part in classes)
+        n_features = len(problem.table.names)
+        self.problem, self.f, self.classes, self.n_new = problem, f, classes, n_new
         self.factual, self.target, self.round = np.zeros((3, n_new), dtype=np.intp)
         self.distance = np.zeros(n_new)
         self.score = np.full((2, n_new), np.nan)
@@ -37,14 +37,14 @@ class Builder:
 
     def build(self) -> tuple[Any, Any, Provenance]:
         """Return the resampled table, its labels and the provenance."""
-        table, labels = self.factuals.table, self.factuals.labels
+        table, labels = self.problem.table, self.problem.labels
         X = table.append(self.n_new, self.rows())
         y, columns = labels.append(self.target), self.columns()
         return X, y, Provenance(columns, self.changed, table.names)
 
     def columns(self) -> dict[str, NDArray[Any]]:
         """Return the columns of the provenance, except what changed; the rows are built before."""
-        labels = self.factuals.labels
+        labels = self.problem.labels
         return {
             "sample": np.arange(self.n_new) + len(labels.codes),
             "factual": self.factual,
@@ -59,34 +59,34 @@ class Builder:
 
     def rows(self) -> Iterator[tuple[Floats, Integers]]:
         """Build the new rows: blocks of codes, with the row of the table that each came from."""
-        factuals, stop = self.factuals, 0
-        for part in self.filled:
+        problem, stop = self.problem, 0
+        for part in self.classes:
             for origin, found in part.parts:
-                for block in factuals.build_blocks(len(found)):
+                for block in problem.build_blocks(len(found)):
                     some = found.take(block)
                     at, stop = slice(stop, stop + len(some)), stop + len(some)
                     self.round[at] = some.round
-                    yield self._note(at, part.target, origin, factuals.rebuild(some), some.factual)
-            for block in factuals.build_blocks(len(part.interior)):
-                interior = factuals.interior(part.target)
-                new, base = interior.at(part.interior[block])
+                    yield self._note(at, part.target, origin, problem.rebuild(some), some.factual)
+            for block in problem.build_blocks(len(part.lots)):
+                assert part.interior is not None  # noqa: S101  (the lots are its own)
+                new, base = part.interior.at(part.lots[block])
                 at, stop = slice(stop, stop + len(new)), stop + len(new)
-                yield self._note(at, part.target, "interior", new, interior.rows[base])
-            for block in factuals.build_blocks(len(part.copies)):
+                yield self._note(at, part.target, "interior", new, part.interior.rows[base])
+            for block in problem.build_blocks(len(part.copies)):
                 rows = part.copies[block]
                 at, stop = slice(stop, stop + len(rows)), stop + len(rows)
-                yield self._note(at, part.target, "copy", factuals.table.rows(rows), rows)
+                yield self._note(at, part.target, "copy", problem.table.rows(rows), rows)
 
     def _note(
         self, at: slice, target: int, origin: str, new: Floats, factual: Integers
     ) -> tuple[Floats, Integers]:
         """Write the provenance of a block, and check that it keeps the rules."""
-        task = self.factuals.task
-        old = self.factuals.table.rows(factual)
-        if not task.perturbation.rules.kept(new, old):
+        space = self.problem.space
+        old = self.problem.table.rows(factual)
+        if not space.perturbation.rules.kept(new, old):
             raise RuntimeError("a new row breaks a constraint: this is a fault of counterbalance")
         self.factual[at], self.target[at], self.origin[at] = factual, target, origin
-        self.distance[at] = distance(task.perturbation.profile, task.order, old, new)
+        self.distance[at] = distance(space.perturbation.profile, space.order, old, new)
         self.changed[at] = np.packbits(differs(new, old), axis=1)
         for moment, rows in enumerate((old, new)):
             scores = self.f.scores(rows, factual)

@@ -116,7 +116,9 @@ class Interior:
         start = self.x[base]
         a, b = (self.x[(uniform(state, k) * len(self.x)).astype(np.intp)] for k in (1, 2))
         new = start + h * (a - b) / np.sqrt(2)
-        swapped = uniform(stream(self.space.seed, state, 1)[:, None], np.arange(self.x.shape[1])) < h
+        swapped = (
+            uniform(stream(self.space.seed, state, 1)[:, None], np.arange(self.x.shape[1])) < h
+        )
         nominal = np.where(swapped & ~np.isnan(a), a, start)
         return self._settle(state, start, new, nominal, (profile.lower, profile.upper))
 

@@ -24,9 +24,10 @@ from counterbalance.arrays import Integers, Words
 from counterbalance.classifier.judge import Classifier
 from counterbalance.constraints import Constraint
 from counterbalance.errors import InflatedClassWarning, ShortfallError, ShortfallWarning
+from counterbalance.rows.interior import Interior
 from counterbalance.rows.origins import MOST_PER_ROW, all_inflated, ask_for_fewer, tell_inflated
 from counterbalance.search.nearest import Inversions
-from counterbalance.search.problem import Factuals, Yield
+from counterbalance.search.problem import Judged, Problem, Yield
 from counterbalance.table.labels import Labels, plain
 from counterbalance.user_warnings import warn_user
 
@@ -61,13 +62,14 @@ class Tally:
 
 
 @dataclass
-class Filled:
-    """What one class gets: inversions by origin, and lots of interior samples."""
+class NewRows:
+    """What one class gets: inversions by origin, lots of interior samples, copies."""
 
     target: int
     asked: int
     parts: list[tuple[str, Inversions]] = field(default_factory=list)
-    interior: Integers = field(default_factory=lambda: np.zeros(0, dtype=np.intp))  # lots
+    interior: Interior | None = None  # what the lots are drawn from
+    lots: Integers = field(default_factory=lambda: np.zeros(0, dtype=np.intp))
     copies: Integers = field(default_factory=lambda: np.zeros(0, dtype=np.intp))  # rows
 
     def add(self, origin: str, found: Inversions) -> None:
@@ -79,7 +81,7 @@ class Filled:
     def missing(self) -> int:
         """How many samples are still to be found."""
         found = sum(len(found) for _, found in self.parts)
-        return self.asked - found - len(self.interior) - len(self.copies)
+        return self.asked - found - len(self.lots) - len(self.copies)
 
     def count(self, origin: str) -> int:
         """Return how many samples have this origin."""
@@ -89,7 +91,7 @@ class Filled:
     def tally(self) -> Tally:
         """How many samples have which origin."""
         made = {origin: self.count(origin) for origin in ("inversion", "redraw", "threshold")}
-        made |= {"interior": len(self.interior), "copy": len(self.copies)}
+        made |= {"interior": len(self.lots), "copy": len(self.copies)}
         return Tally(self.target, self.asked, made)
 
     @property
@@ -98,34 +100,35 @@ class Filled:
         return np.concatenate([np.zeros(0, np.intp), *(found.factual for _, found in self.parts)])
 
 
+def choose(found: Inversions, asked: dict[int, int], pick: Pick) -> list[NewRows]:
+    """Pick for each class as many inversions as are asked for."""
+    classes = [NewRows(target, n) for target, n in asked.items() if n]
+    for rows in classes:
+        rows.add("inversion", pick(_of(found, rows.target), rows.asked))
+    return classes
+
+
 def fill(
-    asked: dict[int, int],
-    factuals: Factuals,
-    f: Classifier,
+    classes: list[NewRows],
+    problem: Problem,
+    judged: Judged,
     pick: Pick,
     policies: tuple[Policy, ...],
-) -> tuple[list[Filled], dict[tuple[Any, Any], Yield]]:
-    """Find what is asked for; the yields of the first, the paper's, pass come second."""
-    classes = [Filled(target, n) for target, n in asked.items() if n]
-    found = factuals.find(f, 0, [filled.target for filled in classes])
-    for filled in classes:
-        filled.add("inversion", pick(_of(found, filled.target), filled.asked))
-    yields = _yields(classes, found, factuals, f)
-    del found  # it may be larger than all that follows
+) -> None:
+    """Fill up the classes that are short, policy by policy."""
     for policy in policies:
-        short = [filled for filled in classes if filled.missing]
+        short = [rows for rows in classes if rows.missing]
         if not short or policy in ENDS:
             break
         if policy == "redraw":
-            _redraw(short, factuals, f, pick)
+            _redraw(short, problem, judged, pick)
         elif policy == "threshold":
-            _move_threshold(short, factuals, f, pick)
+            _move_threshold(short, problem, judged.f, pick)
         else:
-            for filled in short:
-                interior = factuals.interior(filled.target)
-                filled.interior = interior.accept(filled.missing)
-                filled.copies = interior.copies(filled.missing)
-    return classes, yields
+            for rows in short:
+                rows.interior = Interior.of(problem, rows.target)
+                rows.lots = rows.interior.accept(rows.missing)
+                rows.copies = rows.interior.copies(rows.missing)
 
 
 def report(
@@ -201,18 +204,18 @@ def _last_word(policies: tuple[Policy, ...]) -> Policy:
     return next((policy for policy in policies if policy in {"accept", "raise"}), "raise")
 
 
-def _yields(
-    classes: list[Filled], found: Inversions, factuals: Factuals, f: Classifier
+def count_yields(
+    classes: list[NewRows], found: Inversions, problem: Problem, judged: Judged
 ) -> dict[tuple[Any, Any], Yield]:
     """Count for each pair (larger class, smaller class) what the first pass gave."""
-    labels, right = factuals.labels, factuals.right(f)
+    labels, right = problem.labels, problem.right(judged)
     table = {}
-    for filled in classes:
-        used = [part.factual for name, part in filled.parts if name == "inversion"]
-        of_target = _of(found, filled.target).factual
-        for source in np.flatnonzero(factuals.pairs([filled.target])[:, filled.target]):
+    for rows in classes:
+        used = [part.factual for name, part in rows.parts if name == "inversion"]
+        of_target = _of(found, rows.target).factual
+        for source in np.flatnonzero(problem.pairs([rows.target])[:, rows.target]):
             here = labels.codes == source
-            pair = (labels.classes[source], labels.classes[filled.target])
+            pair = (labels.classes[source], labels.classes[rows.target])
             table[tuple(map(plain, pair))] = Yield(
                 rows=int(here.sum()),
                 factuals=int((here & right).sum()),
@@ -222,52 +225,52 @@ def _yields(
     return table
 
 
-def _redraw(short: list[Filled], factuals: Factuals, f: Classifier, pick: Pick) -> None:
+def _redraw(short: list[NewRows], problem: Problem, judged: Judged, pick: Pick) -> None:
     """Search with further draws, first of the factuals that inverted, then of all.
 
     A factual that inverted before is likely to do so again, and soon; one that did not costs
     the most and gives the least.
     """
-    likely = np.zeros((len(factuals.labels.codes), len(factuals.labels.classes)), dtype=bool)
-    for filled in short:
-        likely[filled.factuals, filled.target] = True
-    seen = {filled.target: _fingerprints(filled, factuals) for filled in short}
+    likely = np.zeros((len(problem.labels.codes), len(problem.labels.classes)), dtype=bool)
+    for rows in short:
+        likely[rows.factuals, rows.target] = True
+    seen = {rows.target: _fingerprints(rows, problem) for rows in short}
     passes = range(1, MOST_REDRAWS + 1)
     for among, numbers in ((likely, passes), (None, (n + MOST_REDRAWS for n in passes))):
-        going = [filled for filled in short if filled.missing]
+        going = [rows for rows in short if rows.missing]
         for number in numbers:
             if not going:
                 break
-            found = factuals.find(f, number, [filled.target for filled in going], among)
-            for filled in list(going):
-                more = _fresh(_of(found, filled.target), seen[filled.target], factuals)
-                filled.add("redraw", pick(more, filled.missing))
-                words = factuals.fingerprints(more)
-                seen[filled.target] = np.append(seen[filled.target], words)
-                if not len(more) or not filled.missing:
-                    going.remove(filled)
+            found = problem.find(judged, number, [rows.target for rows in going], among)
+            for rows in list(going):
+                more = _fresh(_of(found, rows.target), seen[rows.target], problem)
+                rows.add("redraw", pick(more, rows.missing))
+                words = problem.fingerprints(more)
+                seen[rows.target] = np.append(seen[rows.target], words)
+                if not len(more) or not rows.missing:
+                    going.remove(rows)
 
 
-def _move_threshold(short: list[Filled], factuals: Factuals, f: Classifier, pick: Pick) -> None:
+def _move_threshold(short: list[NewRows], problem: Problem, f: Classifier, pick: Pick) -> None:
     """Search with the moved f among the factuals that gave nothing yet."""
-    moved = f.at_prior(factuals.prior)
+    moved = f.at_prior(problem.prior)
     if moved is None:
         return
-    found = factuals.find(moved, 0, [filled.target for filled in short])
-    for filled in short:
-        more = _of(found, filled.target)
-        unused = ~np.isin(more.factual, filled.factuals)
-        filled.add("threshold", pick(more.take(unused), filled.missing))
+    found = problem.find(problem.judged(moved), 0, [rows.target for rows in short])
+    for rows in short:
+        more = _of(found, rows.target)
+        unused = ~np.isin(more.factual, rows.factuals)
+        rows.add("threshold", pick(more.take(unused), rows.missing))
 
 
-def _fingerprints(filled: Filled, factuals: Factuals) -> Words:
-    parts = [factuals.fingerprints(found) for _, found in filled.parts]
+def _fingerprints(rows: NewRows, problem: Problem) -> Words:
+    parts = [problem.fingerprints(found) for _, found in rows.parts]
     return np.concatenate([np.zeros(0, dtype=np.uint64), *parts])
 
 
-def _fresh(found: Inversions, seen: Words, factuals: Factuals) -> Inversions:
+def _fresh(found: Inversions, seen: Words, problem: Problem) -> Inversions:
     """Leave out the rows that were made from the same factual before."""
-    return found.take(~np.isin(factuals.fingerprints(found), seen))
+    return found.take(~np.isin(problem.fingerprints(found), seen))
 
 
 def _of(found: Inversions, target: int) -> Inversions:

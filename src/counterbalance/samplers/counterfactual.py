@@ -1,36 +1,31 @@
-"""Sampler: the method as an imbalanced-learn estimator.
+"""Counterfactual: the method as an imbalanced-learn estimator.
 
 table -> columns -> profile -> classifier f -> search -> selection -> decoded table + provenance
 """
 
 from __future__ import annotations
 
+from functools import partial
 from numbers import Integral, Real
 from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from counterbalance.arrays import Floats, Integers
-from counterbalance.classifier.judge import Classifier, check_not_constant, default_classifier
+from counterbalance.arrays import Floats, cells_in
+from counterbalance.classifier.fit import default_classifier
 from counterbalance.constraints import as_constraints
-from counterbalance.constraints.rules import Rules
-from counterbalance.errors import TableError
+from counterbalance.prepare import Choices, DefaultF
 from counterbalance.rows import shortfall
-from counterbalance.rows.shortfall import Filled
-from counterbalance.samplers.base import BYTES_PER_CELL, TableOverSampler
+from counterbalance.rows.build import Builder
+from counterbalance.samplers.base import TableOverSampler
 from counterbalance.search.draws import Way
-from counterbalance.search.nearest import Task
-from counterbalance.search.perturbation import Perturbation
-from counterbalance.search.problem import Factuals
+from counterbalance.search.nearest import Effort
 from counterbalance.search.selection import Selection, is_every, most_inversions, select
-from counterbalance.table.columns import column_position
-from counterbalance.table.encoder import TableEncoder
 from counterbalance.table.labels import Labels, plain
 from counterbalance.table.table import Table
 
-# Rows whose scores tell whether f says the same of everything.
-LOOKED_AT = 1000
+DEFAULT_F = DefaultF(default_classifier, balance=0.5)
 
 
 class CounterfactualOverSampler(TableOverSampler):
@@ -193,7 +188,6 @@ class CounterfactualOverSampler(TableOverSampler):
         "on_shortfall": [StrOptions(set(shortfall.POLICIES)), list, tuple],
         "change_missing": ["boolean"],
     }
-    _weight_of_classes: ClassVar[float] = 0.5
 
     def __init__(
         self,
@@ -236,14 +230,41 @@ class CounterfactualOverSampler(TableOverSampler):
         self.n_jobs = n_jobs
         self.random_state = random_state
 
-    def _fill(self, asked: dict[int, int], factuals: Factuals, f: Classifier) -> list[Filled]:
-        policies = self._policies()
-        filled, self.yield_ = shortfall.fill(asked, factuals, f, self._pick(factuals), policies)
-        tallies, constraints = [part.tally for part in filled], as_constraints(self.constraints)
-        shortfall.report(tallies, factuals.labels, policies, constraints)
-        return filled
+    def _fit_resample(self, table: Table, labels: Labels, weights: Floats | None) -> Builder:
+        prepared = self._prepare(table, labels, weights)  # profile, rules, order, f
+        problem, judged, asked = prepared.problem, prepared.judged(), self._asked(labels)
+        found = problem.find(judged, 0, [target for target, n in asked.items() if n])
+        pick = partial(select, how=self.selection, seed=problem.space.seed)
+        rows = shortfall.choose(found, asked, pick)
+        self.yield_ = shortfall.count_yields(rows, found, problem, judged)
+        del found  # it may be larger than all that follows
+        shortfall.fill(rows, problem, judged, pick, self.policies())
+        constraints = as_constraints(self.constraints)
+        shortfall.report([part.tally for part in rows], labels, self.policies(), constraints)
+        return Builder(problem, prepared.f, rows)
 
-    def _policies(self) -> tuple[shortfall.Policy, ...]:
+    def choices(self) -> Choices:
+        """Return the parameters that everything before the search depends on."""
+        return Choices(
+            estimator=self.estimator,
+            prefit=self.prefit,
+            default=DEFAULT_F,
+            categorical_features=self.categorical_features,
+            integer_features=self.integer_features,
+            constraints=self.constraints,
+            effort=Effort(
+                range(self.n_draws),
+                np.inf if self.epsilon is None else float(self.epsilon),
+                cells_in(self.working_memory),
+            ),
+            random_state=self.random_state,
+            feature_order=self.feature_order,
+            draws=self.draws,
+            change_missing=self.change_missing,
+            n_jobs=self.n_jobs,
+        )
+
+    def policies(self) -> tuple[shortfall.Policy, ...]:
         """Return what is done for a class that is short; none is short of every inversion."""
         policies = shortfall.check_policies(self.on_shortfall)
         return shortfall.NO_NUMBER if is_every(self.sampling_strategy) else policies
@@ -253,40 +274,3 @@ class CounterfactualOverSampler(TableOverSampler):
             return super()._strategy(labels)
         most = most_inversions(labels.counts)
         return {plain(labels.classes[code]): n for code, n in most.items()}
-
-    def _fit_factuals(
-        self, table: Table, labels: Labels, weights: Floats | None
-    ) -> tuple[Factuals, Classifier]:
-        factuals, f = super()._fit_factuals(table, labels, weights)
-        check_not_constant(f, factuals.answers(f), table.rows(slice(LOOKED_AT)))
-        return factuals, f
-
-    def _default_f(self, table: Table, encoder: TableEncoder) -> Any:
-        return default_classifier(table, encoder)
-
-    def _wanted_order(self, table: Table) -> Integers:
-        """Return the features that are to change, in the order of the search."""
-        if isinstance(self.feature_order, str):
-            return super()._wanted_order(table)
-        if not len(self.feature_order):
-            raise TableError("feature_order lists no feature; list at least one")
-        places = [
-            column_position(item, table.names, "feature_order") for item in self.feature_order
-        ]
-        if len(set(places)) < len(places):
-            raise TableError("feature_order lists a feature twice; list each once")
-        order = np.array(places, dtype=np.intp)
-        return order[self.profile_.varies[order]]
-
-    def _task(self, table: Table, rules: Rules, seed: int) -> Task:
-        return Task(
-            Perturbation(self.profile_, table.grid, rules, self.draws, self.change_missing),
-            self.feature_order_,
-            seed,
-            range(self.n_draws),
-            np.inf if self.epsilon is None else float(self.epsilon),
-            cells_at_once=int(self.working_memory * 2**20 / BYTES_PER_CELL) + 1,
-        )
-
-    def _pick(self, factuals: Factuals) -> shortfall.Pick:
-        return lambda found, n: select(found, n, self.selection, factuals.task.seed)

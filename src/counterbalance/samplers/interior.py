@@ -11,6 +11,7 @@ of them to believe.
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from functools import cache
 from numbers import Real
 from typing import Any, ClassVar
@@ -19,19 +20,18 @@ import numpy as np
 from sklearn.utils._param_validation import HasMethods, Interval
 from threadpoolctl import ThreadpoolController
 
-from counterbalance.arrays import Integers
-from counterbalance.classifier.judge import Classifier, interior_classifier
-from counterbalance.constraints.rules import Rules
+from counterbalance.arrays import Floats, cells_in
+from counterbalance.classifier.fit import interior_classifier
+from counterbalance.classifier.judge import Classifier
 from counterbalance.errors import ClassifierError, ShortfallError, ShortfallWarning
+from counterbalance.prepare import Choices, DefaultF, Prepared
+from counterbalance.rows.build import Builder
 from counterbalance.rows.interior import Interior
 from counterbalance.rows.origins import MOST_PER_ROW_WITHIN
-from counterbalance.rows.shortfall import Filled, warn_inflated
-from counterbalance.samplers.base import BYTES_PER_CELL, TableOverSampler
+from counterbalance.rows.shortfall import NewRows, warn_inflated
+from counterbalance.samplers.base import TableOverSampler
 from counterbalance.search.draws import stream, uniform
-from counterbalance.search.nearest import Task
-from counterbalance.search.perturbation import Perturbation
-from counterbalance.search.problem import Factuals
-from counterbalance.table.encoder import TableEncoder
+from counterbalance.search.nearest import Effort
 from counterbalance.table.labels import Labels, plain
 from counterbalance.table.table import Table
 from counterbalance.user_warnings import warn_user
@@ -40,6 +40,7 @@ from counterbalance.user_warnings import warn_user
 POOL = 8
 # Below this a score has no weight to speak of; it keeps the logarithms finite.
 LEAST_SCORE = 1e-6
+DEFAULT_F = DefaultF(interior_classifier, balance=0.0)
 
 
 class InteriorOverSampler(TableOverSampler):
@@ -127,7 +128,6 @@ class InteriorOverSampler(TableOverSampler):
         "between": [Interval(Real, 0, 1, closed="both")],
         "agreement": [Interval(Real, 0, None, closed="left")],
     }
-    _weight_of_classes: ClassVar[float] = 0.0
 
     def __init__(
         self,
@@ -160,63 +160,52 @@ class InteriorOverSampler(TableOverSampler):
         self.n_jobs = n_jobs
         self.random_state = random_state
 
-    def _fit_resample(self, table: Table, labels: Labels, sample_weight: Any) -> tuple[Any, Any]:
-        if self.estimator is not None:
-            return super()._fit_resample(table, labels, sample_weight)
+    def _fit_resample(self, table: Table, labels: Labels, weights: Floats | None) -> Builder:
         # Boosting on several threads only waits for them on small tables and on busy cores.
-        with _threads().limit(limits=1, user_api="openmp"):
-            return super()._fit_resample(table, labels, sample_weight)
+        own = self.estimator is None
+        with _threads().limit(limits=1, user_api="openmp") if own else nullcontext():
+            prepared = self._prepare(table, labels, weights)  # profile, rules, order, f
+            _check_scores(prepared.f)
+            rows = [NewRows(target, n) for target, n in self._asked(labels).items() if n]
+            for part in rows:
+                self._draw(part, prepared)
+                if part.missing:
+                    _copy(part, plain(labels.classes[part.target]))
+            tallies = [part.tally for part in rows]
+            warn_inflated(tallies, labels, most_per_row=MOST_PER_ROW_WITHIN)
+            return Builder(prepared.problem, prepared.f, rows)
 
-    def _default_f(self, table: Table, encoder: TableEncoder) -> Any:
-        return interior_classifier(table, encoder)
-
-    def _task(self, table: Table, rules: Rules, seed: int) -> Task:
-        perturbation = Perturbation(self.profile_, table.grid, rules, "exact", change_missing=False)
-        cells_at_once = int(self.working_memory * 2**20 / BYTES_PER_CELL) + 1
-        return Task(
-            perturbation,
-            self.feature_order_,
-            seed,
-            range(1),
-            np.inf,
-            cells_at_once=cells_at_once,
+    def choices(self) -> Choices:
+        """Return the parameters that everything before the draw depends on."""
+        return Choices(
+            estimator=self.estimator,
+            prefit=self.prefit,
+            default=DEFAULT_F,
+            categorical_features=self.categorical_features,
+            integer_features=self.integer_features,
+            constraints=self.constraints,
+            effort=Effort(cells_at_once=cells_in(self.working_memory)),
+            random_state=self.random_state,
         )
 
-    def _fill(self, asked: dict[int, int], factuals: Factuals, f: Classifier) -> list[Filled]:
-        # Asked of the fitted f: some know only then whether they have probabilities.
-        if not hasattr(f.f, "predict_proba"):
-            raise ClassifierError(
-                f"estimator {type(f.f).__name__} gives no probability of a class, which new rows "
-                "are weighed by; pass a classifier with predict_proba"
-            )
-        filled = [Filled(target, n) for target, n in asked.items() if n]
-        for part in filled:
-            interior = factuals.around(part.target, self.spread, self.between)
-            part.interior = self._draw(interior, part, f)
-            if part.missing:
-                part.copies = interior.copies(part.missing)
-                _report(part, plain(factuals.labels.classes[part.target]))
-        tallies = [part.tally for part in filled]
-        warn_inflated(tallies, factuals.labels, most_per_row=MOST_PER_ROW_WITHIN)
-        return filled
-
-    def _draw(self, interior: Interior, part: Filled, f: Classifier) -> Integers:
+    def _draw(self, part: NewRows, prepared: Prepared) -> None:
         """Draw lots without putting back, each with the weight that f gives its row.
 
         The n largest of ``log(u) / weight`` are such a draw (Efraimidis and Spirakis, 2006).
         """
+        interior = Interior.of(prepared.problem, part.target).around(self.spread, self.between)
         lots = interior.first_lot + np.arange(POOL * part.asked)
         keys = np.full(len(lots), -np.inf)
-        for block in interior.task.blocks(len(lots), 8 * interior.x.shape[1]):
+        for block in interior.blocks(len(lots)):
             new, base = interior.at(lots[block])
-            scores = f.scores(new, interior.rows[base])
+            scores = prepared.f.scores(new, interior.rows[base])
             assert scores is not None  # noqa: S101  (f has probabilities)
             weight = np.maximum(scores[:, part.target], LEAST_SCORE) ** self.agreement
-            chance = uniform(stream(interior.task.seed, lots[block], 2), 0)
+            chance = uniform(stream(interior.space.seed, lots[block], 2), 0)
             sound = interior.sound(new, base)
             keys[block] = np.where(sound, np.log(chance) / weight, -np.inf)
         drawn = np.argsort(-keys, kind="stable")[: part.asked]
-        return np.sort(lots[drawn[keys[drawn] > -np.inf]])
+        part.interior, part.lots = interior, np.sort(lots[drawn[keys[drawn] > -np.inf]])
 
 
 @cache
@@ -225,13 +214,24 @@ def _threads() -> ThreadpoolController:
     return ThreadpoolController()
 
 
-def _report(part: Filled, label: Any) -> None:
-    """Warn of a class whose rows are too much alike, or of rules that leave nothing."""
-    found, copied = len(part.interior), len(part.copies)
-    head = f"class {label!r}: {part.asked} new samples asked for, {found} found"
+def _check_scores(f: Classifier) -> None:
+    """Refuse an f without probabilities; some know only when fitted whether they have any."""
+    if not hasattr(f.f, "predict_proba"):
+        raise ClassifierError(
+            f"estimator {type(f.f).__name__} gives no probability of a class, which new rows "
+            "are weighed by; pass a classifier with predict_proba"
+        )
+
+
+def _copy(part: NewRows, label: Any) -> None:
+    """Copy rows of a class whose rows are too much alike; refuse if the rules leave nothing."""
+    assert part.interior is not None  # noqa: S101  (it was drawn from)
+    part.copies = part.interior.copies(part.missing)
+    head = f"class {label!r}: {part.asked} new samples asked for, {len(part.lots)} found"
     if part.missing:
         raise ShortfallError(
             f"{head}, {part.missing} missing: no row of the class keeps the constraints; "
             "loosen them or ask for fewer with sampling_strategy"
         )
-    warn_user(ShortfallWarning(f"{head}; {copied} more by copying rows"), f"class {label!r}")
+    text = f"{head}; {len(part.copies)} more by copying rows"
+    warn_user(ShortfallWarning(text), f"class {label!r}")

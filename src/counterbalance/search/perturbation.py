@@ -25,6 +25,7 @@ from counterbalance.profile import Profile
 from counterbalance.search.draws import Way, exact_normal, gibbs_normal, uniform
 from counterbalance.table.grid import Grid
 
+
 @dataclass(frozen=True)
 class Perturbation:
     """Everything that decides what a draw makes of a cell, except the row itself."""

@@ -20,9 +20,9 @@ from scipy import sparse
 
 from counterbalance.arrays import Floats, Integers, Mask
 from counterbalance.errors import TableError
-from counterbalance.table.grid import Grid
 from counterbalance.table import containers, frames
 from counterbalance.table.columns import Column, check_numbers, resolution, select_columns
+from counterbalance.table.grid import Grid
 from counterbalance.table.kinds import Kind
 
 
