@@ -26,6 +26,7 @@ from sklearn.tree import DecisionTreeClassifier
 from counterbalance import CounterfactualOverSampler
 from counterbalance.constraints.rules import Rules
 from counterbalance.errors import ClassifierError, ShortfallWarning
+from counterbalance.prepare import draw_seed, make_random_state
 from counterbalance.profile import distance
 from counterbalance.search.nearest import _Candidates, _Window
 from counterbalance.table.encoder import TableEncoder
@@ -126,7 +127,7 @@ def test_every_counterfactual_is_what_its_provenance_says(table, name):
 def test_no_draw_of_the_same_row_that_flips_is_nearer(table, name):
     X, y = table
     sampler, _, _ = resample(CLASSIFIERS[name], X, y)
-    seed = int(sampler._random_state().randint(np.iinfo(np.int64).max, dtype=np.int64))
+    seed = draw_seed(make_random_state(sampler.random_state))
     task = sampler._task(read_table(X), Rules.none(X.shape[1]), seed)
     profile = sampler.profile_
     for row in sampler.provenance_[sampler.provenance_["origin"] == "inversion"]:

@@ -19,6 +19,7 @@ from counterbalance import CounterfactualOverSampler, InteriorOverSampler
 from counterbalance.constraints import Immutable
 from counterbalance.errors import TableError
 from counterbalance.explain import explain
+from counterbalance.prepare import draw_seed, make_random_state
 
 
 def table(n_classes=2, n_rows=160, random_state=0):
@@ -45,7 +46,7 @@ def test_it_gives_what_the_papers_loops_give(n_classes):
     X, y = table(n_classes)
     sampler = sampler_of()
     X_new, y_new = sampler.fit_resample(X, y)
-    seed = int(sampler._random_state().randint(np.iinfo(np.int64).max, dtype=np.int64))
+    seed = draw_seed(make_random_state(sampler.random_state))
     expected = naive.all_counterfactuals(
         sampler.estimator_.predict,
         X,

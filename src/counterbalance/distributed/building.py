@@ -19,9 +19,9 @@ from counterbalance.distributed.plan import Plan
 from counterbalance.distributed.searching import moved_by
 from counterbalance.rows.build import Builder
 from counterbalance.rows.provenance import COLUMNS
-from counterbalance.rows.shortfall import Filled
+from counterbalance.rows.shortfall import NewRows
 from counterbalance.search.nearest import Inversions
-from counterbalance.search.problem import Factuals
+from counterbalance.search.problem import Problem
 
 
 @dataclass(frozen=True)
@@ -47,28 +47,28 @@ class Numbering:
 
 
 def build_block(
-    factuals: Factuals, f: Any, plan: Plan, chosen: Inversions, target: int, origin: str
+    problem: Problem, f: Any, plan: Plan, chosen: Inversions, target: int, origin: str
 ) -> New:
     """Build the new rows of one class from some inversions of a block's factuals."""
-    shift = factuals.task.first_row
-    filled = Filled(target, len(chosen), [(origin, moved_by(chosen, -shift))])
-    ids = np.arange(len(factuals.labels.codes)) + shift
-    return build(factuals, plan.classifier(f, factuals), plan.layout, filled, ids)
+    shift = problem.space.first_row
+    rows = NewRows(target, len(chosen), [(origin, moved_by(chosen, -shift))])
+    ids = np.arange(len(problem.labels.codes)) + shift
+    return build(problem, plan.classifier(f, problem), plan.layout, rows, ids)
 
 
 def build(
-    factuals: Factuals, classifier: Classifier, layout: Layout, filled: Filled, ids: Integers
+    problem: Problem, classifier: Classifier, layout: Layout, new: NewRows, ids: Integers
 ) -> New:
     """Build the rows of one class; ``ids`` are the numbers of the block's rows in the whole."""
-    builder = Builder(factuals, classifier, [filled])
+    builder = Builder(problem, classifier, [new])
     codes, origin = (np.concatenate(parts) for parts in zip(*builder.rows(), strict=True))
-    x = factuals.table.decode(codes, origin)
+    x = problem.table.decode(codes, origin)
     rows = layout.whole(x, builder.target, pd.RangeIndex(len(x)))
     return New(rows, _provenance(builder, ids))
 
 
 def _provenance(builder: Builder, ids: Integers) -> pd.DataFrame:
-    names = builder.factuals.table.names
+    names = builder.problem.table.names
     # A few patterns of changed features serve many rows.
     patterns, which = np.unique(builder.changed, axis=0, return_inverse=True)
     mask = np.unpackbits(patterns, axis=1, count=len(names)).astype(bool)

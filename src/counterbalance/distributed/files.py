@@ -262,8 +262,8 @@ def _finish(
         "inputs": [{"name": Path(path).name} for path in inputs.paths],
         "target": layout.target,
         "kept": list(columns.kept),
-        "seed": result.prepared.plan.task.seed,
-        "features": [str(layout.features[m]) for m in result.prepared.plan.task.order],
+        "seed": result.prepared.plan.space.seed,
+        "features": [str(layout.features[m]) for m in result.prepared.plan.space.order],
         "rows": {str(label): {"before": before[label], "after": after[label]} for label in classes},
         "origins": {str(label): counts for label, counts in origins.items()},
         "yields": [

@@ -165,7 +165,7 @@ class _Filler:
     ) -> Integers:
         """Select as many as are missing; return how many each pair of classes gave."""
         plan, filling = self.plan, self.filling
-        how, seed = plan.selection, plan.task.seed
+        how, seed = plan.selection, plan.space.seed
         counts = np.sum([one.pairs for one in counted], axis=(0, 1))
         wanted = {target: filling.missing(target) for target in targets}
         cuts = find_cuts(self.engine, found, counts, wanted, how, seed)

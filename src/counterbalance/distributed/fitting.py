@@ -16,11 +16,12 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from counterbalance import CounterfactualOverSampler
+from counterbalance import prepare
 from counterbalance.arrays import Floats
-from counterbalance.classifier.judge import check_takes
+from counterbalance.classifier.fit import check_takes
 from counterbalance.distributed.layout import Layout
 from counterbalance.distributed.partitions import Partition, Place, blocks
+from counterbalance.prepare import Choices
 from counterbalance.search.draws import stream, uniform
 from counterbalance.table.labels import read_labels
 from counterbalance.table.table import read_table
@@ -89,7 +90,7 @@ def sample_partition(
 
 def fit_f(
     samples: list[Sample],
-    sampler: CounterfactualOverSampler,
+    choices: Choices,
     layout: Layout,
     random_state: np.random.RandomState,
 ) -> tuple[Any, bool]:
@@ -98,9 +99,9 @@ def fit_f(
     X = rows[layout.features]
     table = read_table(X, categorical_features=layout.categorical, integer_features=layout.integer)
     labels = read_labels(rows[layout.target])
-    if sampler.estimator is not None:
-        check_takes(sampler._f(table), table)  # noqa: SLF001  (the sampler's own step)
-    f = sampler._fit_f(table, labels, None, random_state)  # noqa: SLF001  (the sampler's own step)
+    if choices.estimator is not None:
+        check_takes(choices.classifier(table), table)
+    f = prepare.fit_f(table, labels, None, choices, random_state)
     complete = all(
         len(np.unique(column[~np.isnan(column)])) == layout.n_levels(m)
         for m, column in enumerate(map(table.column, range(len(layout.features))))

@@ -103,8 +103,8 @@ def fit_resample(
         frame,
         provenance,
         prepared.f,
-        plan.task.perturbation.profile,
-        [plan.layout.features[m] for m in plan.task.order],
+        plan.space.perturbation.profile,
+        [plan.layout.features[m] for m in plan.space.order],
         result.yields,
     )
 
@@ -174,8 +174,8 @@ def _build_piece(
     for block in blocks(partition, plan.size):
         some = found.between(first, first + len(block), piece.target)
         if len(some):
-            factuals = plan.factuals(block, first)
-            parts.append(build_block(factuals, f, plan, some, piece.target, piece.origin))
+            problem = plan.problem(block, first)
+            parts.append(build_block(problem, f, plan, some, piece.target, piece.origin))
         first += len(block)
     return numbered(_join(parts), n_old, start, numbering)
 

@@ -16,8 +16,9 @@ from counterbalance.arrays import Integers
 from counterbalance.distributed.building import New, build
 from counterbalance.distributed.partitions import Partition, Place, blocks
 from counterbalance.distributed.plan import Plan
-from counterbalance.rows.shortfall import Filled
-from counterbalance.search.problem import Factuals
+from counterbalance.rows.interior import Interior
+from counterbalance.rows.shortfall import NewRows
+from counterbalance.search.problem import Problem
 
 
 @dataclass(frozen=True)
@@ -65,7 +66,7 @@ def members_of(partition: Partition, place: Place, plan: Plan, target: int) -> M
 
 def choose_interiors(members: Members, plan: Plan, target: int, n: int) -> Interiors:
     """Return ``n`` interior samples, or as many as the rules allow, and copies for the rest."""
-    interior = _factuals(members, plan).interior(target)
+    interior = Interior.of(_problem(members, plan), target)
     lots = interior.accept(n)
     copies = interior.copies(n - len(lots))
     return Interiors(lots, copies)
@@ -73,13 +74,14 @@ def choose_interiors(members: Members, plan: Plan, target: int, n: int) -> Inter
 
 def build_interiors(members: Members, plan: Plan, f: Any, target: int, chosen: Interiors) -> New:
     """Build interior samples and copies."""
-    factuals = _factuals(members, plan)
-    filled = Filled(target, len(chosen), interior=chosen.lots, copies=chosen.copies)
+    problem = _problem(members, plan)
+    interior = Interior.of(problem, target) if len(chosen.lots) else None
+    rows = NewRows(target, len(chosen), interior=interior, lots=chosen.lots, copies=chosen.copies)
     shown = np.zeros(len(plan.layout.sketch), dtype=np.intp)
     ids = np.concatenate([shown, members.ids])
-    return build(factuals, plan.classifier(f, factuals), plan.layout, filled, ids)
+    return build(problem, plan.classifier(f, problem), plan.layout, rows, ids)
 
 
-def _factuals(members: Members, plan: Plan) -> Factuals:
+def _problem(members: Members, plan: Plan) -> Problem:
     # Interior samples are drawn by lots, not by row ids: the members may start anywhere.
-    return plan.factuals(members.rows, 0)
+    return plan.problem(members.rows, 0)

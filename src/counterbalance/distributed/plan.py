@@ -18,13 +18,13 @@ from counterbalance import CounterfactualOverSampler
 from counterbalance.arrays import Floats, Integers
 from counterbalance.classifier.judge import Classifier, judge
 from counterbalance.classifier.linear import Screen, linear_screen
-from counterbalance.constraints import compile_rules
 from counterbalance.distributed.layout import Layout
 from counterbalance.distributed.partitions import Partition, Place, blocks
 from counterbalance.errors import TableError
+from counterbalance.prepare import make_space
 from counterbalance.profile import Profile
-from counterbalance.search.nearest import Task
-from counterbalance.search.problem import Factuals
+from counterbalance.search.nearest import Effort, Space
+from counterbalance.search.problem import Problem
 from counterbalance.search.selection import Selection, is_every, most_inversions
 
 
@@ -33,28 +33,29 @@ class Plan:
     """Everything that decides the new rows of a block, except f and the rows themselves."""
 
     layout: Layout
-    task: Task
+    space: Space
+    effort: Effort
     selection: Selection
     asked: dict[int, int]  # new rows for each class code
     size: int  # rows of a block
     own: bool  # whether f is the sampler's own, fitted to the codes of the table
 
-    def factuals(self, block: pd.DataFrame, first: int) -> Factuals:
+    def problem(self, block: pd.DataFrame, first: int) -> Problem:
         """Return a block, ready to be searched; its first row has the id ``first``."""
         layout = self.layout
-        task = replace(self.task, first_row=first - len(layout.sketch))
-        return Factuals(layout.table(block), layout.labels(block), task, None)
+        space = replace(self.space, first_row=first - len(layout.sketch))
+        return Problem(layout.table(block), layout.labels(block), space, self.effort)
 
-    def blocks(self, partition: Partition, place: Place) -> Iterator[tuple[int, Factuals]]:
+    def blocks(self, partition: Partition, place: Place) -> Iterator[tuple[int, Problem]]:
         """Yield the blocks of a partition, each with the id of its first row."""
         first = place.first
         for block in blocks(partition, self.size):
-            yield first, self.factuals(block, first)
+            yield first, self.problem(block, first)
             first += len(block)
 
-    def classifier(self, f: Any, factuals: Factuals) -> Classifier:
+    def classifier(self, f: Any, problem: Problem) -> Classifier:
         """Wrap f for a block; a linear f is screened by the ranges of the whole table."""
-        wrapped = judge(f, factuals.table, self.layout.classes, own=self.own)
+        wrapped = judge(f, problem.table, self.layout.classes, own=self.own)
         if self.own:
             return wrapped
         decode = self._floats if self.layout.only_floats else wrapped.decode
@@ -70,7 +71,7 @@ class Plan:
         return pd.DataFrame(np.asfortranarray(x), columns=self.layout.sketch.columns, copy=False)
 
     def _screen(self, f: Any) -> Screen | None:
-        layout, profile = self.layout, self.task.perturbation.profile
+        layout, profile = self.layout, self.space.perturbation.profile
         if any(kind.has_levels for kind in layout.kinds):
             return None
         dtype = f"f{layout.grid.width.max()}"  # of the matrix that f makes of a frame
@@ -123,14 +124,12 @@ def make_plan(
     seed: int,
     size: int,
 ) -> Plan:
-    """Make the plan with the steps of the sampler."""
-    sketch = layout.sketch_table
-    rules = compile_rules(sampler.constraints, sketch)
-    sampler.profile_ = profile
-    sampler.feature_order_ = sampler._order(sketch, rules)  # noqa: SLF001  (the sampler's own step)
+    """Make the plan with the steps that prepare a table in memory."""
+    choices = sampler.choices()
     return Plan(
         layout,
-        sampler._task(sketch, rules, seed),  # noqa: SLF001
+        make_space(layout.sketch_table, profile, seed, choices),
+        choices.effort,
         sampler.selection,
         make_asked(sampler, layout),
         size,

@@ -12,7 +12,6 @@ from typing import Any, Literal
 import numpy as np
 
 from counterbalance import CounterfactualOverSampler
-from counterbalance.classifier.judge import check_prefit
 from counterbalance.distributed.building import Numbering
 from counterbalance.distributed.engine import BYTES_PER_CELL, Engine
 from counterbalance.distributed.fitting import (
@@ -34,7 +33,8 @@ from counterbalance.distributed.profiles import (
 from counterbalance.distributed.scan import Reading, join_surveys, make_layout, survey_partition
 from counterbalance.distributed.statistics import join_columns
 from counterbalance.distributed.training import is_trainer, local_of, train
-from counterbalance.errors import ClassifierError, TableError
+from counterbalance.errors import TableError
+from counterbalance.prepare import draw_seed, make_random_state
 from counterbalance.profile import Profile
 from counterbalance.rows.shortfall import Policy
 
@@ -80,7 +80,7 @@ def prepare(
     fit_rows: int | None,
 ) -> Prepared:
     """Look at the table, measure it, and fit f."""
-    policies = sampler._policies()  # noqa: SLF001  (the sampler's own step)
+    policies = sampler.policies()
     _check_order(policies)
     size = engine.block_rows(len(source.columns))
     reading = Reading(sampler.categorical_features, sampler.integer_features, sampler.snap_to_grid)
@@ -94,8 +94,8 @@ def prepare(
     where = places(source.names, [survey.n_rows for survey in surveys])
     survey = join_surveys(surveys, where)
     layout = make_layout(survey, source.columns, source.target, reading)
-    random_state = sampler._random_state()  # noqa: SLF001  (the sampler's own step)
-    seed = int(random_state.randint(np.iinfo(np.int64).max, dtype=np.int64))
+    random_state = make_random_state(sampler.random_state)
+    seed = draw_seed(random_state)
     if fit_rows is None:
         fit_rows = rows_for_fit(engine, source)
     how = _way(statistics, engine, layout)
@@ -198,13 +198,8 @@ def _f(
 ) -> tuple[Any, bool]:
     """Return f, and whether it takes the codes of the table as they are."""
     if sampler.prefit:
-        if sampler.estimator is None or isinstance(sampler.estimator, str):
-            raise ClassifierError(
-                f"prefit=True needs a fitted estimator, got {sampler.estimator!r}; "
-                "pass the fitted classifier or set prefit=False"
-            )
-        f = check_prefit(sampler.estimator, len(layout.features))
+        f = sampler.choices().check_prefit(len(layout.features))
         return (local_of(f) if is_trainer(f) else f), False
-    task = engine.task(fit_f, samples, engine.constant(sampler), layout, random_state)
+    task = engine.task(fit_f, samples, engine.constant(sampler.choices()), layout, random_state)
     f, complete = engine.compute([task], "fit f")[0]
     return f, sampler.estimator is None and complete

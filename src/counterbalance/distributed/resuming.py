@@ -64,7 +64,7 @@ def prepare_or_resume(
     sampler.set_params(random_state=drawn or sampler.random_state)
     fit_rows = rows_for_fit(engine, source) if fit_rows is None else fit_rows
     prepared = prepare(engine, source, sampler, statistics, fit_rows)
-    profile = prepared.plan.task.perturbation.profile
+    profile = prepared.plan.space.perturbation.profile
     content = {
         "random_state": drawn,
         "fit_rows": fit_rows,
@@ -112,9 +112,9 @@ def _profile(plain: dict[str, Any]) -> Profile:
 
 def _answers(plan: Plan, f: Any) -> Floats:
     """Return f's scores of the probes, or its labels' codes where it has no scores."""
-    layout, profile = plan.layout, plan.task.perturbation.profile
+    layout, profile = plan.layout, plan.space.perturbation.profile
     table, features = layout.sketch_table, np.arange(len(layout.features))
-    state = stream(plan.task.seed, np.arange(N_PROBES), PROBE_DRAW)
+    state = stream(plan.space.seed, np.arange(N_PROBES), PROBE_DRAW)
     x = uniform(state[:, None], features) * (profile.upper - profile.lower) + profile.lower
     layout.grid.snap(x, features)
     for m, kind in enumerate(layout.kinds):

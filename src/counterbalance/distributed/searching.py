@@ -1,6 +1,6 @@
 """Searching: one pass of draws over one partition.
 
-pass       T draws of every factual (see ``factuals``); the first one is the paper's
+pass       T draws of every factual (see ``problem``); the first one is the paper's
 taken      what earlier passes gave and was selected
 seen       what earlier passes gave and must not come again
 """
@@ -21,7 +21,7 @@ from counterbalance.distributed.partitions import Partition, Place
 from counterbalance.distributed.plan import Plan
 from counterbalance.errors import ClassifierError
 from counterbalance.search.nearest import Inversions
-from counterbalance.search.problem import Factuals
+from counterbalance.search.problem import Judged, Problem
 
 
 @dataclass(frozen=True)
@@ -57,15 +57,15 @@ def search_partition(
             return kept
     selected, known = [load(found) for found in taken], [load(found) for found in seen]
     parts = [
-        _search_block(factuals, first, plan, f, a_pass, selected, known)
-        for first, factuals in plan.blocks(partition, place)
+        _search_block(problem, first, plan, f, a_pass, selected, known)
+        for first, problem in plan.blocks(partition, place)
     ]
     found = Found.join(parts, len(plan.layout.classes))
     return found if path is None else save(found, path)
 
 
 def _search_block(
-    factuals: Factuals,
+    problem: Problem,
     first: int,
     plan: Plan,
     f: Any,
@@ -73,36 +73,37 @@ def _search_block(
     taken: list[Found],
     seen: list[Found],
 ) -> Found:
-    classifier = plan.classifier(f, factuals)
+    classifier = plan.classifier(f, problem)
     if a_pass.origin == "threshold":
-        moved = classifier.at_prior(factuals.prior)
+        moved = classifier.at_prior(problem.prior)
         assert moved is not None  # noqa: S101  (the policy is left out for an f without threshold)
         classifier = moved
-    codes, shift = factuals.labels.codes, first - len(plan.layout.sketch)
+    codes, shift = problem.labels.codes, first - len(plan.layout.sketch)
     stop = shift + len(codes)
     among = None
     if a_pass.likely:
         among = _likely(taken, first, stop, codes, plan)
         # What was taken has been judged already: f is not asked about every row once more.
-        judged = np.where(among.any(axis=1), codes, NO_CLASS)
-        factuals = replace(factuals, _answers={classifier: judged})
+        judged = Judged(classifier, np.where(among.any(axis=1), codes, NO_CLASS))
+    else:
+        judged = problem.judged(classifier)
     targets = list(a_pass.targets)
-    found = factuals.find(classifier, a_pass.number, targets, among)
+    found = problem.find(judged, a_pass.number, targets, among)
     found = moved_by(found, shift)
     if a_pass.origin == "redraw":
-        found = _fresh(found, factuals, shift, [part.between(first, stop) for part in seen])
+        found = _fresh(found, problem, shift, [part.between(first, stop) for part in seen])
     elif a_pass.origin == "threshold":
         used = [part.between(first, stop, t) for part in taken for t in targets]
         found = found.take(~_is_among(found, used))
     source, n_classes = codes[found.factual - shift].astype(np.int32), len(plan.layout.classes)
     if a_pass.origin != "inversion":  # what f says of the table is known from the first pass
         return Found(found, source, np.zeros(n_classes, np.intp), np.zeros(0, np.intp))
-    right = factuals.right(classifier)
+    right = problem.right(judged)
     return Found(
         found,
         source,
         np.bincount(codes[right], minlength=n_classes),
-        np.unique(factuals.answers(classifier)[len(plan.layout.sketch) :]),
+        np.unique(judged.answers[len(plan.layout.sketch) :]),
     )
 
 
@@ -131,15 +132,15 @@ def _is_among(found: Inversions, earlier: list[Inversions]) -> Mask:
 
 
 def _fresh(
-    found: Inversions, factuals: Factuals, shift: int, earlier: list[Inversions]
+    found: Inversions, problem: Problem, shift: int, earlier: list[Inversions]
 ) -> Inversions:
     """Leave out the rows that were made from the same factual before."""
     known = Inversions.join(earlier)
     keep = np.zeros(len(found), dtype=bool)
     for target in np.unique(found.target):
         here, before = found.target == target, known.take(known.target == target)
-        words = factuals.fingerprints(moved_by(found.take(here), -shift))
-        keep[here] = ~np.isin(words, factuals.fingerprints(moved_by(before, -shift)))
+        words = problem.fingerprints(moved_by(found.take(here), -shift))
+        keep[here] = ~np.isin(words, problem.fingerprints(moved_by(before, -shift)))
     return found.take(keep)
 
 
@@ -147,10 +148,10 @@ def check_tells_apart(
     partition: Partition, place: Place, plan: Plan, f: Any, answers: Integers
 ) -> str:
     """Return why an f that says one class only cannot be used, nothing where it can."""
-    for _, factuals in plan.blocks(partition, place):
-        classifier: Classifier = plan.classifier(f, factuals)
+    for _, problem in plan.blocks(partition, place):
+        classifier: Classifier = plan.classifier(f, problem)
         try:
-            check_not_constant(classifier, answers, factuals.table.rows(slice(None, 1000)))
+            check_not_constant(classifier, answers, problem.table.rows(slice(None, 1000)))
         except ClassifierError as error:
             return str(error)
         break

@@ -20,7 +20,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.pipeline import Pipeline, make_pipeline
 
 from counterbalance.arrays import Floats
-from counterbalance.classifier.judge import check_classifier
+from counterbalance.classifier.fit import check_classifier
 from counterbalance.distributed.engine import Engine
 from counterbalance.distributed.layout import Layout
 from counterbalance.distributed.partitions import Partition, blocks

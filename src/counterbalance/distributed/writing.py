@@ -103,12 +103,12 @@ def write_partition(
                 for part, order in zip(found, orders, strict=True)
             ]
             if any(map(len, chosen)):
-                factuals = plan.factuals(used.frame(batch), first)
+                problem = plan.problem(used.frame(batch), first)
                 for some, order, opened in zip(chosen, orders, new, strict=True):
                     if len(some):
                         piece = order.piece
                         opened.write(
-                            build_block(factuals, f, plan, some, piece.target, piece.origin)
+                            build_block(problem, f, plan, some, piece.target, piece.origin)
                         )
             first = stop
     files = [describe(target.data(place.number), Path(target.folder), place.n_rows)]
