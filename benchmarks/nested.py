@@ -66,7 +66,7 @@ def measure(name: str, estimator: Any) -> tuple[float, list[float], list[float]]
             effort = replace(problem.effort, draws=range(n_draws))
             start = time.process_time()
             inversions, _ = search(
-                problem.space, effort, f.on_candidates, x, rows, wanted, f.screen
+                problem.space, effort, f.on_candidates, x, rows, wanted, f.insight
             )
             spent[seed, place] = time.process_time() - start
             nested[seed, place] = len(inversions) / len(rows)

@@ -60,7 +60,7 @@ class Search:
             self.x,
             self.rows,
             wanted,
-            self.f.screen,
+            self.f.insight,
         )
 
 

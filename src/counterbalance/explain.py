@@ -138,7 +138,7 @@ def _search(problem: Problem, f: Classifier, row: int, target: int) -> Floats:
     def ask(candidates: Floats, who: Integers) -> Integers:
         return f.on_candidates(candidates, who % n_rows)
 
-    found, _ = search(space, effort, ask, x, ids, wanted, f.screen)
+    found, _ = search(space, effort, ask, x, ids, wanted, f.insight)
     return rebuild(space, x[: len(found)], found.factual, found.draw, found.round)
 
 

@@ -180,7 +180,7 @@ def _with(table, rows, column, value):
             "partition 2: .*missing labels",
         ),
         (lambda t: t.assign(a=np.where(t.index == 150, np.inf, t["a"])), "partition 1: .*infinite"),
-        (lambda t: t.assign(y=np.linspace(0, 1, len(t))), "continuous"),
+        (lambda t: t.assign(y=np.linspace(0, 1, len(t))), "looks like a quantity, not a class"),
         (lambda t: t.assign(name=[f"id {k}" for k in t.index]), "more than 10 categories"),
         (lambda t: _with(t, slice(200, None), "count", "many"), "partition 2 has nominal cells"),
     ],

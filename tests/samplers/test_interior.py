@@ -7,6 +7,7 @@ import pandas as pd
 import pytest
 from sklearn.datasets import make_classification
 from sklearn.linear_model import LogisticRegression
+from sklearn.naive_bayes import GaussianNB
 from sklearn.svm import SVC
 
 from counterbalance import InteriorOverSampler
@@ -131,3 +132,19 @@ def test_any_classifier_with_probabilities_serves(table):
 def test_scores_that_are_no_probabilities_are_refused(table):
     with pytest.raises(ClassifierError, match="predict_proba"):
         InteriorOverSampler(estimator=SVC(), random_state=0).fit_resample(*table)
+
+
+@pytest.mark.parametrize("n_classes", [4, 16])
+def test_f_is_asked_as_often_for_many_classes_as_for_few(n_classes):
+    class Counting(GaussianNB):
+        asked = 0
+
+        def predict_proba(self, X):
+            Counting.asked += 1
+            return super().predict_proba(X)
+
+    rng = np.random.default_rng(0)
+    y = np.repeat(np.arange(n_classes), np.arange(5, 5 + n_classes))
+    X = rng.normal(size=(len(y), 3)) + 3 * y[:, None]
+    InteriorOverSampler(estimator=Counting(), random_state=0).fit_resample(X, y)
+    assert Counting.asked == 3  # the candidates, and the new rows beside those they came from

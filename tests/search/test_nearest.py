@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from sklearn.datasets import make_classification
-from sklearn.ensemble import RandomForestClassifier
+from sklearn.ensemble import ExtraTreesClassifier, RandomForestClassifier
 from sklearn.linear_model import LogisticRegression, RidgeClassifier
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.neural_network import MLPClassifier
@@ -66,7 +66,7 @@ def fast(f, X, y, j, targets, **settings):
     rows = np.flatnonzero((y == j) & (f.predict(X) == j))
     wanted = np.isin(np.unique(y), targets)[None, :].repeat(len(rows), axis=0)
     found, judged = search(
-        space, effort, answer.on_candidates, table.rows(rows), rows, wanted, answer.screen
+        space, effort, answer.on_candidates, table.rows(rows), rows, wanted, answer.insight
     )
     return table, (space, effort), found, judged
 
@@ -219,3 +219,21 @@ def test_the_walk_through_a_forest_keeps_its_ties():
     f = RandomForestClassifier(20, max_depth=1, bootstrap=False, random_state=0).fit(X, y)
     answer = judge(f, read_table(X), np.unique(y))
     np.testing.assert_array_equal(answer(X, np.arange(40)), f.predict(X))
+
+
+@pytest.mark.parametrize("n_features", [30, 300])
+def test_features_that_no_tree_asks_about_are_not_judged(n_features):
+    X, y = problem(n_features=n_features, n_rows=60)
+    f = ExtraTreesClassifier(3, min_samples_leaf=3, random_state=0).fit(X, y)
+    answer = judge(f, read_table(X), np.unique(y))
+    table, space, effort = space_of(X, y)
+    rows = np.flatnonzero((y == 0) & (f.predict(X) == 0))
+    wanted = np.isin([0, 1], [1])[None, :].repeat(len(rows), axis=0)
+    shown = space, effort, answer.on_candidates, table.rows(rows), rows, wanted
+    whole = search(*shown)
+    few = search(*shown, answer.insight)
+    for name in ("factual", "target", "draw", "round", "distance"):
+        assert getattr(whole[0], name).tobytes() == getattr(few[0], name).tobytes()
+    assert len(few[0])
+    assert few[1] <= answer.insight.asked.sum() * len(effort.draws) * len(rows)
+    assert few[1] < whole[1]

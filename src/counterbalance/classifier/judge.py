@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -16,9 +17,10 @@ from numpy.typing import NDArray
 from sklearn import config_context
 from sklearn.pipeline import Pipeline
 
-from counterbalance.arrays import Floats, Integers
+from counterbalance.arrays import Floats, Integers, Mask
 from counterbalance.classifier import response
 from counterbalance.classifier.fit import cannot_take
+from counterbalance.classifier.forest import features_asked, is_forest
 from counterbalance.classifier.linear import Screen, linear_screen
 from counterbalance.errors import ClassifierError
 from counterbalance.table import containers
@@ -32,6 +34,14 @@ Labels = NDArray[Any]
 TRIED = 20
 
 
+@dataclass(frozen=True)
+class Insight:
+    """What is known of f without asking it."""
+
+    screen: Screen | None = None  # the scores of a linear f
+    asked: Mask | None = None  # which columns f looks at
+
+
 @dataclass(frozen=True, eq=False)
 class Classifier:
     """The fitted f, asked about encoded rows and answering in class codes."""
@@ -42,6 +52,11 @@ class Classifier:
     screen: Screen | None = None
     prior: Floats | None = None  # divides the probabilities: a threshold moved to the prior
     own: bool = False  # whether it is ours, which changes no rows that it is shown
+
+    @cached_property
+    def insight(self) -> Insight:
+        """What is known of f without asking it."""
+        return Insight(self.screen, features_asked(self.f) if is_forest(self.f) else None)
 
     def __call__(self, x: Floats, rows: Integers) -> Integers:
         """Return the code of the class that f puts each row of ``x`` into, -1 for an unknown label.

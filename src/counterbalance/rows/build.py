@@ -34,6 +34,7 @@ class Builder:
         self.score = np.full((2, n_new), np.nan)
         self.origin = np.empty(n_new, dtype=object)
         self.changed = np.zeros((n_new, -(-n_features // 8)), dtype=np.uint8)
+        self._unscored: list[tuple[slice, int, Floats, Floats, Integers]] = []
 
     def build(self) -> tuple[Any, Any, Provenance]:
         """Return the resampled table, its labels and the provenance."""
@@ -88,8 +89,22 @@ class Builder:
         self.factual[at], self.target[at], self.origin[at] = factual, target, origin
         self.distance[at] = distance(space.perturbation.profile, space.order, old, new)
         self.changed[at] = np.packbits(differs(new, old), axis=1)
-        for moment, rows in enumerate((old, new)):
-            scores = self.f.scores(rows, factual)
-            if scores is not None:
-                self.score[moment, at] = scores[:, target]
+        self._unscored.append((at, target, old, new, factual))
+        full = next(self.problem.build_blocks(self.n_new)).stop
+        if sum(len(some) for *_, some in self._unscored) >= full or at.stop == self.n_new:
+            self._score()
         return new, factual
+
+    def _score(self) -> None:
+        """Write f's scores of the rows since the last time, of all classes together.
+
+        To ask f takes its time however few the rows are, and classes may be many and small.
+        """
+        ats, targets, old, new, factual = zip(*self._unscored, strict=True)
+        self._unscored = []
+        place = np.concatenate([np.arange(at.start, at.stop) for at in ats])
+        target = np.repeat(targets, [at.stop - at.start for at in ats])
+        for moment, rows in enumerate((old, new)):
+            scores = self.f.scores(np.concatenate(rows), np.concatenate(factual))
+            if scores is not None:
+                self.score[moment, place] = scores[np.arange(len(place)), target]

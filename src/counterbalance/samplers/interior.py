@@ -11,6 +11,7 @@ of them to believe.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
 from contextlib import nullcontext
 from functools import cache
 from numbers import Real
@@ -167,8 +168,8 @@ class InteriorOverSampler(TableOverSampler):
             prepared = self._prepare(table, labels, weights)  # profile, rules, order, f
             _check_scores(prepared.f)
             rows = [NewRows(target, n) for target, n in self._asked(labels).items() if n]
+            self._draw(rows, prepared)
             for part in rows:
-                self._draw(part, prepared)
                 if part.missing:
                     _copy(part, plain(labels.classes[part.target]))
             tallies = [part.tally for part in rows]
@@ -188,24 +189,57 @@ class InteriorOverSampler(TableOverSampler):
             random_state=self.random_state,
         )
 
-    def _draw(self, part: NewRows, prepared: Prepared) -> None:
+    def _draw(self, rows: list[NewRows], prepared: Prepared) -> None:
         """Draw lots without putting back, each with the weight that f gives its row.
 
         The n largest of ``log(u) / weight`` are such a draw (Efraimidis and Spirakis, 2006).
+        The lots of all classes are judged together: boosting asks one tree for each class,
+        however few the rows are.
         """
-        interior = Interior.of(prepared.problem, part.target).around(self.spread, self.between)
-        lots = interior.first_lot + np.arange(POOL * part.asked)
-        keys = np.full(len(lots), -np.inf)
-        for block in interior.blocks(len(lots)):
-            new, base = interior.at(lots[block])
-            scores = prepared.f.scores(new, interior.rows[base])
+        problem = prepared.problem
+        for part in rows:
+            part.interior = Interior.of(problem, part.target).around(self.spread, self.between)
+        pools = [_Pool(part) for part in rows]
+        for pieces in _together(pools, problem.build_blocks):
+            made = [pool.interior.at(pool.lots[at]) for pool, at in pieces]
+            new = np.concatenate([some for some, _ in made])
+            base = [pool.interior.rows[b] for (pool, _), (_, b) in zip(pieces, made, strict=True)]
+            scores = prepared.f.scores(new, np.concatenate(base))
             assert scores is not None  # noqa: S101  (f has probabilities)
-            weight = np.maximum(scores[:, part.target], LEAST_SCORE) ** self.agreement
-            chance = uniform(stream(interior.space.seed, lots[block], 2), 0)
-            sound = interior.sound(new, base)
-            keys[block] = np.where(sound, np.log(chance) / weight, -np.inf)
-        drawn = np.argsort(-keys, kind="stable")[: part.asked]
-        part.interior, part.lots = interior, np.sort(lots[drawn[keys[drawn] > -np.inf]])
+            stops = np.cumsum([len(some) for some, _ in made])[:-1]
+            for (pool, at), row, score in zip(pieces, made, np.split(scores, stops), strict=True):
+                weight = np.maximum(score[:, pool.target], LEAST_SCORE) ** self.agreement
+                chance = uniform(stream(problem.space.seed, pool.lots[at], 2), 0)
+                sound = pool.interior.sound(*row)
+                pool.keys[at] = np.where(sound, np.log(chance) / weight, -np.inf)
+        for part, pool in zip(rows, pools, strict=True):
+            drawn = np.argsort(-pool.keys, kind="stable")[: part.asked]
+            part.lots = np.sort(pool.lots[drawn[pool.keys[drawn] > -np.inf]])
+
+
+class _Pool:
+    """The candidates of one class: their lots, and the key of each, the largest of which win."""
+
+    def __init__(self, part: NewRows) -> None:
+        assert part.interior is not None  # noqa: S101  (it was just made)
+        self.interior, self.target = part.interior, part.target
+        self.lots = part.interior.first_lot + np.arange(POOL * part.asked)
+        self.keys = np.full(len(self.lots), -np.inf)
+
+
+def _together(
+    pools: list[_Pool], cut: Callable[[int], Iterator[slice]]
+) -> Iterator[list[tuple[_Pool, slice]]]:
+    """Cut the lots of all classes into blocks: which pool, and which of its lots."""
+    stops = np.cumsum([len(pool.lots) for pool in pools])
+    for block in cut(int(stops[-1]) if pools else 0):
+        pieces = []
+        for pool, stop in zip(pools, stops.tolist(), strict=True):
+            first = stop - len(pool.lots)
+            at = slice(max(block.start, first) - first, min(block.stop, stop) - first)
+            if at.start < at.stop:
+                pieces.append((pool, at))
+        yield pieces
 
 
 @cache

@@ -106,7 +106,7 @@ class Problem:
                 self.table.rows(chunk),
                 chunk,
                 wanted[chunk],
-                f.screen,
+                f.insight,
             )
             for chunk in chunks
         )
