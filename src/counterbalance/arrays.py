@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import numpy as np
 from numpy.typing import NDArray
 
@@ -23,8 +21,7 @@ def cells_in(mebibytes: float) -> int:
     return int(mebibytes * 2**20 / BYTES_PER_CELL) + 1
 
 
-def blocks(n_rows: int, cells_per_row: int, cells_at_once: int) -> Iterator[slice]:
+def blocks(n_rows: int, cells_per_row: int, cells_at_once: int) -> list[slice]:
     """Cut rows into blocks of at most ``cells_at_once`` cells (but at least one row)."""
     size = max(1, cells_at_once // max(1, cells_per_row))
-    for start in range(0, n_rows, size):
-        yield slice(start, start + size)
+    return [slice(start, start + size) for start in range(0, n_rows, size)]

@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 
 from counterbalance import CounterfactualOverSampler
-from counterbalance.rows import formulas
+from counterbalance.rows import provenance
 
 
 @pytest.mark.parametrize(
@@ -19,7 +19,7 @@ from counterbalance.rows import formulas
     ],
 )
 def test_no_text_is_a_formula_and_numbers_stay(text, plain):
-    assert formulas.inert(text) == plain
+    assert provenance.inert(text) == plain
 
 
 def test_a_provenance_file_holds_no_formula(tmp_path):
@@ -36,4 +36,4 @@ def test_a_provenance_file_holds_no_formula(tmp_path):
 
 
 def test_the_examples_in_the_docstring_are_true():
-    assert doctest.testmod(formulas).failed == 0
+    assert doctest.testmod(provenance).failed == 0

@@ -124,7 +124,8 @@ def judge(f: Any, table: Table, classes: Labels, *, own: bool = False) -> Classi
         return Classifier(f[-1], classes, decode, own=own)
     if not own:
         _try(f, table)
-    return Classifier(f, classes, table.decode, linear_screen(f, table.native, classes), own=own)
+    decode = _as_is if table.is_encoded else table.decode
+    return Classifier(f, classes, decode, linear_screen(f, table.native, classes), own=own)
 
 
 def _try(f: Any, table: Table) -> None:

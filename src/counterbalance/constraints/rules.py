@@ -14,6 +14,7 @@ candidate is checked once more as a whole before f sees it.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import cached_property
 
 import numpy as np
 
@@ -59,7 +60,7 @@ class Rules:
             upper = np.where(self.falling[features], np.minimum(upper, cells), upper)
         return lower, upper
 
-    @property
+    @cached_property
     def checked(self) -> bool:
         """Whether a whole row can break a rule that steering does not ensure."""
         bounded = np.isfinite(self.low).any() or np.isfinite(self.high).any()

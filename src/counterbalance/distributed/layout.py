@@ -19,8 +19,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from counterbalance.arrays import Floats, Integers, Mask
-from counterbalance.table.grid import Grid
-from counterbalance.table.kinds import Kind
+from counterbalance.table.kinds import Grid, Kind
 from counterbalance.table.labels import Labels, as_array
 from counterbalance.table.table import Columns, read_column, read_table
 

@@ -23,8 +23,7 @@ from counterbalance.distributed.layout import Layout
 from counterbalance.distributed.partitions import FileRows, Partition, Place, blocks
 from counterbalance.errors import TableError
 from counterbalance.table.columns import select_columns
-from counterbalance.table.grid import Grid
-from counterbalance.table.kinds import Kind
+from counterbalance.table.kinds import Grid, Kind
 from counterbalance.table.labels import read_labels
 from counterbalance.table.table import Columns, read_table
 

@@ -90,7 +90,7 @@ class Builder:
         self.distance[at] = distance(space.perturbation.profile, space.order, old, new)
         self.changed[at] = np.packbits(differs(new, old), axis=1)
         self._unscored.append((at, target, old, new, factual))
-        full = next(self.problem.build_blocks(self.n_new)).stop
+        full = self.problem.build_blocks(self.n_new)[0].stop
         if sum(len(some) for *_, some in self._unscored) >= full or at.stop == self.n_new:
             self._score()
         return new, factual

@@ -21,7 +21,6 @@ interpolated ones are.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Self
 
@@ -79,7 +78,7 @@ class Interior:
         bandwidth = spread * (4 / ((d + 2) * n)) ** (1 / (d + 4))
         return replace(self, bandwidth=bandwidth, between=between)
 
-    def blocks(self, n: int) -> Iterator[slice]:
+    def blocks(self, n: int) -> list[slice]:
         """Cut lots into blocks whose rows fit the memory."""
         return blocks(n, 8 * self.x.shape[1], self.cells_at_once)
 

@@ -26,7 +26,6 @@ from numpy.typing import NDArray
 
 from counterbalance.arrays import Mask
 from counterbalance.extras import require
-from counterbalance.rows.formulas import inert
 from counterbalance.table import frames
 from counterbalance.table.labels import plain
 
@@ -45,6 +44,8 @@ COLUMNS = (
 # How many rows a printed table shows, and how many changes a sentence tells.
 SHOWN_ROWS = 10
 TOLD_CHANGES = 4
+# What a text begins with that a spreadsheet runs.
+STARTERS = ("=", "+", "-", "@", "\t", "\r", "\n")
 # Origins of rows that started from a row of another class, as f or its moved threshold allowed.
 JUDGED = ("inversion", "redraw", "threshold")
 
@@ -121,7 +122,7 @@ class Provenance:
     def to_csv(self, path: str | Path) -> None:
         """Write the table as csv; the names in ``changed`` are joined by a semicolon.
 
-        A text that a spreadsheet would run as a formula gets an apostrophe (see ``formulas``).
+        A text that a spreadsheet would run as a formula gets an apostrophe (see ``inert``).
         """
         with Path(path).open("w", newline="", encoding="utf-8") as file:
             writer = csv.writer(file)
@@ -207,3 +208,26 @@ def _short(cell: Any) -> str:
         text = ", ".join(map(str, cell[:TOLD_CHANGES]))
         return text + (", ..." if len(cell) > TOLD_CHANGES else "")
     return str(cell)
+
+
+def inert(text: str) -> str:
+    """Return the text as one that no spreadsheet runs; numbers stay what they are.
+
+    A cell that begins with ``=``, ``+``, ``-`` or ``@`` (or with a tab or a line end before it)
+    is a formula to a spreadsheet. A user's own table is written as it was read; a file that we
+    make from it puts an apostrophe before such a text.
+
+    Examples
+    --------
+    >>> inert("=HYPERLINK(0)"), inert("-1.5"), inert("age")
+    ("'=HYPERLINK(0)", '-1.5', 'age')
+    """
+    return f"'{text}" if text.startswith(STARTERS) and not _is_number(text) else text
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True

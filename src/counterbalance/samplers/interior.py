@@ -228,7 +228,7 @@ class _Pool:
 
 
 def _together(
-    pools: list[_Pool], cut: Callable[[int], Iterator[slice]]
+    pools: list[_Pool], cut: Callable[[int], list[slice]]
 ) -> Iterator[list[tuple[_Pool, slice]]]:
     """Cut the lots of all classes into blocks: which pool, and which of its lots."""
     stops = np.cumsum([len(pool.lots) for pool in pools])

@@ -23,7 +23,7 @@ from counterbalance.arrays import Floats, Integers, Words
 from counterbalance.constraints.rules import Rules
 from counterbalance.profile import Profile
 from counterbalance.search.draws import Way, exact_normal, gibbs_normal, uniform
-from counterbalance.table.grid import Grid
+from counterbalance.table.kinds import Grid
 
 
 @dataclass(frozen=True)

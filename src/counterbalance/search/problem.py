@@ -11,7 +11,6 @@ candidate into says whose inversion it is.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -123,7 +122,7 @@ class Problem:
         words = [fingerprint(self.rebuild(part), part.factual) for part in parts]
         return np.concatenate([np.zeros(0, dtype=np.uint64), *words])
 
-    def build_blocks(self, n: int) -> Iterator[slice]:
+    def build_blocks(self, n: int) -> list[slice]:
         """Cut rows to be built: each takes its twin, its draws and what lies in between."""
         return blocks(n, 8 * len(self.table.names), self.effort.cells_at_once)
 

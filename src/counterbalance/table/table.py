@@ -22,8 +22,7 @@ from counterbalance.arrays import Floats, Integers, Mask
 from counterbalance.errors import TableError
 from counterbalance.table import containers, frames
 from counterbalance.table.columns import Column, check_numbers, resolution, select_columns
-from counterbalance.table.grid import Grid
-from counterbalance.table.kinds import Kind
+from counterbalance.table.kinds import Grid, Kind
 
 
 class Table(ABC):
@@ -38,6 +37,11 @@ class Table(ABC):
     def nominal(self) -> Mask:
         """Which columns have no order."""
         return np.array([not kind.has_order for kind in self.kinds], dtype=bool)
+
+    @property
+    def is_encoded(self) -> bool:
+        """Whether the encoded rows are what the user's container holds, as they are."""
+        return False
 
     @abstractmethod
     def rows(self, positions: Integers | slice) -> Floats:
@@ -78,6 +82,11 @@ class Block(Table):
             for m, (name, kind) in enumerate(zip(names, self.kinds, strict=True))
         )
         self.grid = _grid(columns, [width] * len(names), snap_to_grid=snap_to_grid)
+
+    @property
+    def is_encoded(self) -> bool:
+        """Whether this is a dense array of double precision."""
+        return not self._sparse and self.native.dtype == np.float64
 
     def append(self, n_new: int, new: Iterator[tuple[Floats, Integers]]) -> Any:
         """Fill one array from the start: joining blocks at the end would need twice the memory."""
