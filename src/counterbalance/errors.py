@@ -12,8 +12,9 @@
             └── EngineError       the distributed engine cannot start or go on
     Warning
     └── UserWarning
-        └── ShortfallWarning      samples that are no inversions were returned
-            └── InflatedClassWarning  a class got far more rows than its real ones bear out
+        ├── ShortfallWarning      samples that are no inversions were returned
+        │   └── InflatedClassWarning  a class got far more rows than its real ones bear out
+        └── IdentifierWarning     a column that may change looks like an identifier
 
 Every message states the parameter, the rule, the value and the remedy.
 """
@@ -66,3 +67,7 @@ class InflatedClassWarning(ShortfallWarning):
     def __init__(self, message: str, classes: tuple[Any, ...] = ()) -> None:
         super().__init__(message)
         self.classes = classes
+
+
+class IdentifierWarning(UserWarning):
+    """A column that new rows may change looks like an identifier; the message names it."""

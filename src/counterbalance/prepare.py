@@ -17,7 +17,7 @@ from counterbalance.classifier.fit import check_prefit, fit_classifier, paper_cl
 from counterbalance.classifier.judge import Classifier, check_not_constant, judge
 from counterbalance.constraints import compile_rules
 from counterbalance.constraints.rules import Rules
-from counterbalance.errors import ClassifierError, ConstraintError, TableError
+from counterbalance.errors import ClassifierError, ConstraintError, IdentifierWarning, TableError
 from counterbalance.profile import Profile, by_importance, profile_table
 from counterbalance.search.draws import Way
 from counterbalance.search.nearest import Effort, Space
@@ -25,11 +25,15 @@ from counterbalance.search.perturbation import Perturbation
 from counterbalance.search.problem import Judged, Problem
 from counterbalance.table.columns import column_position
 from counterbalance.table.encoder import TableEncoder
+from counterbalance.table.identifiers import identifiers
 from counterbalance.table.labels import Labels
 from counterbalance.table.table import Table
+from counterbalance.user_warnings import warn_user
 
 # Rows whose scores tell whether f says the same of everything.
 LOOKED_AT = 1000
+# How many columns a warning names.
+LISTED = 5
 
 
 @dataclass(frozen=True)
@@ -110,6 +114,7 @@ def prepare(table: Table, labels: Labels, weights: Floats | None, choices: Choic
     seed = draw_seed(random_state)
     profile = profile_table(table, labels.codes)
     space = make_space(table, profile, seed, choices)
+    _warn_of_identifiers(table, space.order)
     estimator = fit_f(table, labels, weights, choices, random_state)
     f = judge(estimator, table, labels.classes, own=choices.own)
     return Prepared(Problem(table, labels, space, choices.effort, choices.n_jobs), estimator, f)
@@ -179,3 +184,28 @@ def _listed(table: Table, profile: Profile, wanted: Any) -> Integers:
         raise TableError("feature_order lists a feature twice; list each once")
     order = np.array(places, dtype=np.intp)
     return np.asarray(order[profile.varies[order]])
+
+
+def _warn_of_identifiers(table: Table, order: Integers) -> None:
+    """Warn, once, of columns that are to change and look like identifiers."""
+    found = [entry for entry in identifiers(table) if entry[0] in order]
+    if not found:
+        return
+    listed = ", ".join(
+        f"{table.names[m]!r} ({different:,} different values in {n:,} rows)"
+        for m, different, n in found[:LISTED]
+    )
+    if len(found) > LISTED:
+        listed += f" and {len(found) - LISTED} more"
+    names = ", ".join(repr(table.names[m]) for m, *_ in found[:LISTED])
+    several = len(found) > 1
+    what = f"columns {listed} look like identifiers" if several else ""
+    what = what or f"column {listed} looks like an identifier"
+    them = "them" if several else "it"
+    text = (
+        f"{what}: f learns {them} by heart, and new rows get changed values or those of real rows; "
+        f"drop {them} from X, or copy {them} unchanged from the real row with "
+        f"constraints=Immutable({names}), or silence counterbalance.errors.IdentifierWarning if "
+        "this is a feature after all"
+    )
+    warn_user(IdentifierWarning(text), "identifiers")

@@ -10,7 +10,7 @@ import pytest
 from sklearn.tree import DecisionTreeClassifier
 
 from counterbalance import CounterfactualOverSampler
-from counterbalance.errors import ClassifierError, TableError
+from counterbalance.errors import ClassifierError, IdentifierWarning, TableError
 from counterbalance.table.containers import new_index
 
 RNG = np.random.default_rng(0)
@@ -201,7 +201,8 @@ def test_an_object_column_of_whole_numbers_stays_one():
 def test_a_column_with_a_category_for_every_row_is_the_least_important():
     table = X.assign(id=[f"patient {n}" for n in range(50)])
     sampler = CounterfactualOverSampler(random_state=0)
-    sampler.fit_resample(table, Y)
+    with pytest.warns(IdentifierWarning, match="'id'"):
+        sampler.fit_resample(table, Y)
     assert sampler.feature_order_[-1] == 2
 
 

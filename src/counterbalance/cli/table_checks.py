@@ -24,6 +24,13 @@ from numpy.typing import NDArray
 
 from counterbalance.errors import TableError
 from counterbalance.io import near_names
+from counterbalance.table.identifiers import (
+    DIFFERENT,
+    ENOUGH_ROWS,
+    HALF,
+    numbers_identify,
+    texts_identify,
+)
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -37,21 +44,11 @@ MOST_NUMBERS = 50
 FEW_LEVELS = 10
 # A class with fewer rows can hardly be learnt.
 FEW_ROWS = 6
-# With fewer rows, that all values differ says nothing.
-ENOUGH_ROWS = 20
-# Shares of different values that make an identifier, the second beside a name that says so.
-DIFFERENT, HALF = 0.9, 0.5
 MOSTLY = 0.8
-# Beyond this, whole numbers are no longer exact in a float.
-LARGEST_INTEGER = 2**53
 LISTED = 5
 # Cells that tell whether a column of texts holds dates.
 LOOKED_AT = 1000
 
-CALLED_IDENTIFIER = re.compile(
-    r"(?:^|[\W_])(?:id|ids|uuid|guid|key|nr|no|index|idx|rownames?)$|[a-z]I[dD]$|^unnamed.*|^$",
-    re.IGNORECASE,
-)
 DATE = re.compile(
     r"\s*(?:\d{4}[-/.]\d{1,2}[-/.]\d{1,2}|\d{1,2}[-/.]\d{1,2}[-/.]\d{2,4}"
     r"|[^\W\d]{3,9}\.? \d{1,2},? \d{4}|\d{1,2}\.? [^\W\d]{3,9} \d{4})(?:[T ].*)?\s*"
@@ -210,12 +207,8 @@ def look_at_column(column: pd.Series[Any], name: str) -> Finding | None:
 
 
 def _look_at_whole(known: pd.Series[Any], name: str, different: int) -> Finding | None:
-    n, called = len(known), bool(CALLED_IDENTIFIER.search(name))
-    numbers = known.to_numpy(dtype="float64")
-    rows_counted = different == n >= ENOUGH_ROWS and float(np.ptp(numbers)) == n - 1
-    too_large = bool((np.abs(numbers) > LARGEST_INTEGER).any())
-    if too_large or rows_counted or (called and different > HALF * n):
-        return _identifier(name, different, n)
+    if numbers_identify(name, known.to_numpy(dtype="float64"), different):
+        return _identifier(name, different, len(known))
     return None
 
 
@@ -232,7 +225,6 @@ def _look_at_objects(known: pd.Series[Any], name: str) -> Finding | None:
 
 
 def _look_at_texts(known: pd.Series[Any], name: str, different: int) -> Finding | None:
-    n, called = len(known), bool(CALLED_IDENTIFIER.search(name))
     if known.head(LOOKED_AT).str.fullmatch(DATE).mean() > DIFFERENT:
         return _date(name)
     if different > FEW_LEVELS:
@@ -246,9 +238,8 @@ def _look_at_texts(known: pd.Series[Any], name: str, different: int) -> Finding 
                 f"{_short(filled[~numbers].iloc[0])}, though {_most(numbers.mean())} are numbers; "
                 f"--number {shlex.quote(name)} reads it as numbers, and such cells as missing",
             )
-    share = HALF if called else DIFFERENT
-    if different > share * n and (n >= ENOUGH_ROWS or (called and different == n)):
-        return _identifier(name, different, n)
+    if texts_identify(name, len(known), different):
+        return _identifier(name, different, len(known))
     return None
 
 

@@ -19,6 +19,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from counterbalance.cli.streams import plain_for
+from counterbalance.errors import IdentifierWarning
 from counterbalance.io.invisible import is_invisible
 from counterbalance.result_table import Table, as_text
 
@@ -61,6 +62,8 @@ def working(text: str, *, told: type[Warning] | None = None) -> Iterator[None]:
         warnings.simplefilter("always", UserWarning)
         if told is not None:
             warnings.simplefilter("ignore", told)
+        # The diagnosis of the table has said it, with the options of the command.
+        warnings.simplefilter("ignore", IdentifierWarning)
         yield
     for message in dict.fromkeys(str(warning.message) for warning in warned):
         note(message)

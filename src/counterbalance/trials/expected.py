@@ -8,7 +8,7 @@ from contextlib import contextmanager
 
 from sklearn.exceptions import ConvergenceWarning
 
-from counterbalance.errors import ShortfallWarning
+from counterbalance.errors import IdentifierWarning, ShortfallWarning
 from counterbalance.methods import PeerFallbackWarning
 
 
@@ -16,6 +16,11 @@ from counterbalance.methods import PeerFallbackWarning
 def expected_warnings() -> Iterator[None]:
     """Keep quiet what the page says in words: fall-backs, and iterations that end early."""
     with warnings.catch_warnings():
-        for kind in (ShortfallWarning, PeerFallbackWarning, ConvergenceWarning):
+        for kind in (
+            IdentifierWarning,
+            ShortfallWarning,
+            PeerFallbackWarning,
+            ConvergenceWarning,
+        ):
             warnings.simplefilter("ignore", kind)
         yield
