@@ -34,7 +34,7 @@ from counterbalance.io.reading import Reading
 from counterbalance.io.table_file import SHEET
 
 if TYPE_CHECKING:
-    from counterbalance.io import Stored
+    from counterbalance.io import TableFile
 
 NAME = "balance"
 SUMMARY = "Add counterfactuals to the smaller classes of a table."
@@ -167,6 +167,8 @@ def execute(
     reading: Reading,
 ) -> int:
     """Balance the table and say what was done."""
+    from counterbalance.io import write_table_file
+
     rules = {"--immutable": immutable, "--increasing": increasing, "--decreasing": decreasing}
     if engine is Engine.DASK:
         unused = {
@@ -219,9 +221,9 @@ def execute(
     sampler.set_params(n_jobs=jobs)
     balanced = balance(user, sampler)
     if out is not None:
-        balanced.stored.save(out, like=table)
+        write_table_file(balanced.stored, out, like=table)
     if provenance is not None:
-        _provenance_table(balanced).save(provenance, like=table)
+        write_table_file(_provenance_table(balanced), provenance, like=table)
     if report is not None:
         given = {"--ratio": ratio, "--keep": keep, "--use": use, **rules, "--integer": integer}
         switches = [
@@ -277,12 +279,11 @@ def _check_room(out: Path | None, rows: int, columns: int) -> None:
         check_size(rows + 1, columns, "the result")
 
 
-def _provenance_table(balanced: Balanced) -> Stored:
+def _provenance_table(balanced: Balanced) -> TableFile:
     import pandas as pd
 
-    from counterbalance.io.dialect import Dialect
-    from counterbalance.io.text import TextTable
+    from counterbalance.io.csv import CsvTable, Dialect
 
     provenance = balanced.sampler.provenance_
     frame = pd.DataFrame(list(provenance.cells()), columns=list(provenance.columns))
-    return TextTable.of(frame, Dialect())
+    return CsvTable.from_frame(frame, Dialect())

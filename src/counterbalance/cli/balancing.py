@@ -13,7 +13,7 @@ from counterbalance.errors import CounterbalanceError, ShortfallWarning, TableEr
 if TYPE_CHECKING:
     from counterbalance import CounterfactualOverSampler
     from counterbalance.constraints import Constraint
-    from counterbalance.io import Stored
+    from counterbalance.io import TableFile
 
 # A class gets at most so many times the rows of the table, written with so many digits.
 MOST_TIMES, MOST_DIGITS = 10, 18
@@ -38,7 +38,7 @@ class Balanced:
     sampler: CounterfactualOverSampler
     X: Any
     y: Any
-    stored: Stored
+    stored: TableFile
     """The whole result, as a file has it."""
 
 

@@ -129,11 +129,11 @@ def _show(data: Dataset) -> None:
 
 def _save(data: Dataset, out: Path) -> str:
     """Write the table with its classes in the last column; return that column's name."""
-    from counterbalance.io.dialect import Dialect
-    from counterbalance.io.text import TextTable
+    from counterbalance.io import write_table_file
+    from counterbalance.io.csv import CsvTable, Dialect
 
     check_output(out, option="--out")
     target = str(data.y.name or TARGET)
     frame = data.X.assign(**{target: data.y})
-    TextTable.of(frame, Dialect()).save(out)
+    write_table_file(CsvTable.from_frame(frame, Dialect()), out)
     return target

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from counterbalance.cli.table_checks import Finding
-    from counterbalance.io import Stored
+    from counterbalance.io import TableFile
 
 
 @dataclass(frozen=True, eq=False)
@@ -31,7 +31,7 @@ class UserTable:
         The file.
     target : str
         Name of the column with the classes.
-    stored : Stored
+    stored : TableFile
         The table as the file has it, without the rows that are left out.
     X : pandas.DataFrame
         The features: every column but the target and those in `kept`.
@@ -45,7 +45,7 @@ class UserTable:
 
     path: Path
     target: str
-    stored: Stored
+    stored: TableFile
     X: pd.DataFrame
     y: pd.Series[Any]
     kept: tuple[str, ...]
@@ -123,19 +123,19 @@ def read_user_table(
     return UserTable(path, target, stored, X, y, diagnosis.kept, findings)
 
 
-def _read(path: Path, target: str, reading: Reading) -> Stored:
+def _read(path: Path, target: str, reading: Reading) -> TableFile:
     """Read a file as the options say; on a terminal, ask where it does not say."""
     from counterbalance.cli.table_checks import check_columns
-    from counterbalance.io import HeaderError, read_stored
+    from counterbalance.io import HeaderError, read_table_file
 
     try:
-        stored = read_stored(path, reading)
+        stored = read_table_file(path, reading)
     except HeaderError as doubt:
         if not (sys.stdin.isatty() and sys.stderr.isatty()):
             raise
         note(str(doubt).split("; with --no-header")[0])
         reading = replace(reading, header=typer.confirm("Is it a header?", err=True))
-        stored = read_stored(path, reading)
+        stored = read_table_file(path, reading)
     if not (reading.numbers or reading.texts):
         return stored.read_as(replace(reading, labels=(target,)))
     names = [str(name) for name in stored.frame.columns]

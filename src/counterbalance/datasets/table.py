@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from counterbalance.datasets.record import Dataset
 from counterbalance.errors import TableError
-from counterbalance.io import Reading, near_names, read_stored
+from counterbalance.io import Reading, near_names, read_table_file
 
 if TYPE_CHECKING:
     from os import PathLike
@@ -40,7 +40,7 @@ def load_table(path: str | PathLike[str], target: str) -> Dataset:
         Text columns become categories; the other columns keep their dtype.
     """
     file = Path(path)
-    table = read_stored(file, Reading(header=True, labels=(target,))).frame
+    table = read_table_file(file, Reading(header=True, labels=(target,))).frame
     names = [str(name) for name in table.columns]
     if target not in table.columns:
         raise TableError(
