@@ -8,9 +8,11 @@ import sys
 import numpy as np
 
 from counterbalance.cli import terminal
-from counterbalance.result_table import Table
+from counterbalance.result_table import ResultTable
 
-TABLE = Table("t", "Title", ("name", "n"), [("[red]x[/red]", "1"), ("\x1b[31my", "22")], ("note",))
+TABLE = ResultTable(
+    "t", "Title", ("name", "n"), [("[red]x[/red]", "1"), ("\x1b[31my", "22")], ("note",)
+)
 
 
 class Terminal(io.StringIO):

@@ -131,7 +131,9 @@ def test_fashion_refuses_a_file_of_another_kind(small_fashion):
         load_fashion(path=small_fashion)
 
 
-def test_the_error_for_missing_fashion_names_every_way_to_get_it_and_nothing_is_downloaded(tmp_path, monkeypatch):
+def test_the_error_for_missing_fashion_names_every_way_to_get_it_and_nothing_is_downloaded(
+    tmp_path, monkeypatch
+):
     monkeypatch.setattr(fashion, "_openml", lambda: pytest.fail("downloaded unasked"))
     with pytest.raises(DataNotFoundError) as caught:
         load_fashion(path=tmp_path)

@@ -8,7 +8,7 @@ from typing import Any
 from counterbalance.cli.balancing import Balanced
 from counterbalance.cli.new_rows import origins_table, say_origins, summarise_new_rows
 from counterbalance.cli.terminal import say, show_tables
-from counterbalance.result_table import Table
+from counterbalance.result_table import ResultTable
 
 TOLD = 3
 MOST_CHANGED = 8
@@ -101,7 +101,7 @@ def show_summary(summary: dict[str, Any]) -> None:
         )
         for item in summary["classes"]
     ]
-    counts = Table("classes", "Rows of each class", ("class", "before", "after", "new"), rows)
+    counts = ResultTable("classes", "Rows of each class", ("class", "before", "after", "new"), rows)
     shown = [counts, *origins_table(summary)]
     if summary["yield"]:
         pairs = [
@@ -115,12 +115,12 @@ def show_summary(summary: dict[str, Any]) -> None:
             for got in summary["yield"]
         ]
         columns = ("pair", "searched", "found", "yield", "used")
-        shown.append(Table("yield", "Counterfactuals from class to class", columns, pairs))
+        shown.append(ResultTable("yield", "Counterfactuals from class to class", columns, pairs))
     if summary["most_changed"]:
         most = summary["most_changed"][:MOST_CHANGED]
         features = [(item["column"], percent(item["share"])) for item in most]
         title = "Most changed features"
-        shown.append(Table("changed", title, ("feature", "counterfactuals"), features))
+        shown.append(ResultTable("changed", title, ("feature", "counterfactuals"), features))
     show_tables(shown)
     for sentence in summary["examples"]:
         say(sentence)

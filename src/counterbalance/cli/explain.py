@@ -22,7 +22,7 @@ from counterbalance.cli.terminal import note, say, show_json, show_tables, worki
 from counterbalance.cli.user_table import UserTable, read_user_table
 from counterbalance.errors import TableError
 from counterbalance.io.reading import Reading
-from counterbalance.result_table import Table
+from counterbalance.result_table import ResultTable
 
 if TYPE_CHECKING:
     from counterbalance.explain import Explanation
@@ -158,7 +158,7 @@ def _show(found: Explanation) -> None:
     title = f"What would make the classifier call it {found.to}"
     same = any(SAME in row for row in rows)
     notes = (f"{SAME} stays as it is; all other features stay, too",) if same else ()
-    show_tables([Table("ways", title, ("feature", "now", *ways), rows, notes)])
+    show_tables([ResultTable("ways", title, ("feature", "now", *ways), rows, notes)])
 
 
 def _plain(found: Explanation) -> dict[str, Any]:

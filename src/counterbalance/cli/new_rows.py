@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from counterbalance.cli.terminal import note, say
-from counterbalance.result_table import Table
+from counterbalance.result_table import ResultTable
 
 # A share of the largest class is written with so many digits.
 DIGITS = 3
@@ -47,7 +47,7 @@ def summarise_new_rows(
     }
 
 
-def origins_table(summary: Mapping[str, Any]) -> list[Table]:
+def origins_table(summary: Mapping[str, Any]) -> list[ResultTable]:
     """Return the origins of the new rows by class, unless one sentence has said it all."""
     from counterbalance.rows.origins import HEADS
 
@@ -65,7 +65,7 @@ def origins_table(summary: Mapping[str, Any]) -> list[Table]:
         for one in classes
     ]
     columns = ("class", *(HEADS[origin] for origin in shown), "new for each real row")
-    return [Table("origins", "What the new rows are", columns, cells)]
+    return [ResultTable("origins", "What the new rows are", columns, cells)]
 
 
 def say_origins(summary: Mapping[str, Any]) -> None:

@@ -23,7 +23,7 @@ from counterbalance.cli.new_rows import (
 )
 from counterbalance.cli.terminal import note, say, show_json, show_tables, working
 from counterbalance.errors import CounterbalanceError, ShortfallWarning, TableError
-from counterbalance.result_table import Table
+from counterbalance.result_table import ResultTable
 
 if TYPE_CHECKING:
     from counterbalance.cli.table_checks import Finding
@@ -169,7 +169,9 @@ def show_summary(summary: dict[str, Any]) -> None:
         )
         for item in summary["classes"]
     ]
-    shown = [Table("classes", "Rows of each class", ("class", "before", "after", "new"), rows)]
+    shown = [
+        ResultTable("classes", "Rows of each class", ("class", "before", "after", "new"), rows)
+    ]
     shown += origins_table(summary)
     pairs = [
         (
@@ -183,7 +185,7 @@ def show_summary(summary: dict[str, Any]) -> None:
     ]
     if pairs:
         columns = ("pair", "searched", "found", "yield", "used")
-        shown.append(Table("yield", "Counterfactuals from class to class", columns, pairs))
+        shown.append(ResultTable("yield", "Counterfactuals from class to class", columns, pairs))
     show_tables(shown)
     written = summary["written"]
     say(f"wrote {summary['rows_after']:,} rows to {summary['files']} files in {written['out']}")

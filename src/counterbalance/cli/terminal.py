@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 
 from counterbalance.cli.streams import plain_for
 from counterbalance.io.invisible import is_invisible
-from counterbalance.result_table import Table, as_text
+from counterbalance.result_table import ResultTable, as_text
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -66,7 +66,7 @@ def working(text: str, *, told: type[Warning] | None = None) -> Iterator[None]:
         note(message)
 
 
-def show_tables(tables: Iterable[Table]) -> None:
+def show_tables(tables: Iterable[ResultTable]) -> None:
     """Show tables on stdout."""
     tables = [_showable(table) for table in tables]
     if sys.stdout.isatty():
@@ -114,7 +114,7 @@ def one_line(text: str) -> str:
     return printable(shortened(words))
 
 
-def _showable(table: Table) -> Table:
+def _showable(table: ResultTable) -> ResultTable:
     """Return a table with texts that can be shown: not too long, not obeyed, in the encoding."""
 
     def shown(text: str, most: int = LONGEST_CELL) -> str:
@@ -142,7 +142,7 @@ def _console(*, stderr: bool = False) -> Console:
     return Console(stderr=stderr, color_system=None if os.environ.get("NO_COLOR") else "auto")
 
 
-def _draw(tables: Iterable[Table]) -> None:
+def _draw(tables: Iterable[ResultTable]) -> None:
     from rich.box import SIMPLE_HEAD
     from rich.table import Table as Drawn
     from rich.text import Text
