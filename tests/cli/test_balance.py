@@ -175,7 +175,7 @@ def test_rows_without_a_class_are_dropped_only_on_request(tmp_path, capsys):
         (["--out", "none/x.csv"], "folder that exists"),
         (["--ratio", "2"], "--ratio must be a share"),
         (["--ratio", "lo=5"], "near: 'low'"),
-        (["--ratio", "low=5"], "rows are only ever added"),
+        (["--ratio", "low=5"], "rows are only added, never removed"),
         (["--ratio", "0.5", "--ratio", "0.7"], "one share only"),
         (["--immutable", "agee"], "near: 'age'"),
         (["--immutable", "patient"], "--use patient"),

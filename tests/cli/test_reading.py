@@ -73,7 +73,7 @@ def test_columns_are_read_as_they_are_said_to_be(tmp_path, capsys):
     assert balance(source, "--out", out, *options) == 0
     said = capsys.readouterr().err
     assert "cells such as ' ', '<10' as missing" in said
-    assert "no cell is 'nowhere'" in said
+    assert "--na names 'nowhere', but no cell holds it" in said
     assert "12 cells are missing" in said
     new = new_rows(source, out)
     assert set(new["discount"]) <= set(table["discount"])
@@ -81,7 +81,7 @@ def test_columns_are_read_as_they_are_said_to_be(tmp_path, capsys):
     for wrong, message in (
         (("--number", "reply"), "none of its cells is a number"),
         (("--number", "labb"), "near: 'lab'"),
-        (("--number", "lab", "--text", "lab"), "in --number and in --text"),
+        (("--number", "lab", "--text", "lab"), "in both --number and --text"),
     ):
         assert balance(source, *wrong) == 1
         assert message in capsys.readouterr().err
@@ -133,7 +133,7 @@ def test_a_spreadsheet_comes_out_as_one(tmp_path, capsys):
         pd.DataFrame({"read": ["me"]}).to_excel(book, sheet_name="about", index=False)
         table.to_excel(book, sheet_name="data", index=False)
     assert balance(source, "--out", out) == 1
-    assert "--sheet NAME reads another one: 'data'" in capsys.readouterr().err
+    assert "--sheet NAME reads another: 'data'" in capsys.readouterr().err
     assert balance(source, "--out", out, "--sheet", "data") == 0
     before, after = (list(openpyxl.load_workbook(path)["data"].values) for path in (source, out))
     assert after[: len(before)] == before

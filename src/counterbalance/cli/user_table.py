@@ -1,4 +1,4 @@
-"""The user's table, as every command that takes one reads it."""
+"""The user's table, read in the same way by every command that takes one."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class UserTable:
     target : str
         Name of the column with the classes.
     stored : TableFile
-        The table as the file has it, without the rows that are left out.
+        The table as the file holds it, without the rows that are left out.
     X : pandas.DataFrame
         The features: every column but the target and those in `kept`.
     y : pandas.Series
@@ -40,7 +40,7 @@ class UserTable:
     kept : tuple of str
         Columns that stay in the file but are not used.
     findings : tuple of Finding
-        What was recognised in the table and what was done about it.
+        What was recognised in the table, and what was done about it.
     """
 
     path: Path
@@ -52,7 +52,7 @@ class UserTable:
     findings: tuple[Finding, ...]
 
     def columns(self, given: Sequence[str] | None, option: str) -> list[str]:
-        """Return the features that an option names; one that is not used cannot be meant."""
+        """Return the features that an option names; a column that is not used is refused."""
         from counterbalance.cli.table_checks import check_columns
 
         names = [str(name) for name in self.stored.frame.columns]
@@ -67,7 +67,7 @@ class UserTable:
         return columns
 
     def label(self, text: str, option: str) -> Any:
-        """Return the class that a text means."""
+        """Return the class that a text stands for."""
         from counterbalance.io import near_names
 
         classes = {str(label): label for label in self.y.unique().tolist()}
@@ -91,14 +91,14 @@ def read_user_table(
     drop_missing_target: bool = False,
     reading: Reading = AS_IT_IS,
 ) -> UserTable:
-    """Read a file, look at what it holds, and say what is remarkable on stderr.
+    """Read a file, check what it holds, and write the findings to stderr.
 
     ``apart`` names, for an option, a column that has a role of its own and is no feature.
     """
     from counterbalance.cli.table_checks import Finding, Topic, check_columns, diagnose
 
     stored = _read(path, target, reading)
-    # Before anything can be refused: they may say why.
+    # Said before anything can be refused, because they may explain it.
     reading_notes = tuple(Finding(Topic.READING, None, text) for text in stored.notes)
     for finding in reading_notes:
         note(finding.text)
@@ -124,7 +124,7 @@ def read_user_table(
 
 
 def _read(path: Path, target: str, reading: Reading) -> TableFile:
-    """Read a file as the options say; on a terminal, ask where it does not say."""
+    """Read a file as the options say; on a terminal, ask about a doubtful header."""
     from counterbalance.cli.table_checks import check_columns
     from counterbalance.io import HeaderError, read_table_file
 

@@ -23,7 +23,7 @@ from counterbalance.studies.reproduction.tables.sensitivity import sensitivity_t
 if TYPE_CHECKING:
     from counterbalance.trials.store import CellRecord
 
-__all__ = ["Table", "all_tables", "as_csv", "as_markdown", "as_text"]
+__all__ = ["ResultTable", "all_tables", "as_csv", "as_markdown", "as_text"]
 
 
 def all_tables(records: Sequence[CellRecord], datasets: Sequence[str]) -> list[ResultTable]:
