@@ -72,7 +72,7 @@ def refused(capsys):
 
 @posix
 @pytest.mark.parametrize("kind", ["fifo", "endless", "folder"])
-def test_a_pipe_a_device_or_a_socket_is_refused_at_once(tmp_path, capsys, kind):
+def test_a_pipe_a_device_or_a_folder_is_refused_at_once(tmp_path, capsys, kind):
     path = tmp_path / "t.csv"
     if kind == "fifo":
         os.mkfifo(path)
@@ -238,7 +238,9 @@ def test_json_holds_the_same_values_in_any_encoding(tmp_path):
 @pytest.mark.parametrize("where", ["a pipe without a reader", "/dev/full", "closed"])
 @pytest.mark.parametrize("stream", ["stdout", "stderr"])
 @pytest.mark.parametrize("unbuffered", ["", "1"] if LARGE else [""])
-def test_a_line_that_cannot_be_printed_is_not_a_failure(tmp_path, source, where, stream, unbuffered):
+def test_a_line_that_cannot_be_printed_is_not_a_failure(
+    tmp_path, source, where, stream, unbuffered
+):
     if where == "/dev/full" and not Path(where).exists():
         pytest.skip("no /dev/full")
     out = tmp_path / "out.csv"

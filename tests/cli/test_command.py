@@ -67,9 +67,7 @@ def test_a_command_that_is_not_understood_ends_with_two(options, capsys):
         (["--rows", "FMN=20"], "at least 200"),
     ],
 )
-def test_a_problem_with_the_data_ends_with_one_and_one_line(
-    options, message, capsys, tmp_path
-):
+def test_a_problem_with_the_data_ends_with_one_and_one_line(options, message, capsys, tmp_path):
     assert main(["reproduce", "--out", str(tmp_path / "out"), *options]) == 1
     said = capsys.readouterr().err
     assert said.startswith("counterbalance: error: ")
