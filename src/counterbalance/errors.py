@@ -19,6 +19,8 @@
 Every message states the parameter, the rule, the value and the remedy.
 """
 
+import difflib
+from collections.abc import Sequence
 from typing import Any
 
 
@@ -71,3 +73,16 @@ class InflatedClassWarning(ShortfallWarning):
 
 class IdentifierWarning(UserWarning):
     """A column that new rows may change looks like an identifier; the message names it."""
+
+
+def near_names(name: str, names: Sequence[str]) -> str:
+    """Return a hint at the names that look alike, for an error.
+
+    >>> near_names("RISK", [" risk", "age"])
+    " (near: ' risk')"
+    """
+    folded = {other.strip().casefold(): other for other in names}
+    matches = difflib.get_close_matches(name.strip().casefold(), folded, n=3)
+    within = [other for other in folded if name.strip().casefold() in other and name.strip()]
+    near = [folded[match] for match in dict.fromkeys([*matches, *within][:3])]
+    return f" (near: {', '.join(map(repr, near))})" if near else ""

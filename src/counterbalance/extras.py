@@ -26,3 +26,8 @@ def require(module: str, what: str, extra: str | None = None) -> Any:
             f"{what} needs {package}, which is not installed; "
             f"run: pip install 'counterbalance[{extra}]'"
         ) from error
+
+
+def require_pandas() -> Any:
+    """Return the module pandas, or say how to install it."""
+    return require("pandas", "a pandas table")

@@ -1,4 +1,4 @@
-"""A table of results: text to read, records to compute with."""
+"""Tables of results: text for people, records for programs."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ NOTE_WIDTH = 100
 
 
 @dataclass(frozen=True)
-class Table:
-    """One table of results.
+class ResultTable:
+    """A table of results.
 
     Parameters
     ----------
@@ -25,15 +25,15 @@ class Table:
     title : str
         What it shows.
     columns : sequence of str
-        Heads of the columns; the first names the rows.
+        Column headings; the first column names the rows.
     rows : sequence of sequence of str
-        What is read, row by row.
+        The cells as text, row by row.
     notes : sequence of str
-        What a reader must know, one sentence each.
+        What a reader has to know, one sentence each.
     records : sequence of mapping
-        The same figures in full precision, one record for each, for the csv file.
+        The same figures in full precision, one record each, for the csv file.
     left : int
-        How many columns, from the first, hold texts and are aligned left.
+        How many columns, counted from the first, hold texts and are left-aligned.
     """
 
     name: str
@@ -45,12 +45,12 @@ class Table:
     left: int = 1
 
 
-def as_text(table: Table) -> str:
-    """Write a table in plain columns, texts aligned left and numbers right.
+def as_text(table: ResultTable) -> str:
+    """Write a table in plain columns, texts left-aligned and numbers right-aligned.
 
     Examples
     --------
-    >>> print(as_text(Table("t", "Yield", ("f", "share"), [("LR", "0.9"), ("SVM", "0.85")])))
+    >>> print(as_text(ResultTable("t", "Yield", ("f", "share"), [("LR", "0.9"), ("SVM", "0.85")])))
     Yield
     <BLANKLINE>
     f    share
@@ -71,12 +71,12 @@ def as_text(table: Table) -> str:
     return "\n".join([*text, *_spaced(notes), ""])
 
 
-def as_markdown(table: Table, heading: str = "###") -> str:
+def as_markdown(table: ResultTable, heading: str = "###") -> str:
     """Write a table as markdown, with its title as a heading and its notes below.
 
     Examples
     --------
-    >>> print(as_markdown(Table("t", "Yield", ("f", "share"), [("LR", "0.9")], ("A note.",))))
+    >>> print(as_markdown(ResultTable("t", "Yield", ("f", "share"), [("LR", "0.9")], ("A note.",))))
     ### Yield
     <BLANKLINE>
     | f | share |
@@ -92,7 +92,7 @@ def as_markdown(table: Table, heading: str = "###") -> str:
     return "\n".join([*lines, *_spaced(table.notes), ""])
 
 
-def as_csv(table: Table) -> str:
+def as_csv(table: ResultTable) -> str:
     """Write the records of a table, or its rows where it has none, as csv."""
     text = io.StringIO()
     if not table.records:

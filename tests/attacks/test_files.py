@@ -72,7 +72,7 @@ def refused(capsys):
 
 @posix
 @pytest.mark.parametrize("kind", ["fifo", "endless", "folder"])
-def test_what_is_no_file_is_refused_at_once(tmp_path, capsys, kind):
+def test_a_pipe_a_device_or_a_folder_is_refused_at_once(tmp_path, capsys, kind):
     path = tmp_path / "t.csv"
     if kind == "fifo":
         os.mkfifo(path)
@@ -131,7 +131,7 @@ def test_a_file_larger_than_memory_is_refused_by_its_size(tmp_path, capsys):
 
 
 @pytest.mark.parametrize("encoding", ["utf-16-le", "utf-16-be", "utf-32-le", "utf-32-be", "utf-8"])
-def test_byte_order_and_mark_stay(tmp_path, encoding):
+def test_byte_order_and_byte_order_mark_are_kept(tmp_path, encoding):
     path, out = tmp_path / "in.csv", tmp_path / "out.csv"
     content = ("\ufeff" + table().to_csv(index=False)).encode(encoding)
     path.write_bytes(content)
@@ -145,7 +145,7 @@ def test_byte_order_and_mark_stay(tmp_path, encoding):
 
 
 @posix
-def test_what_is_made_of_a_private_file_is_private(tmp_path, source):
+def test_outputs_of_a_private_file_are_private(tmp_path, source):
     source.chmod(0o600)
     outputs = {option: tmp_path / name for option, name in OUTPUTS.items()}
     assert balance(source, *(word for pair in outputs.items() for word in pair)) == 0
@@ -168,7 +168,7 @@ def test_a_planted_link_is_not_followed(tmp_path, source, capsys, option):
 
 
 @pytest.mark.parametrize("number", ["99999999", "9" * 5000, "²", "-5", "1e9"])
-def test_no_class_gets_rows_without_end(source, capsys, number):
+def test_the_rows_of_a_class_are_limited(source, capsys, number):
     assert balance(source, "--ratio", f"high={number}") == 1
     assert "--ratio must give class 'high' at" in refused(capsys)
 
@@ -192,7 +192,7 @@ def test_no_message_echoes_a_hundred_thousand_characters(tmp_path, source, capsy
     assert max(map(len, (said.out + said.err).splitlines())) < 2000
 
 
-def test_marks_of_direction_and_of_no_width_are_shown(tmp_path, capsys):
+def test_direction_marks_and_zero_width_characters_are_shown(tmp_path, capsys):
     path, page = tmp_path / "in.csv", tmp_path / "page.html"
     name = f"age{HIDDEN}"
     table().rename(columns={"age": name}).replace("A", f"A{HIDDEN}").to_csv(path, index=False)
@@ -222,7 +222,7 @@ def test_an_encoding_without_arrows_gets_ascii(tmp_path, source, encoding):
     assert f"low {arrow} high" in ended.stdout.decode(encoding.partition(":")[0])
 
 
-def test_json_stays_what_it_is_in_any_encoding(tmp_path):
+def test_json_holds_the_same_values_in_any_encoding(tmp_path):
     path = tmp_path / "in.csv"
     table().rename(columns={"age": "Größe →"}).to_csv(path, index=False)
     ended = in_process(
@@ -238,7 +238,9 @@ def test_json_stays_what_it_is_in_any_encoding(tmp_path):
 @pytest.mark.parametrize("where", ["a pipe without a reader", "/dev/full", "closed"])
 @pytest.mark.parametrize("stream", ["stdout", "stderr"])
 @pytest.mark.parametrize("unbuffered", ["", "1"] if LARGE else [""])
-def test_a_line_that_cannot_be_printed_is_no_failure(tmp_path, source, where, stream, unbuffered):
+def test_a_line_that_cannot_be_printed_is_not_a_failure(
+    tmp_path, source, where, stream, unbuffered
+):
     if where == "/dev/full" and not Path(where).exists():
         pytest.skip("no /dev/full")
     out = tmp_path / "out.csv"
@@ -261,4 +263,4 @@ def test_a_line_that_cannot_be_printed_is_no_failure(tmp_path, source, where, st
     assert out.exists()
     assert b"Traceback" not in ended.stderr
     if (where, stream) == ("/dev/full", "stdout"):
-        assert b"could not be written" in ended.stderr
+        assert b"could not be printed" in ended.stderr

@@ -1,4 +1,4 @@
-"""``counterbalance balance``: the file comes back, new rows below, and everything is said."""
+"""``counterbalance balance``: the file is kept, new rows are below, and the summary is complete."""
 
 import json
 import os
@@ -45,7 +45,7 @@ def balance(*options):
     return main(["balance", *map(str, options), "--target", "risk level"])
 
 
-def test_the_file_comes_back_with_new_rows_below(folder, tmp_path, capsys):
+def test_the_rows_of_the_file_are_kept_and_new_ones_are_below(folder, tmp_path, capsys):
     source, out = folder / "patients.csv", tmp_path / "out.csv"
     assert balance(source, "--out", out, "--provenance", tmp_path / "new.csv") == 0
     assert out.read_text().startswith(source.read_text())
@@ -67,7 +67,7 @@ def test_the_file_comes_back_with_new_rows_below(folder, tmp_path, capsys):
     assert "'born' is kept but not used: it holds dates" in said.err
 
 
-def test_same_seed_same_bytes_and_another_seed_another_table(folder, tmp_path):
+def test_the_result_depends_on_the_seed_and_not_on_the_jobs(folder, tmp_path):
     for name, seed, jobs in (("a.csv", 1, 1), ("b.csv", 1, 2), ("c.csv", 2, 1)):
         how = ("--out", tmp_path / name, "--seed", seed, "--jobs", jobs)
         assert balance(folder / "patients.csv", *how) == 0
@@ -76,7 +76,7 @@ def test_same_seed_same_bytes_and_another_seed_another_table(folder, tmp_path):
 
 
 @pytest.mark.parametrize("name", ["t.tsv.gz", "t.parquet", "t.feather", "t.arrow"])
-def test_every_format_comes_out_as_it_went_in(tmp_path, name):
+def test_every_format_is_written_as_it_was_read(tmp_path, name):
     pytest.importorskip("pyarrow")
     source, out = tmp_path / name, tmp_path / f"out_{name}"
     table = patients()
@@ -95,7 +95,7 @@ def test_every_format_comes_out_as_it_went_in(tmp_path, name):
     assert len(after) > len(before)
 
 
-def test_json_says_all_of_it_on_stdout_alone(folder, capsys):
+def test_json_holds_the_whole_summary_and_is_alone_on_stdout(folder, capsys):
     assert balance(folder / "patients.csv", "--json") == 0
     said = capsys.readouterr()
     summary = json.loads(said.out)
@@ -125,13 +125,13 @@ def test_the_options_reach_the_sampler(folder, tmp_path):
     assert made["smoker"].isna().all()
 
 
-def test_a_class_can_be_given_its_number_of_rows(folder, tmp_path):
+def test_the_ratio_can_give_one_class_a_number_of_rows(folder, tmp_path):
     out = tmp_path / "out.csv"
     assert balance(folder / "patients.csv", "--out", out, "--ratio", "high=30") == 0
     assert pd.read_csv(out)["risk level"].value_counts().to_dict() == {"low": 97, "high": 30}
 
 
-def test_a_share_that_is_reached_adds_nothing_and_says_so(folder, tmp_path, capsys):
+def test_a_share_that_is_already_reached_adds_nothing_and_says_so(folder, tmp_path, capsys):
     out = tmp_path / "out.csv"
     assert balance(folder / "patients.csv", "--out", out, "--ratio", "0.1") == 0
     assert out.read_text() == (folder / "patients.csv").read_text()
@@ -175,7 +175,7 @@ def test_rows_without_a_class_are_dropped_only_on_request(tmp_path, capsys):
         (["--out", "none/x.csv"], "folder that exists"),
         (["--ratio", "2"], "--ratio must be a share"),
         (["--ratio", "lo=5"], "near: 'low'"),
-        (["--ratio", "low=5"], "rows are only ever added"),
+        (["--ratio", "low=5"], "rows are only added, never removed"),
         (["--ratio", "0.5", "--ratio", "0.7"], "one share only"),
         (["--immutable", "agee"], "near: 'age'"),
         (["--immutable", "patient"], "--use patient"),
@@ -184,9 +184,7 @@ def test_rows_without_a_class_are_dropped_only_on_request(tmp_path, capsys):
         (["--keep", "risk level"], "neither kept nor used"),
     ],
 )
-def test_what_cannot_be_done_is_one_line_with_the_remedy(
-    tmp_path, monkeypatch, capsys, options, message
-):
+def test_an_error_is_one_line_with_the_remedy(tmp_path, monkeypatch, capsys, options, message):
     monkeypatch.chdir(tmp_path)
     patients().to_csv("in.csv", index=False)
     Path("soft.csv").symlink_to("in.csv")
@@ -211,7 +209,7 @@ def test_hostile_names_are_shown_as_text(tmp_path, capsys):
 
 
 @pytest.mark.skipif(os.name != "posix", reason="needs POSIX signals")
-def test_a_kill_leaves_the_file_that_was_there_or_the_whole_new_one(folder, tmp_path):
+def test_a_kill_leaves_the_old_file_or_the_complete_new_one(folder, tmp_path):
     whole, out = tmp_path / "whole.csv", tmp_path / "out.csv"
     assert balance(folder / "patients.csv", "--out", whole) == 0
     out.write_text("old")
@@ -246,7 +244,7 @@ def tiny_class(tmp_path_factory):
     return path
 
 
-def test_the_summary_counts_what_the_new_rows_are_minimum_inversions_first(
+def test_the_summary_counts_the_new_rows_by_origin_minimum_inversions_first(
     tiny_class, tmp_path, capsys
 ):
     new = tmp_path / "new.csv"
@@ -261,7 +259,7 @@ def test_the_summary_counts_what_the_new_rows_are_minimum_inversions_first(
     assert "new samples asked for" not in said.err  # said once, in the summary
 
 
-def test_a_tiny_class_that_is_blown_up_is_warned_of_last_with_the_ratio_to_ask_for(
+def test_the_last_line_warns_of_an_inflated_class_and_names_the_ratio_to_ask_for(
     tiny_class, capsys
 ):
     assert balance(tiny_class) == 0
@@ -282,7 +280,7 @@ def test_a_tiny_class_that_is_blown_up_is_warned_of_last_with_the_ratio_to_ask_f
     assert {one["class"] for one in summary["origins_by_class"]} == {"other", "rare one"}
 
 
-def test_ratio_all_takes_every_counterfactual_and_fills_nothing(tiny_class, tmp_path, capsys):
+def test_ratio_all_takes_every_counterfactual_and_nothing_else(tiny_class, tmp_path, capsys):
     out, new = tmp_path / "out.csv", tmp_path / "new.csv"
     assert balance(tiny_class, "--ratio", "all", "--out", out, "--provenance", new, "--json") == 0
     said = capsys.readouterr()

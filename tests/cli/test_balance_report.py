@@ -26,7 +26,7 @@ def test_the_page_shows_the_table_what_was_found_in_it_and_how_to_make_it_again(
     page = tmp_path / "report.html"
     given = ["balance", str(table), "--target", "Class", *options, "--report", str(page)]
     assert main(given) == 0
-    assert f"wrote a page to look at to {page}" in capsys.readouterr().out
+    assert f"wrote the report to {page}" in capsys.readouterr().out
     text = page.read_text(encoding="utf-8")
     assert "cells &amp; more.csv" in text
     assert "case" in text  # the identifier, which is not used

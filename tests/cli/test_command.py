@@ -18,7 +18,7 @@ SOURCE = Path(__file__).parents[2] / "src"
 
 
 @pytest.mark.parametrize("options", [["--help"], ["reproduce", "--help"], ["--version"]])
-def test_help_and_version_end_with_zero(options, capsys):
+def test_help_and_version_exit_with_zero(options, capsys):
     assert main(options) == 0
     assert "counterbalance" in capsys.readouterr().out
 
@@ -67,7 +67,7 @@ def test_a_command_that_is_not_understood_ends_with_two(options, capsys):
         (["--rows", "FMN=20"], "at least 200"),
     ],
 )
-def test_what_cannot_be_done_ends_with_one_and_one_line(options, message, capsys, tmp_path):
+def test_a_problem_with_the_data_ends_with_one_and_one_line(options, message, capsys, tmp_path):
     assert main(["reproduce", "--out", str(tmp_path / "out"), *options]) == 1
     said = capsys.readouterr().err
     assert said.startswith("counterbalance: error: ")
@@ -75,7 +75,7 @@ def test_what_cannot_be_done_ends_with_one_and_one_line(options, message, capsys
     assert said.count("\n") == 1
 
 
-def test_a_store_that_is_none_is_refused_and_left_alone(tmp_path, capsys):
+def test_a_file_that_is_not_a_store_is_refused_and_left_alone(tmp_path, capsys):
     store = tmp_path / "notes.txt"
     store.write_text("not a store" * 100)
     code = main(["reproduce", "--out", str(tmp_path), "--datasets", "WBC", "--store", str(store)])
@@ -150,7 +150,7 @@ def test_debug_shows_where_an_error_came_from(tmp_path, capsys):
     assert said.splitlines()[-1].startswith("counterbalance: error: TABLE must be a file")
 
 
-def test_a_fault_of_ours_is_one_line_too(monkeypatch, capsys):
+def test_a_fault_of_counterbalance_is_reported_on_one_line(monkeypatch, capsys):
     def break_down():
         raise KeyError("lost")
 
@@ -161,7 +161,7 @@ def test_a_fault_of_ours_is_one_line_too(monkeypatch, capsys):
     assert said.count("\n") == 1
 
 
-def test_a_reader_that_goes_away_is_no_error():
+def test_a_reader_that_goes_away_is_not_an_error():
     command = f"{sys.executable} -m counterbalance methods | head -n 1"
     ended = subprocess.run(  # noqa: S602 - a pipe is the test
         command,
@@ -175,7 +175,7 @@ def test_a_reader_that_goes_away_is_no_error():
 
 
 @pytest.mark.skipif(os.name != "posix", reason="needs POSIX signals")
-def test_ctrl_c_ends_with_130_and_says_how_to_go_on(tmp_path):
+def test_ctrl_c_ends_with_130_and_says_how_to_continue(tmp_path):
     environment = {**os.environ, "PYTHONPATH": str(SOURCE)}
     process = subprocess.Popen(  # noqa: S603 - our own command
         [sys.executable, "-m", "counterbalance", "reproduce", "--out", str(tmp_path)],

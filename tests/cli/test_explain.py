@@ -1,4 +1,4 @@
-"""``counterbalance explain``: what would have to change, or why nothing is said."""
+"""``counterbalance explain``: what would have to change, or why there is no answer."""
 
 import json
 
@@ -20,7 +20,7 @@ def explain(table, *options):
     return main(["explain", str(table), "--target", "Class", *map(str, options)])
 
 
-def test_the_ways_are_a_small_table(table, capsys):
+def test_the_ways_are_shown_as_a_table(table, capsys):
     assert explain(table, "--row", 0, "--to", "malignant") == 0
     lines = capsys.readouterr().out.splitlines()
     assert lines[0] == "row 0, class benign"
@@ -30,7 +30,7 @@ def test_the_ways_are_a_small_table(table, capsys):
     assert any(line.startswith("score of malignant") for line in lines)
 
 
-def test_with_two_classes_the_other_one_is_meant(table, capsys):
+def test_with_two_classes_the_other_one_is_the_default(table, capsys):
     assert explain(table, "--row", 0, "--json", "--ways", 2) == 0
     found = json.loads(capsys.readouterr().out)
     assert (found["class"], found["to"], len(found["ways"])) == ("benign", "malignant", 2)
@@ -38,7 +38,7 @@ def test_with_two_classes_the_other_one_is_meant(table, capsys):
     assert set(change) == {"before", "after"}
 
 
-def test_a_row_that_is_called_so_already_is_said(table, capsys):
+def test_a_row_that_the_classifier_already_calls_that_class_is_reported(table, capsys):
     assert explain(table, "--row", 1, "--json") == 0
     said = capsys.readouterr()
     assert json.loads(said.out)["ways"] == []
@@ -60,14 +60,14 @@ def test_a_row_that_is_called_so_already_is_said(table, capsys):
         ),
     ],
 )
-def test_what_cannot_be_explained_is_one_line_with_the_remedy(table, options, message, capsys):
+def test_an_error_is_one_line_with_the_remedy(table, options, message, capsys):
     assert explain(table, *options) == 1
     last = capsys.readouterr().err.splitlines()[-1]
     assert last.startswith("counterbalance: error: ")
     assert message in last
 
 
-def test_with_several_classes_one_must_be_named(tmp_path, capsys):
+def test_with_several_classes_one_has_to_be_named(tmp_path, capsys):
     path = tmp_path / "t.csv"
     path.write_text("a,y\n" + "".join(f"{i % 17},{'xyz'[i % 17 // 6]}\n" for i in range(90)))
     assert main(["explain", str(path), "--target", "y", "--row", "0"]) == 1

@@ -1,4 +1,4 @@
-"""Real files through the command: read as what they are, and written back as they were."""
+"""Real-world files through the command: read as what they are, and written as they were."""
 
 import os
 import pty
@@ -61,7 +61,7 @@ def test_money_percentages_and_thousands_are_changed_as_numbers(source, tmp_path
     assert "read as text" not in said
 
 
-def test_columns_are_read_as_they_are_said_to_be(tmp_path, capsys):
+def test_columns_are_read_as_the_options_say(tmp_path, capsys):
     source, out = tmp_path / "in.csv", tmp_path / "out.csv"
     table = customers()
     table.loc[:4, "lab"] = "<10"
@@ -73,7 +73,7 @@ def test_columns_are_read_as_they_are_said_to_be(tmp_path, capsys):
     assert balance(source, "--out", out, *options) == 0
     said = capsys.readouterr().err
     assert "cells such as ' ', '<10' as missing" in said
-    assert "no cell is 'nowhere'" in said
+    assert "--na names 'nowhere', but no cell holds it" in said
     assert "12 cells are missing" in said
     new = new_rows(source, out)
     assert set(new["discount"]) <= set(table["discount"])
@@ -81,7 +81,7 @@ def test_columns_are_read_as_they_are_said_to_be(tmp_path, capsys):
     for wrong, message in (
         (("--number", "reply"), "none of its cells is a number"),
         (("--number", "labb"), "near: 'lab'"),
-        (("--number", "lab", "--text", "lab"), "in --number and in --text"),
+        (("--number", "lab", "--text", "lab"), "in both --number and --text"),
     ):
         assert balance(source, *wrong) == 1
         assert message in capsys.readouterr().err
@@ -101,7 +101,7 @@ def test_without_a_header_no_row_is_lost(tmp_path, capsys):
     assert "--no-header" in page.read_text()
 
 
-def test_on_a_terminal_a_doubtful_header_is_asked_about(tmp_path):
+def test_on_a_terminal_the_user_is_asked_about_a_doubtful_header(tmp_path):
     source, out = tmp_path / "in.csv", tmp_path / "out.csv"
     customers().to_csv(source, index=False, header=False)
     ours, theirs = pty.openpty()
@@ -124,7 +124,7 @@ def test_on_a_terminal_a_doubtful_header_is_asked_about(tmp_path):
     assert len(new_rows(source, out, header=None)) == 72
 
 
-def test_a_spreadsheet_comes_out_as_one(tmp_path, capsys):
+def test_a_spreadsheet_is_written_as_a_spreadsheet(tmp_path, capsys):
     openpyxl = pytest.importorskip("openpyxl")
     source, out = tmp_path / "in.xlsx", tmp_path / "out.xlsx"
     table = customers().assign(born=pd.date_range("1950-01-01", periods=120, freq="40D"))
@@ -133,7 +133,7 @@ def test_a_spreadsheet_comes_out_as_one(tmp_path, capsys):
         pd.DataFrame({"read": ["me"]}).to_excel(book, sheet_name="about", index=False)
         table.to_excel(book, sheet_name="data", index=False)
     assert balance(source, "--out", out) == 1
-    assert "--sheet NAME reads another one: 'data'" in capsys.readouterr().err
+    assert "--sheet NAME reads another: 'data'" in capsys.readouterr().err
     assert balance(source, "--out", out, "--sheet", "data") == 0
     before, after = (list(openpyxl.load_workbook(path)["data"].values) for path in (source, out))
     assert after[: len(before)] == before
@@ -150,7 +150,7 @@ def test_a_spreadsheet_comes_out_as_one(tmp_path, capsys):
     ],
 )
 @pytest.mark.parametrize("option", ["--out", "--provenance"])
-def test_a_missing_package_is_said_before_any_work(
+def test_a_missing_package_is_reported_before_any_work(
     tmp_path, monkeypatch, capsys, name, package, extra, option
 ):
     monkeypatch.setitem(sys.modules, package, None)
@@ -160,7 +160,7 @@ def test_a_missing_package_is_said_before_any_work(
     assert f"pip install 'counterbalance[{extra}]'" in said
 
 
-def test_a_page_can_be_made_without_rows(source, tmp_path, capsys):
+def test_a_report_can_be_written_without_rows(source, tmp_path, capsys):
     with_rows, without = tmp_path / "with.html", tmp_path / "without.html"
     assert balance(source, "--report", with_rows) == 0
     assert balance(source, "--report", without, "--no-rows") == 0

@@ -8,9 +8,11 @@ import sys
 import numpy as np
 
 from counterbalance.cli import terminal
-from counterbalance.result_table import Table
+from counterbalance.result_table import ResultTable
 
-TABLE = Table("t", "Title", ("name", "n"), [("[red]x[/red]", "1"), ("\x1b[31my", "22")], ("note",))
+TABLE = ResultTable(
+    "t", "Title", ("name", "n"), [("[red]x[/red]", "1"), ("\x1b[31my", "22")], ("note",)
+)
 
 
 class Terminal(io.StringIO):
@@ -39,14 +41,14 @@ def test_a_pipe_gets_plain_columns(capsys):
     assert "\x1b" not in out
 
 
-def test_a_terminal_gets_colours_unless_they_are_not_wanted(monkeypatch):
+def test_a_terminal_gets_colours_unless_no_color_is_set(monkeypatch):
     assert "\x1b[1m" in drawn(monkeypatch)
     plain = drawn(monkeypatch, NO_COLOR="1")
     assert "\x1b" not in plain
     assert "[red]x[/red]" in plain
 
 
-def test_json_is_json_whatever_the_values_are(capsys):
+def test_json_is_valid_whatever_the_values_are(capsys):
     value = {1: np.int64(3), "nan": float("nan"), "list": (np.float64(0.5), None), "é": "\x1b"}
     terminal.show_json(value)
     out = capsys.readouterr().out

@@ -93,7 +93,7 @@ def test_every_data_set_loads_as_it_is_listed():
 
 
 @needs_collection
-def test_a_name_is_found_in_any_spelling_and_a_wrong_one_gives_near_misses():
+def test_a_name_is_found_in_any_spelling_and_the_error_for_a_wrong_one_names_similar_ones():
     assert load("Kr_vs_K-one_VS_fifteen").name == "kr-vs-k-one_vs_fifteen"
     with pytest.raises(DataNotFoundError, match="car-good"):
         load("car-godo")
@@ -113,7 +113,7 @@ def test_page_blocks_has_five_classes():
     assert data.class_counts == {"1": 4913, "2": 329, "5": 115, "4": 87, "3": 28}
 
 
-def test_a_folder_of_ones_own_serves_in_place_of_the_package(tmp_path):
+def test_a_folder_of_files_can_replace_the_package(tmp_path):
     tmp_path.joinpath("small.dat").write_text(SMALL_FILE)
     data = load("small", path=tmp_path)
     assert data.class_counts == {"negative": 2, "positive": 1}

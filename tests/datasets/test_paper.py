@@ -71,7 +71,7 @@ def test_an_unknown_shape_is_refused_with_the_known_ones():
         load_synthetic(shape="star")
 
 
-def test_a_seed_gives_the_same_synthetic_table_and_another_seed_another_one():
+def test_the_synthetic_table_depends_on_the_seed_alone():
     first, again, other = load_synthetic(3), load_synthetic(3), load_synthetic(4)
     assert first.X.equals(again.X)
     assert first.y.equals(again.y)
@@ -119,7 +119,7 @@ def small_fashion(tmp_path, monkeypatch):
     return tmp_path
 
 
-def test_fashion_reads_a_folder_of_ones_own_gzipped_or_not(small_fashion):
+def test_fashion_reads_the_files_of_a_given_folder_gzipped_or_not(small_fashion):
     data = load_fashion(("Bag", "Coat"), path=small_fashion)
     assert data.class_counts == {"Bag": 3, "Coat": 2}
     assert (data.X["pixel_0"].to_numpy() == np.where(data.y == "Bag", 8, 4)).all()
@@ -131,7 +131,9 @@ def test_fashion_refuses_a_file_of_another_kind(small_fashion):
         load_fashion(path=small_fashion)
 
 
-def test_fashion_that_is_not_found_names_every_way_and_downloads_nothing(tmp_path, monkeypatch):
+def test_the_error_for_missing_fashion_names_every_way_to_get_it_and_nothing_is_downloaded(
+    tmp_path, monkeypatch
+):
     monkeypatch.setattr(fashion, "_openml", lambda: pytest.fail("downloaded unasked"))
     with pytest.raises(DataNotFoundError) as caught:
         load_fashion(path=tmp_path)
@@ -150,6 +152,6 @@ def test_fashion_is_fetched_from_openml_when_asked_for(tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize("classes", [("Shirt", "Shirt"), ("Shirt", "Sock"), ("Shirt",)])
-def test_fashion_refuses_classes_that_are_no_pair(classes):
+def test_fashion_refuses_classes_that_are_not_a_pair(classes):
     with pytest.raises(TableError, match="two different names"):
         load_fashion(classes)

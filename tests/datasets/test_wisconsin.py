@@ -1,4 +1,4 @@
-"""The bundled Wisconsin table is whole, and can be read without pandas."""
+"""The bundled Wisconsin table is complete, and can be read without pandas."""
 
 import subprocess
 import sys
@@ -28,7 +28,7 @@ def test_wisconsin_is_the_table_biopsy_of_mass():
     np.testing.assert_array_equal(y, biopsy["class"].to_numpy(str))
 
 
-def test_wisconsin_frame_has_integer_columns_but_for_the_one_with_missing_cells():
+def test_all_columns_of_wisconsin_are_integers_except_the_one_with_missing_cells():
     pytest.importorskip("pandas", reason="the record holds pandas tables")
     data = load_wisconsin()
     assert data.class_counts == {"benign": 458, "malignant": 241}

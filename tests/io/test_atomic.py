@@ -1,4 +1,4 @@
-"""A file is there whole or not at all, also after a kill, and never over its source."""
+"""A file is written whole or not at all, even after a kill, and never over its source."""
 
 import os
 import signal
@@ -27,7 +27,7 @@ while True:
 """
 
 
-def test_what_was_there_stays_when_the_writing_fails(tmp_path):
+def test_the_old_file_stays_if_writing_fails(tmp_path):
     path = tmp_path / "a.csv"
     path.write_text("old")
 
@@ -62,7 +62,7 @@ def test_a_kill_never_leaves_half_a_file(tmp_path):
         assert len(set(content)) == 1
 
 
-def test_permissions_stay(tmp_path):
+def test_the_permissions_of_the_old_file_are_kept(tmp_path):
     path = tmp_path / "a.csv"
     path.write_text("old")
     path.chmod(0o640)
@@ -85,7 +85,7 @@ def test_a_link_is_never_written_through(tmp_path, there):
     assert not there or path.read_text() == "old"
 
 
-def test_a_link_that_is_planted_while_we_write_is_replaced_not_followed(tmp_path):
+def test_a_link_planted_during_the_write_is_replaced_and_not_followed(tmp_path):
     path, other = tmp_path / "a.csv", tmp_path / "other"
     other.write_text("untouched")
     with written_whole(path) as part:
@@ -100,7 +100,7 @@ def test_a_link_that_is_planted_while_we_write_is_replaced_not_followed(tmp_path
     ("source", "before", "after"),
     [(0o600, None, 0o600), (0o640, None, 0o640), (0o600, 0o644, 0o600), (0o444, None, 0o644)],
 )
-def test_nobody_may_read_the_result_who_may_not_read_the_source(tmp_path, source, before, after):
+def test_the_result_is_as_private_as_its_source(tmp_path, source, before, after):
     private, path = tmp_path / "in.csv", tmp_path / "out.csv"
     private.touch()
     private.chmod(source)
@@ -132,9 +132,9 @@ def test_the_source_is_recognised_by_any_name(tmp_path, monkeypatch):
 
 @pytest.mark.parametrize(
     ("place", "message"),
-    [(".", "is a folder"), ("none/b.csv", "folder that exists"), ("/dev/null", "is none")],
+    [(".", "is a folder"), ("none/b.csv", "folder that exists"), ("/dev/null", "is not one")],
 )
-def test_a_place_that_cannot_hold_a_file_is_refused(tmp_path, monkeypatch, place, message):
+def test_a_path_that_cannot_be_a_file_is_refused(tmp_path, monkeypatch, place, message):
     monkeypatch.chdir(tmp_path)
     with pytest.raises(OutputError, match=message):
         check_output(Path(place))

@@ -1,9 +1,9 @@
-"""A first row that is a row like those below is not taken for a header."""
+"""A first row that looks like the rows below it is not taken for a header."""
 
 import pandas as pd
 import pytest
 
-from counterbalance.io import HeaderError, Reading, read_stored
+from counterbalance.io import HeaderError, Reading, read_table_file, write_table_file
 from counterbalance.io.header import looks_like_rows
 
 IRIS = "5.1,3.5,setosa\n4.9,3.0,setosa\n6.3,3.3,virginica\n"
@@ -22,17 +22,17 @@ IRIS = "5.1,3.5,setosa\n4.9,3.0,setosa\n6.3,3.3,virginica\n"
         '"$1,200.00",a\n"$1,300.00",b\n',
     ],
 )
-def test_a_file_without_a_header_is_asked_about(tmp_path, text):
+def test_a_file_without_a_header_is_refused_until_the_user_says_so(tmp_path, text):
     path = tmp_path / "t.csv"
     path.write_text(text)
     with pytest.raises(HeaderError, match=r"seems to have no header.*--no-header.*--header"):
-        read_stored(path)
-    rows = read_stored(path, Reading(header=False))
+        read_table_file(path)
+    rows = read_table_file(path, Reading(header=False))
     assert len(rows.frame) == text.count("\n")
     assert rows.frame.columns.tolist()[:2] == ["column 1", "column 2"]
-    rows.save(tmp_path / "out.csv")
+    write_table_file(rows, tmp_path / "out.csv")
     assert (tmp_path / "out.csv").read_text() == text
-    assert len(read_stored(path, Reading(header=True)).frame) == text.count("\n") - 1
+    assert len(read_table_file(path, Reading(header=True)).frame) == text.count("\n") - 1
 
 
 @pytest.mark.parametrize(
@@ -49,23 +49,25 @@ def test_a_file_without_a_header_is_asked_about(tmp_path, text):
         "x,y\n?,1\n2,?\n",
     ],
 )
-def test_a_header_is_taken_for_one(tmp_path, text):
+def test_a_header_is_recognised(tmp_path, text):
     path = tmp_path / "t.csv"
     path.write_text(text)
-    assert len(read_stored(path).frame) == text.count("\n") - 1
+    assert len(read_table_file(path).frame) == text.count("\n") - 1
 
 
-def test_texts_alone_must_all_stand_below():
+def test_a_first_row_of_texts_is_a_row_only_if_all_of_them_occur_below():
     below = pd.DataFrame({0: ["a", "b"], 1: ["c", "d"]}, dtype=str)
     assert looks_like_rows(["a", "d"], below)
     assert not looks_like_rows(["a", "name"], below)
 
 
-def test_without_a_header_a_conversion_has_none_either(tmp_path):
+def test_a_converted_file_has_no_header_if_its_source_has_none(tmp_path):
     openpyxl = pytest.importorskip("openpyxl")
     (tmp_path / "t.csv").write_text(IRIS)
-    read_stored(tmp_path / "t.csv", Reading(header=False)).save(tmp_path / "t.xlsx")
+    write_table_file(
+        read_table_file(tmp_path / "t.csv", Reading(header=False)), tmp_path / "t.xlsx"
+    )
     sheet = openpyxl.load_workbook(tmp_path / "t.xlsx").active
     assert [cell.value for cell in sheet[1]] == [5.1, 3.5, "setosa"]
     with pytest.raises(HeaderError):
-        read_stored(tmp_path / "t.xlsx")
+        read_table_file(tmp_path / "t.xlsx")

@@ -1,4 +1,4 @@
-"""Money, percentages and thousands are numbers, and new ones are written alike."""
+"""Money, percentages and thousands are numbers, and new ones are written the same way."""
 
 import doctest
 
@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from counterbalance.io import number_style
-from counterbalance.io.csv_cells import decimal_mark, read_column, typed, written
+from counterbalance.io.csv_columns import decimal_mark, read_column, write_cells
 from counterbalance.io.number_style import NumberStyle
 
 
@@ -16,9 +16,13 @@ def column(*cells):
     return pd.Series(cells, dtype=str)
 
 
+def typed(texts, decimal="."):
+    return read_column(texts, decimal).series
+
+
 def write(texts, *new, decimal="."):
     read = read_column(texts, decimal)
-    return written(pd.Series(new), texts, read.series, decimal, read.style)
+    return write_cells(pd.Series(new), texts, read.series, decimal, read.style)
 
 
 @pytest.mark.parametrize(
@@ -45,7 +49,7 @@ def write(texts, *new, decimal="."):
         (["  5", " 12", "125"], [5, 12, 125], [7], ["  7"]),
     ],
 )
-def test_numbers_are_read_and_new_ones_written_alike(cells, values, new, texts):
+def test_numbers_are_read_and_new_ones_are_written_the_same_way(cells, values, new, texts):
     assert typed(column(*cells)).tolist() == values
     assert write(column(*cells), *new) == texts
 
@@ -71,12 +75,12 @@ def test_numbers_are_read_and_new_ones_written_alike(cells, values, new, texts):
         ["<10", "12"],
     ],
 )
-def test_digits_that_are_no_quantity_stay_texts(cells):
+def test_digits_that_are_not_a_quantity_stay_texts(cells):
     assert typed(column(*cells)).tolist() == cells
 
 
 @pytest.mark.parametrize("gap", ["", " ", "\t", "NA", "n.a.", "?", "-", "unknown", "#DIV/0!"])
-def test_a_blank_or_what_means_not_known_is_missing_among_numbers(gap):
+def test_among_numbers_a_blank_or_a_word_for_unknown_is_missing(gap):
     texts = column("1", gap, "3", " 4 ")
     read = typed(texts)
     assert str(read.dtype) == "Int64"
@@ -84,14 +88,14 @@ def test_a_blank_or_what_means_not_known_is_missing_among_numbers(gap):
     assert write(texts, None, 5) == [gap, "5"]
 
 
-def test_among_texts_and_classes_unknown_is_a_text_like_any_other():
+def test_among_texts_and_classes_unknown_is_an_ordinary_text():
     assert typed(column("a", "unknown")).tolist() == ["a", "unknown"]
     labels = read_column(column("1", "unknown", " "), kind="label").series
     assert labels.isna().tolist() == [False, False, True]
     assert labels.tolist()[:2] == ["1", "unknown"]
 
 
-def test_what_is_said_of_a_column_wins():
+def test_what_the_user_says_about_a_column_wins():
     assert read_column(column("1", "2"), kind="text").series.tolist() == ["1", "2"]
     forced = read_column(column("007", "8", "<9"), kind="number")
     assert forced.series.tolist()[:2] == [7, 8]
@@ -120,13 +124,13 @@ def test_the_decimal_mark_of_a_file(rows, separator, mark):
     assert decimal_mark(pd.DataFrame({0: rows}, dtype=str), separator) == mark
 
 
-def test_a_decimal_point_elsewhere_settles_what_may_be_thousands():
+def test_a_decimal_point_in_another_column_decides_what_may_be_thousands():
     texts = pd.DataFrame({0: ["1,234", "5,678"], 1: ["3.14", "2.5"]}, dtype=str)
     assert decimal_mark(texts, ";") == "."
     assert typed(texts[0]).tolist() == [1234, 5678]
 
 
-def test_a_point_beside_decimal_commas_stands_between_thousands():
+def test_next_to_decimal_commas_a_point_separates_thousands():
     assert typed(column("1.234", "12"), ",").tolist() == [1234, 12]
     assert typed(column("3.14", "2.5"), ",").tolist() == [3.14, 2.5]
     assert write(column("3.14", "2.5"), 7.5, decimal=",") == ["7.5"]
@@ -148,7 +152,7 @@ def test_what_a_style_writes_is_read_as_the_same_number(cents, before, after, pl
     read = read_column(texts, marks[1])
     if read.series.dtype.kind in "iuf":
         assert read.series.tolist() == values
-        again = written(pd.Series(values), texts, read.series, marks[1], read.style)
+        again = write_cells(pd.Series(values), texts, read.series, marks[1], read.style)
         assert again == texts.tolist()
     else:
         assert read.series.tolist() == texts.tolist()

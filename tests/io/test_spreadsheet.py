@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 from counterbalance.errors import TableError
-from counterbalance.io import Reading, read_stored
+from counterbalance.io import Reading, read_table_file, write_table_file
 
 openpyxl = pytest.importorskip("openpyxl")
 
@@ -41,20 +41,20 @@ def values(path, sheet=None):
     return [[cell.value for cell in row] for row in (book[sheet] if sheet else book.active).rows]
 
 
-def test_columns_become_what_they_hold(path):
-    frame = read_stored(path).frame
+def test_columns_get_the_type_of_their_cells(path):
+    frame = read_table_file(path).frame
     kinds = ["int64", "str", "float64", "float64", "bool", "str", "str", "str"]
     assert frame.dtypes.astype(str).tolist() == kinds
     assert frame["born"].tolist()[0] == "2020-01-02"
     assert frame["mixed"].tolist() == ["1", "x", "2.5"]
 
 
-def test_old_cells_keep_value_type_and_format_and_new_ones_follow(path, tmp_path):
+def test_old_cells_keep_value_type_and_format_and_new_ones_take_the_format(path, tmp_path):
     new = pd.DataFrame(
         {"pay": [99.5, None], "ok": [False, True], "ward": ["=B+1", "A"], "mixed": ["2.5", "x"]}
     )
     out = tmp_path / "out.xlsx"
-    read_stored(path).append(new).save(out)
+    write_table_file(read_table_file(path).append(new), out)
     got = values(out)
     assert got[:4] == values(path)
     assert got[4] == [None, None, 99.5, None, False, "=B+1", None, 2.5]
@@ -66,32 +66,35 @@ def test_old_cells_keep_value_type_and_format_and_new_ones_follow(path, tmp_path
     assert sheet["B2"].is_date
 
 
-def test_sheets_are_named_or_numbered_and_others_are_said(path):
-    assert "'people' is read" in read_stored(path).notes[0]
+def test_a_sheet_is_given_by_name_or_number_and_a_note_lists_the_others(path):
+    assert "'people' is read" in read_table_file(path).notes[0]
     for sheet in ("notes", "2"):
-        assert read_stored(path, Reading(sheet=sheet)).frame.columns.tolist() == ["only", "words"]
+        assert read_table_file(path, Reading(sheet=sheet)).frame.columns.tolist() == [
+            "only",
+            "words",
+        ]
     with pytest.raises(TableError, match=r"near: 'notes'.*its sheets are 'people', 'notes'"):
-        read_stored(path, Reading(sheet="note"))
+        read_table_file(path, Reading(sheet="note"))
     (path.parent / "t.csv").write_text("a,b\n1,2\n")
     with pytest.raises(TableError, match=r"--sheet goes with \.xlsx files"):
-        read_stored(path.parent / "t.csv", Reading(sheet="1"))
+        read_table_file(path.parent / "t.csv", Reading(sheet="1"))
 
 
-def test_same_table_same_bytes(path, tmp_path):
-    table = read_stored(path)
-    table.save(tmp_path / "a.xlsx")
-    table.save(tmp_path / "b.xlsx")
+def test_the_same_table_gives_the_same_bytes(path, tmp_path):
+    table = read_table_file(path)
+    write_table_file(table, tmp_path / "a.xlsx")
+    write_table_file(table, tmp_path / "b.xlsx")
     assert (tmp_path / "a.xlsx").read_bytes() == (tmp_path / "b.xlsx").read_bytes()
 
 
 def test_other_formats_become_xlsx_and_back(tmp_path):
     text = 'id,pay,zip,big,odd\n1,"$1,200.50",007,900719925474099301,a\x1bb\n2,"$5.00",012,7,=1\n'
     (tmp_path / "t.csv").write_text(text)
-    table = read_stored(tmp_path / "t.csv")
-    table.save(tmp_path / "t.xlsx")
+    table = read_table_file(tmp_path / "t.csv")
+    write_table_file(table, tmp_path / "t.xlsx")
     assert values(tmp_path / "t.xlsx")[1] == [1, 1200.5, "007", "900719925474099301", "a_x001B_b"]
-    read_stored(tmp_path / "t.xlsx").save(tmp_path / "back.csv")
-    back = read_stored(tmp_path / "back.csv").frame
+    write_table_file(read_table_file(tmp_path / "t.xlsx"), tmp_path / "back.csv")
+    back = read_table_file(tmp_path / "back.csv").frame
     assert back["pay"].tolist() == [1200.5, 5]
     assert back["zip"].tolist() == ["007", "012"]
     assert back["big"].tolist() == [900719925474099301, 7]
@@ -102,20 +105,20 @@ def test_formulas_are_read_as_their_results(tmp_path):
     for row in (["a", "b"], [1, "=A2*2"], [2, 3]):
         book.active.append(row)
     book.save(tmp_path / "t.xlsx")  # openpyxl computes nothing: the result is missing
-    assert read_stored(tmp_path / "t.xlsx").frame["b"].isna().tolist() == [True, False]
+    assert read_table_file(tmp_path / "t.xlsx").frame["b"].isna().tolist() == [True, False]
 
 
-def test_empty_rows_around_a_table_are_no_rows(tmp_path):
+def test_empty_rows_around_a_table_are_dropped(tmp_path):
     book = openpyxl.Workbook()
     for row in ([], [], ["a", "b"], [1, 2], [None, 3], [], []):
         book.active.append(row)
     book.active["Z1"] = None
     book.save(tmp_path / "t.xlsx")
-    assert read_stored(tmp_path / "t.xlsx").frame.shape == (2, 2)
+    assert read_table_file(tmp_path / "t.xlsx").frame.shape == (2, 2)
 
 
 @pytest.mark.parametrize("broken", ["empty", "no sheet", "half"])
-def test_a_broken_file_is_one_sentence(path, broken):
+def test_a_broken_file_is_reported_in_one_sentence(path, broken):
     if broken == "empty":
         book = openpyxl.Workbook()
         book.save(path)
@@ -124,11 +127,11 @@ def test_a_broken_file_is_one_sentence(path, broken):
             packed.writestr("hello.txt", "hello")
     else:
         path.write_bytes(path.read_bytes()[:-700])
-    with pytest.raises(TableError, match=r"is empty|cannot be read|is no \.xlsx file"):
-        read_stored(path)
+    with pytest.raises(TableError, match=r"is empty|cannot be read|is not an \.xlsx file"):
+        read_table_file(path)
 
 
 def test_what_the_format_cannot_hold_is_refused(tmp_path):
     (tmp_path / "t.csv").write_text(f"a,b\n{'x' * 40_000},1\ny,2\n")
-    with pytest.raises(TableError, match="32,767 characters at most, and one has 40,000"):
-        read_stored(tmp_path / "t.csv").save(tmp_path / "t.xlsx")
+    with pytest.raises(TableError, match="at most 32,767 characters, and one has 40,000"):
+        write_table_file(read_table_file(tmp_path / "t.csv"), tmp_path / "t.xlsx")

@@ -1,4 +1,4 @@
-"""A file's table comes back as it was written; only new rows are ours."""
+"""A table is written back cell by cell as it was read; only the new rows are ours."""
 
 import gzip
 
@@ -7,8 +7,8 @@ import pandas as pd
 import pytest
 
 from counterbalance.errors import DataNotFoundError, TableError
-from counterbalance.io import check_suffix, near_names, read_stored
-from counterbalance.io.csv_cells import typed
+from counterbalance.io import check_suffix, near_names, read_table_file, write_table_file
+from counterbalance.io.csv_columns import read_column
 
 TEXT = (
     'nr,größe,note,yes,zip,"a ""b"""\n'
@@ -27,13 +27,13 @@ NEW = pd.DataFrame(
 )
 
 
-def stored(path, content):
+def read(path, content):
     path.write_bytes(content)
-    return read_stored(path)
+    return read_table_file(path)
 
 
-def test_columns_become_what_they_hold(tmp_path):
-    frame = stored(tmp_path / "t.csv", TEXT.encode()).frame
+def test_columns_get_the_type_of_their_cells(tmp_path):
+    frame = read(tmp_path / "t.csv", TEXT.encode()).frame
     assert frame.dtypes.astype(str).tolist() == ["int64", "float64", "str", "bool", "str", "str"]
     assert frame.columns.tolist() == ["nr", "größe", "note", "yes", "zip", 'a "b"']
     assert frame["note"].tolist()[:2] == ["x, y", "two\nlines"]
@@ -55,27 +55,27 @@ def test_columns_become_what_they_hold(tmp_path):
         (["1e5", "-inf"], "float64"),
     ],
 )
-def test_a_column_is_the_narrowest_kind_that_holds_it(cells, dtype):
-    assert str(typed(pd.Series(cells, dtype=str)).dtype) == dtype
+def test_a_column_gets_the_narrowest_type_that_holds_its_cells(cells, dtype):
+    assert str(read_column(pd.Series(cells, dtype=str)).series.dtype) == dtype
 
 
 @pytest.mark.parametrize("name", ["t.csv", "t.csv.gz", "t.tsv", "t.txt"])
 @pytest.mark.parametrize(
     "encoding", ["utf-8", "utf-8-sig", "utf-16", "utf-16-be", "utf-16-le", "cp1252"]
 )
-def test_rows_come_back_cell_by_cell_in_encoding_and_separator(tmp_path, name, encoding):
+def test_rows_are_written_back_in_their_encoding_and_with_their_separator(tmp_path, name, encoding):
     separator = "\t" if ".tsv" in name else ";"
     content = TEXT.replace(",", separator).encode(encoding)
-    table = stored(tmp_path / name, gzip.compress(content) if name.endswith("gz") else content)
-    table.save(tmp_path / f"out_{name}")
+    table = read(tmp_path / name, gzip.compress(content) if name.endswith("gz") else content)
+    write_table_file(table, tmp_path / f"out_{name}")
     written = (tmp_path / f"out_{name}").read_bytes()
     written = gzip.decompress(written) if name.endswith("gz") else written
     assert written == content
 
 
-def test_new_rows_write_a_value_as_its_column_does(tmp_path):
-    table = stored(tmp_path / "t.csv", TEXT.encode()).append(NEW)
-    table.save(tmp_path / "out.csv")
+def test_new_rows_write_a_value_as_the_column_already_does(tmp_path):
+    table = read(tmp_path / "t.csv", TEXT.encode()).append(NEW)
+    write_table_file(table, tmp_path / "out.csv")
     lines = (tmp_path / "out.csv").read_text()
     assert lines.startswith(TEXT)
     assert lines.removeprefix(TEXT) == ',3.10,"x, y",false,01111,@x\n,2.25,NA,TRUE,00123,=1+1\n'
@@ -83,27 +83,30 @@ def test_new_rows_write_a_value_as_its_column_does(tmp_path):
 
 def test_decimal_commas_and_line_ends_are_kept(tmp_path):
     text = "a;b\r\n1,50;x\r\n2,25;y\r\n"
-    table = stored(tmp_path / "t.csv", text.encode())
+    table = read(tmp_path / "t.csv", text.encode())
     assert table.frame["a"].tolist() == [1.5, 2.25]
-    table.append(pd.DataFrame({"a": [1.5, 7.125], "b": ["y", "x"]})).save(tmp_path / "o.csv")
+    write_table_file(
+        table.append(pd.DataFrame({"a": [1.5, 7.125], "b": ["y", "x"]})), tmp_path / "o.csv"
+    )
     assert (tmp_path / "o.csv").read_bytes().decode() == text + "1,50;y\r\n7,125;x\r\n"
 
 
 def test_large_whole_numbers_stay_exact_beside_missing_cells():
     large = ["900719925474099301", "", "900719925474099303"]
-    assert typed(pd.Series(large, dtype=str)).dropna().tolist() == [int(large[0]), int(large[2])]
+    values = read_column(pd.Series(large, dtype=str)).series
+    assert values.dropna().tolist() == [int(large[0]), int(large[2])]
 
 
-def test_a_semicolon_alone_makes_no_decimal_commas(tmp_path):
-    frame = stored(tmp_path / "t.csv", b"a;b\n1,2;3.5\nx;4.5\n").frame
+def test_a_semicolon_alone_does_not_mean_decimal_commas(tmp_path):
+    frame = read(tmp_path / "t.csv", b"a;b\n1,2;3.5\nx;4.5\n").frame
     assert frame["a"].tolist() == ["1,2", "x"]
     assert frame["b"].tolist() == [3.5, 4.5]
 
 
-def test_same_table_same_bytes_also_packed(tmp_path):
-    table = stored(tmp_path / "t.csv", TEXT.encode())
+def test_the_same_table_gives_the_same_bytes_even_packed(tmp_path):
+    table = read(tmp_path / "t.csv", TEXT.encode())
     for name in ("a.csv.gz", "b.csv.gz", "a.parquet", "b.parquet"):
-        table.save(tmp_path / name)
+        write_table_file(table, tmp_path / name)
     assert (tmp_path / "a.csv.gz").read_bytes() == (tmp_path / "b.csv.gz").read_bytes()
     assert (tmp_path / "a.parquet").read_bytes() == (tmp_path / "b.parquet").read_bytes()
 
@@ -144,9 +147,9 @@ def test_an_arrow_schema_stays_as_it_is(tmp_path, name):
     else:
         with pa.ipc.new_file(path, schema) as writer:
             writer.write_table(table)
-    read = read_stored(path)
-    assert str(read.frame["small"].dtype) == "Int64"
-    assert read.frame["price"].tolist()[0] == 1.5
+    file = read_table_file(path)
+    assert str(file.frame["small"].dtype) == "Int64"
+    assert file.frame["price"].tolist()[0] == 1.5
     new = pd.DataFrame(
         {
             "small": pd.array([2, None], dtype="Int64"),
@@ -156,8 +159,8 @@ def test_an_arrow_schema_stays_as_it_is(tmp_path, name):
             "ok": pd.array([True, None], dtype="boolean"),
         }
     )
-    read.append(new).save(tmp_path / f"out_{name}")
-    again = read_stored(tmp_path / f"out_{name}").table
+    write_table_file(file.append(new), tmp_path / f"out_{name}")
+    again = read_table_file(tmp_path / f"out_{name}").table
     assert again.slice(0, 3).to_pylist() == table.to_pylist()
     assert [(f.name, f.type) for f in again.schema] == [(f.name, f.type) for f in schema]
     assert again.schema.metadata[b"made"] == b"by hand"
@@ -172,12 +175,12 @@ def test_an_arrow_schema_stays_as_it_is(tmp_path, name):
     }
 
 
-def test_formats_can_be_changed_on_the_way(tmp_path):
+def test_a_table_can_be_written_in_another_format(tmp_path):
     pytest.importorskip("pyarrow")
-    table = stored(tmp_path / "t.csv", TEXT.encode())
-    table.save(tmp_path / "t.parquet")
-    read_stored(tmp_path / "t.parquet").save(tmp_path / "back.csv")
-    back = read_stored(tmp_path / "back.csv").frame
+    table = read(tmp_path / "t.csv", TEXT.encode())
+    write_table_file(table, tmp_path / "t.parquet")
+    write_table_file(read_table_file(tmp_path / "t.parquet"), tmp_path / "back.csv")
+    back = read_table_file(tmp_path / "back.csv").frame
     pd.testing.assert_frame_equal(back, table.frame)
 
 
@@ -187,44 +190,44 @@ def test_formats_can_be_changed_on_the_way(tmp_path):
         ("t.csv", b"", "is empty"),
         ("t.csv", b"\n\n", "is empty"),
         ("t.csv", b"a,b\n1,2\n1,2,3\n", r"line 3, saw 3; mend that line"),
-        ("t.csv", b"PK\x03\x04\0\0", "no text file"),
+        ("t.csv", b"PK\x03\x04\0\0", "not a text file"),
         ("t.csv.gz", gzip.compress(b"a,b\n" * 99, mtime=0)[:-9], "packed with gzip but broken"),
-        ("t.csv", b"\xff\xfea", "says it is utf-16-le but is not"),
-        ("t.parquet", b"a,b\n", "is no .parquet file"),
-        ("t.feather", b"a,b\n", "is no .feather file"),
+        ("t.csv", b"\xff\xfea", "claims to be utf-16-le but is not"),
+        ("t.parquet", b"a,b\n", "is not a .parquet file"),
+        ("t.feather", b"a,b\n", "is not a .feather file"),
         ("t.xls", b"x", "must end in one of"),
-        ("t.xlsx", b"x", "is no .xlsx file"),
+        ("t.xlsx", b"x", "is not an .xlsx file"),
         ("t", b"x", "must end in one of"),
     ],
 )
-def test_what_is_no_table_is_said(tmp_path, name, content, message):
+def test_a_file_that_is_not_a_table_is_refused_with_the_reason(tmp_path, name, content, message):
     with pytest.raises(TableError, match=message):
-        stored(tmp_path / name, content)
+        read(tmp_path / name, content)
 
 
-def test_a_file_that_is_gzipped_needs_no_name_for_it(tmp_path):
-    assert len(stored(tmp_path / "t.csv", gzip.compress(TEXT.encode())).frame) == 3
+def test_a_gzipped_file_is_recognised_without_its_suffix(tmp_path):
+    assert len(read(tmp_path / "t.csv", gzip.compress(TEXT.encode())).frame) == 3
 
 
-def test_a_guessed_encoding_is_said(tmp_path):
-    assert "read as cp1252" in stored(tmp_path / "t.csv", TEXT.encode("cp1252")).notes[0]
-    assert stored(tmp_path / "t.csv", TEXT.encode()).notes == ()
+def test_a_guessed_encoding_is_noted(tmp_path):
+    assert "read as cp1252" in read(tmp_path / "t.csv", TEXT.encode("cp1252")).notes[0]
+    assert read(tmp_path / "t.csv", TEXT.encode()).notes == ()
 
 
-def test_a_folder_or_no_file_is_refused_with_what_is_near(tmp_path):
+def test_a_folder_or_a_missing_file_is_refused_with_similar_names(tmp_path):
     (tmp_path / "patients.csv").touch()
     with pytest.raises(DataNotFoundError, match="is a folder"):
-        read_stored(tmp_path)
+        read_table_file(tmp_path)
     with pytest.raises(DataNotFoundError, match=r"near: 'patients\.csv'"):
-        read_stored(tmp_path / "Patient.csv")
+        read_table_file(tmp_path / "Patient.csv")
 
 
-def test_near_names_heed_neither_case_nor_spaces():
+def test_similar_names_ignore_case_and_spaces():
     assert near_names("RISK", [" risk", "age"]) == " (near: ' risk')"
     assert near_names("risk", ["risk level", "age"]) == " (near: 'risk level')"
     assert near_names("risk", ["age"]) == ""
 
 
-def test_packed_binary_formats_are_not_known(tmp_path):
+def test_gzipped_binary_formats_are_refused(tmp_path):
     with pytest.raises(TableError, match=r"first four also with \.gz"):
         check_suffix(tmp_path / "t.parquet.gz")

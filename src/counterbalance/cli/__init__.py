@@ -1,6 +1,6 @@
 """The command line: ``counterbalance COMMAND``, also ``python -m counterbalance``.
 
-It is an extra: without typer the one thing it does is to say how to install it.
+It is an extra: without typer, all it does is say how to install it.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ import sys
 from collections.abc import Sequence
 from importlib.util import find_spec
 
-from counterbalance.cli.streams import unbreakable
+from counterbalance.cli.terminal import protect_streams
 
 FAILED = 1
 
@@ -17,7 +17,7 @@ FAILED = 1
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run a command and return its exit code."""
     if arguments is None:  # this process is ours
-        unbreakable()
+        protect_streams()
     if find_spec("typer") is None:
         sys.stderr.write(
             "counterbalance: error: the command line needs the package typer, which is not "

@@ -1,11 +1,11 @@
-"""The frame of the command line: one module for each command, one way to end.
+"""The command-line application: one module for each command, one way to end.
 
 A command's module has NAME, SUMMARY, DESCRIPTION, EXAMPLES and ``execute``, whose parameters
-are its options and which returns the exit code (see ``options`` for shared ones). Adding a
-command is adding its module to COMMANDS. It imports what is heavy inside ``execute``.
+are its options (see ``options`` for shared ones) and which returns the exit code. To add a
+command, add its module to COMMANDS. Heavy imports belong inside ``execute``.
 
     0    done
-    1    a problem with the data: one line on stderr says what and the remedy
+    1    a problem with the data: one line on stderr states it and the remedy
     2    the command was not understood
     130  stopped by Ctrl-C
 """
@@ -30,11 +30,11 @@ from counterbalance.cli.terminal import one_line
 COMMANDS: tuple[ModuleType, ...] = (balance, explain, compare, reproduce, study, datasets, methods)
 DONE, FAILED, INTERRUPTED = 0, 1, 130
 DEBUG = "--debug"
-# What counterbalance and its libraries raise on purpose; anything else is a fault of ours.
+# What counterbalance and its libraries raise on purpose; anything else is our fault.
 EXPECTED = (ValueError, ImportError, OSError)
 
 Execute = Callable[..., int]
-Debug = Annotated[bool, typer.Option(DEBUG, help="Show where an error came from, line by line.")]
+Debug = Annotated[bool, typer.Option(DEBUG, help="Show the traceback of an error.")]
 
 
 def make_app() -> typer.Typer:
@@ -46,7 +46,7 @@ def make_app() -> typer.Typer:
         rich_markup_mode=None,
         context_settings={"help_option_names": ["-h", "--help"]},
     )
-    app.callback(epilog="counterbalance COMMAND --help tells more of a command, with examples.")(
+    app.callback(epilog="counterbalance COMMAND --help describes a command, with examples.")(
         _everything
     )
     for command in COMMANDS:
@@ -60,7 +60,7 @@ def make_app() -> typer.Typer:
 
 
 def run(arguments: list[str]) -> int:
-    """Run a command; whatever goes wrong is one line on stderr and an exit code."""
+    """Run a command; whatever goes wrong becomes one line on stderr and an exit code."""
     debug = DEBUG in arguments
     try:
         command = typer.main.get_command(make_app())
@@ -75,7 +75,7 @@ def run(arguments: list[str]) -> int:
         return _say(f"error: {message}; see: {path} --help", error.exit_code)
     except EXPECTED as error:
         return _failed(error, "", debug=debug)
-    except Exception as error:  # noqa: BLE001 - the last net: a user never sees a traceback
+    except Exception as error:  # noqa: BLE001 - the last resort: a user never sees a traceback
         remedy = f"; this is a fault of counterbalance, please report what {DEBUG} shows"
         return _failed(error, remedy, debug=debug)
 
@@ -100,9 +100,9 @@ def _everything(
 
 
 def _as_command(execute: Execute) -> Execute:
-    """Give a command the option --debug besides its own, and its last words at Ctrl-C.
+    """Add the option --debug to a command, and the message at Ctrl-C.
 
-    A command that takes a ``reading`` gets the options that say how a file is read.
+    A command that takes a ``reading`` also gets the options that say how a file is read.
     """
     own = inspect.signature(execute, eval_str=True)
     reads = "reading" in own.parameters
@@ -117,7 +117,7 @@ def _as_command(execute: Execute) -> Execute:
         except KeyboardInterrupt as stop:
             raise typer.Exit(_stopped(stop)) from None
         except EOFError as error:  # typer takes it for a Ctrl-C at a prompt; we never prompt
-            raise RuntimeError(f"something ended before it was read whole: {error}") from error
+            raise RuntimeError(f"unexpected end of input: {error}") from error
 
     added: dict[str, tuple[Any, Any]] = {**(READING if reads else {}), "debug": (Debug, False)}
     parameters = [parameter for name, parameter in own.parameters.items() if name != "reading"]

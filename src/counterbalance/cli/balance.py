@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import shlex
+from collections.abc import Mapping, Sequence
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from counterbalance.cli.balance_report import command_again, write_page
-from counterbalance.cli.balance_summary import show_summary, summarise
-from counterbalance.cli.balancing import Balanced, balance, make_sampler, rows_wanted
-from counterbalance.cli.new_rows import say_warnings
+from counterbalance.cli.balance_summary import (
+    BalancedTable,
+    say_warnings,
+    show_summary,
+    summarise,
+)
 from counterbalance.cli.on_dask import Cluster, balance_on_dask
 from counterbalance.cli.options import (
     Decreasing,
@@ -24,25 +28,29 @@ from counterbalance.cli.options import (
     Seed,
     Target,
     Use,
+    in_options,
+    make_sampler,
+    rows_wanted,
 )
-from counterbalance.cli.terminal import note, show_json
-from counterbalance.cli.user_table import read_user_table
-from counterbalance.errors import TableError
+from counterbalance.cli.terminal import note, show_json, working
+from counterbalance.cli.user_table import UserTable, read_user_table
+from counterbalance.errors import CounterbalanceError, ShortfallWarning, TableError
 from counterbalance.extras import require
+from counterbalance.io import Reading, TableFile, check_format, write_table_file
 from counterbalance.io.atomic import OutputError, check_output
-from counterbalance.io.reading import Reading
+from counterbalance.io.spreadsheet import check_size
 from counterbalance.io.table_file import SHEET
 
 if TYPE_CHECKING:
-    from counterbalance.io import Stored
+    from counterbalance import CounterfactualOverSampler
 
 NAME = "balance"
 SUMMARY = "Add counterfactuals to the smaller classes of a table."
 DESCRIPTION = (
-    "Balance a table: for rows of a larger class the smallest change is found that makes a "
-    "trained classifier call them a smaller class, and the changed rows are added to it. The rows "
-    "of the file come back as they are, new ones stand below them. Columns that look like "
-    "identifiers, dates and free text are not used and are empty in new rows."
+    "Balance a table: for rows of a larger class, find the smallest change that makes a trained "
+    "classifier put them into a smaller class, and add the changed rows to it. The rows of the "
+    "file are written as they are, with the new ones below. Columns that look like identifiers, "
+    "dates or free text are not used and are empty in new rows."
 )
 
 
@@ -59,7 +67,7 @@ EXAMPLES = (
         "counterbalance balance patients.csv --target risk --out balanced.csv",
     ),
     (
-        "half as many rows as the largest class has, and nobody gets younger",
+        "half as many rows as the largest class, and nobody gets younger",
         "counterbalance balance patients.csv --target risk --ratio 0.5 --increasing age",
     ),
     (
@@ -95,8 +103,8 @@ def execute(
         Path | None,
         typer.Option(
             metavar="FILE",
-            help="Where to write the balanced table; the suffix tells the format (a folder with "
-            "--engine dask). Without it nothing is written.",
+            help="Where to write the balanced table, in the format of the suffix (a folder with "
+            "--engine dask). Without it, nothing is written.",
         ),
     ] = None,
     ratio: Annotated[
@@ -104,8 +112,8 @@ def execute(
         typer.Option(
             metavar="R, CLASS=N or all",
             help="How many rows the smaller classes get: a share of the largest class (default "
-            "1.0), or for one class its number of rows. May be given several times. 'all' is the "
-            "paper's way: one row for each row of a larger class that can be turned, no more.",
+            "1.0), or the number of rows of one class. May be given several times. 'all' is the "
+            "paper's way: one for each row of a larger class that can be inverted, and no more.",
         ),
     ] = None,
     keep: Keep = None,
@@ -117,25 +125,25 @@ def execute(
         list[str] | None,
         typer.Option(
             metavar="COL",
-            help="Column of whole numbers that are written with a point, such as 3.0.",
+            help="Column of whole numbers that are written with a decimal point, such as 3.0.",
         ),
     ] = None,
     seed: Seed = 0,
     provenance: Annotated[
         Path | None,
-        typer.Option(metavar="FILE", help="Where to write what every new row comes from."),
+        typer.Option(metavar="FILE", help="Where to write the origin of every new row."),
     ] = None,
     report: Annotated[
         Path | None,
         typer.Option(
             metavar="FILE",
-            help="Write a page to look at (html) here. It shows real rows as they are.",
+            help="Where to write a report (html). It shows real rows as they are.",
         ),
     ] = None,
     no_rows: Annotated[
         bool,
         typer.Option(
-            "--no-rows", help="Leave rows, real and new, out of the page: no table, no map."
+            "--no-rows", help="Leave all rows, real and new, out of the report: no table, no map."
         ),
     ] = False,
     drop_missing_target: DropMissingTarget = False,
@@ -144,16 +152,16 @@ def execute(
     engine: Annotated[
         Engine,
         typer.Option(
-            help="Where the work is done: in memory, or by Dask for parquet files larger than it, "
-            "which come out as a folder of such files."
+            help="Where the work is done: in memory, or by Dask for parquet files that are larger "
+            "than memory; the result is then a folder of such files."
         ),
     ] = Engine.MEMORY,
     scheduler: Annotated[
         str | None,
         typer.Option(
             metavar="ADDRESS",
-            help="Scheduler of a Dask cluster, such as tcp://scheduler:8786; without it one is "
-            "started on this machine.",
+            help="Scheduler of a Dask cluster, such as tcp://scheduler:8786; by default a cluster "
+            "is started on this machine.",
         ),
     ] = None,
     workers: Annotated[
@@ -162,7 +170,7 @@ def execute(
     ] = None,
     memory: Annotated[
         str | None,
-        typer.Option(metavar="SIZE", help="Memory of each of them, such as 2GB; at least 1GB."),
+        typer.Option(metavar="SIZE", help="Memory of each Dask worker, such as 2GB; at least 1GB."),
     ] = None,
     reading: Reading,
 ) -> int:
@@ -195,13 +203,13 @@ def execute(
     _refuse(elsewhere, "--engine dask", "add it")
     if len(tables) > 1:
         raise TableError(
-            f"one table at a time is balanced in memory, got {len(tables)}; "
-            "parquet files that are one table need --engine dask"
+            f"only one table at a time is balanced in memory, got {len(tables)}; "
+            "parquet files that make up one table need --engine dask"
         )
     table = tables[0]
     if no_rows and report is None:
         raise TableError(
-            "--no-rows says what a page leaves out; add --report FILE, or leave it out"
+            "--no-rows says what a report leaves out; add --report FILE, or leave it out"
         )
     check_outputs(table, {"--out": out, "--provenance": provenance, PAGE: report})
     user = read_user_table(
@@ -213,15 +221,15 @@ def execute(
         reading=reading,
     )
     strategy = rows_wanted(user, ratio or ())
-    if not isinstance(strategy, str):  # how many "all" gives is known only afterwards
+    if not isinstance(strategy, str):  # the size that "all" gives is not known yet
         _check_room(out, sum(strategy.values()), user.stored.frame.shape[1])
     sampler = make_sampler(user, strategy, rules, user.columns(integer, "--integer"), seed)
     sampler.set_params(n_jobs=jobs)
-    balanced = balance(user, sampler)
+    balanced = balance_table(user, sampler)
     if out is not None:
-        balanced.stored.save(out, like=table)
+        write_table_file(balanced.stored, out, like=table)
     if provenance is not None:
-        _provenance_table(balanced).save(provenance, like=table)
+        write_table_file(_provenance_table(balanced), provenance, like=table)
     if report is not None:
         given = {"--ratio": ratio, "--keep": keep, "--use": use, **rules, "--integer": integer}
         switches = [
@@ -239,22 +247,32 @@ def execute(
     else:
         show_summary(summary)
     if not summary["written"]:
-        note("nothing was written: --out FILE keeps the balanced table")
+        note("nothing was written: --out FILE writes the balanced table")
     say_warnings(summary)
     return 0
 
 
+def balance_table(user: UserTable, sampler: CounterfactualOverSampler) -> BalancedTable:
+    """Run the sampler on the table and put the new rows below those of the file."""
+    try:
+        with working("searching for counterfactuals", told=ShortfallWarning):
+            X, y = sampler.fit_resample(user.X, user.y)
+    except CounterbalanceError as error:
+        raise type(error)(in_options(str(error))) from error
+    new = X.iloc[len(user.X) :].reset_index(drop=True)
+    new[user.target] = y.iloc[len(user.y) :].reset_index(drop=True)
+    return BalancedTable(user, sampler, X, y, user.stored.append(new))
+
+
 def _refuse(options: dict[str, Any], engine: str, remedy: str) -> None:
-    """Refuse options that only another engine knows."""
+    """Refuse options that only the other engine knows."""
     for option, value in options.items():
         if value:
             raise TableError(f"{option} goes with {engine} only; {remedy}")
 
 
 def check_outputs(table: Path, outputs: dict[str, Path | None]) -> None:
-    """Refuse places that cannot be written before any work is done."""
-    from counterbalance.io import check_format
-
+    """Refuse outputs that cannot be written before any work is done."""
     taken: dict[Path, str] = {}
     for option, path in outputs.items():
         if path is None:
@@ -270,19 +288,59 @@ def check_outputs(table: Path, outputs: dict[str, Path | None]) -> None:
 
 
 def _check_room(out: Path | None, rows: int, columns: int) -> None:
-    """Refuse a result that its format cannot hold, before it is made."""
+    """Refuse a result that is too large for its format before it is made."""
     if out is not None and out.suffix.lower() == SHEET:
-        from counterbalance.io.spreadsheet import check_size
-
         check_size(rows + 1, columns, "the result")
 
 
-def _provenance_table(balanced: Balanced) -> Stored:
+def _provenance_table(balanced: BalancedTable) -> TableFile:
     import pandas as pd
 
-    from counterbalance.io.dialect import Dialect
-    from counterbalance.io.text import TextTable
+    from counterbalance.io.csv import CsvTable, Dialect
 
     provenance = balanced.sampler.provenance_
     frame = pd.DataFrame(list(provenance.cells()), columns=list(provenance.columns))
-    return TextTable.of(frame, Dialect())
+    return CsvTable.from_frame(frame, Dialect())
+
+
+def write_page(balanced: BalancedTable, path: Path, again: str, *, rows: bool) -> None:
+    """Write the report of a balanced table, with or without ``rows``.
+
+    ``again`` is the command that makes it again.
+    """
+    from counterbalance.cli.table_checks import Topic
+    from counterbalance.report import summarise_sampler, write_report
+
+    # Findings that quote a cell.
+    show_cells = {Topic.READING, Topic.MIXED, Topic.CONSTANT}
+    user = balanced.user
+    summary = summarise_sampler(
+        balanced.sampler,
+        user.X,
+        user.y,
+        balanced.X,
+        balanced.y,
+        alone=True,
+        file=user.path.name,
+        target=user.target,
+        reproduce=again,
+        rows=rows,
+    )
+    summary["data"]["notes"] = [
+        finding.text for finding in user.findings if rows or finding.topic not in show_cells
+    ]
+    write_report(summary, path, like=user.path)
+
+
+def command_again(
+    user: UserTable,
+    given: Mapping[str, Sequence[str] | None],
+    seed: int,
+    switches: Sequence[str],
+) -> str:
+    """Return the command that gives the same rows, without any paths of this machine."""
+    words = ["counterbalance", "balance", user.path.name, "--target", user.target]
+    for option, values in given.items():
+        for value in values or ():
+            words += [option, value]
+    return shlex.join([*words, *switches, "--seed", str(seed), "--report", "report.html"])

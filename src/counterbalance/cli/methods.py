@@ -9,7 +9,7 @@ import typer
 from counterbalance.cli.options import Json
 from counterbalance.cli.terminal import say, show_json, show_tables
 from counterbalance.errors import TableError
-from counterbalance.result_table import Table
+from counterbalance.result_table import ResultTable
 
 NAME = "methods"
 SUMMARY = "List the resampling methods, or show one."
@@ -61,7 +61,7 @@ def execute(
             (item["name"], str(item["year"]), item["kind"], item["sentence"]) for item in methods
         ]
         columns = ("method", "year", "kind", "what it does")
-        show_tables([Table("methods", f"{len(methods)} methods", columns, rows, left=4)])
+        show_tables([ResultTable("methods", f"{len(methods)} methods", columns, rows, left=4)])
     return 0
 
 

@@ -8,22 +8,22 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from counterbalance.cli.balancing import (
+from counterbalance.cli.balance_summary import (
+    result_tables,
+    say_origins,
+    say_warnings,
+    summarise_classes,
+    summarise_new_rows,
+)
+from counterbalance.cli.options import (
     EVERY,
     asks_for_every,
     in_options,
     make_rules,
     share_of_largest,
 )
-from counterbalance.cli.new_rows import (
-    origins_table,
-    say_origins,
-    say_warnings,
-    summarise_new_rows,
-)
 from counterbalance.cli.terminal import note, say, show_json, show_tables, working
 from counterbalance.errors import CounterbalanceError, ShortfallWarning, TableError
-from counterbalance.result_table import Table
 
 if TYPE_CHECKING:
     from counterbalance.cli.table_checks import Finding
@@ -136,21 +136,14 @@ class Progress:
 
 
 def summarise(balanced: Balanced, target: str) -> dict[str, Any]:
-    """Return all that is to be said of the result, as plain values."""
+    """Return everything there is to say about the result, as plain values."""
     return {
         "target": target,
         "rows_before": sum(balanced.before.values()),
         "rows_after": sum(balanced.after.values()),
         "kept": list(balanced.kept),
         "findings": [{"topic": item.topic, "text": item.text} for item in balanced.findings],
-        "classes": [
-            {"class": label, "before": count, "after": balanced.after[label]}
-            for label, count in balanced.before.items()
-        ],
-        "yield": [
-            {"from": larger, "to": smaller, **got._asdict(), "share": got.share}
-            for (larger, smaller), got in balanced.yields.items()
-        ],
+        **summarise_classes(balanced.before, balanced.after, balanced.yields),
         **summarise_new_rows(balanced.origins, balanced.before, (), only_shares=True),
         "files": len([file for file in balanced.files if file.name.startswith("part-")]),
         "written": {"out": str(balanced.folder), "provenance": f"{balanced.folder}/_provenance"},
@@ -160,31 +153,7 @@ def summarise(balanced: Balanced, target: str) -> dict[str, Any]:
 def show_summary(summary: dict[str, Any]) -> None:
     """Show what the new rows are, counts and yields, and where the result is."""
     say_origins(summary)
-    rows = [
-        (
-            str(item["class"]),
-            f"{item['before']:,}",
-            f"{item['after']:,}",
-            f"{item['after'] - item['before']:,}",
-        )
-        for item in summary["classes"]
-    ]
-    shown = [Table("classes", "Rows of each class", ("class", "before", "after", "new"), rows)]
-    shown += origins_table(summary)
-    pairs = [
-        (
-            f"{got['from']} → {got['to']}",
-            f"{got['factuals']:,}",
-            f"{got['inversions']:,}",
-            f"{got['share']:.0%}",
-            f"{got['used']:,}",
-        )
-        for got in summary["yield"]
-    ]
-    if pairs:
-        columns = ("pair", "searched", "found", "yield", "used")
-        shown.append(Table("yield", "Counterfactuals from class to class", columns, pairs))
-    show_tables(shown)
+    show_tables(result_tables(summary))
     written = summary["written"]
     say(f"wrote {summary['rows_after']:,} rows to {summary['files']} files in {written['out']}")
     say(f"wrote where the new ones come from to {written['provenance']}")

@@ -1,18 +1,40 @@
-"""Options that several commands share, each declared once.
+"""Options that several commands share, each declared once, and what is made of them.
 
 A command takes them as annotations of its parameters: ``target: Target``, ``seed: Seed = 0``.
-Those that say how a file is read come as one: ``reading: Reading``, for which ``app`` declares
-the options in READING.
+Those that say how a file is read come as one record: ``reading: Reading``, for which ``app``
+declares the options in READING. The rules and ``--ratio`` become a sampler.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from counterbalance.cli.terminal import note
+from counterbalance.errors import TableError
 from counterbalance.io.reading import Reading
+
+if TYPE_CHECKING:
+    from counterbalance import CounterfactualOverSampler
+    from counterbalance.cli.user_table import UserTable
+    from counterbalance.constraints import Constraint
+
+# A class gets at most this many times the rows of the table; longer numbers are not read.
+MOST_TIMES, MOST_DIGITS = 10, 18
+# Words in the messages of the library, and the options that they stand for.
+OPTION_OF = {
+    "integer_features": "--integer",
+    "sampling_strategy": "--ratio",
+    "categorical_features": "--keep",
+    "Immutable(": "--immutable (",
+    "Increasing(": "--increasing (",
+    "Decreasing(": "--decreasing (",
+}
+# The value of --ratio and sampling_strategy that takes every counterfactual, as the paper does.
+EVERY = "all"
 
 
 def _check_jobs(jobs: int) -> int:
@@ -38,7 +60,7 @@ Keep = Annotated[
     typer.Option(
         "--keep",
         metavar="COL",
-        help="Column that stays in the file but is not used: an identifier, a name, a date. It is "
+        help="Column to leave in the file but not to use: an identifier, a name, a date. It is "
         "empty in new rows. May be given several times.",
     ),
 ]
@@ -70,23 +92,26 @@ Decreasing = Annotated[
 ]
 DropMissingTarget = Annotated[
     bool,
-    typer.Option("--drop-missing-target", help="Leave out the rows in which the target is empty."),
+    typer.Option("--drop-missing-target", help="Leave out rows whose target is empty."),
 ]
 Seed = Annotated[
-    int, typer.Option("--seed", metavar="N", min=0, help="Same seed, same result, to the byte.")
+    int,
+    typer.Option(
+        "--seed", metavar="N", min=0, help="The same seed gives the same result, byte for byte."
+    ),
 ]
 Jobs = Annotated[
     int,
     typer.Option(
         "--jobs",
         metavar="N",
-        help="Jobs that work at once, -1 for one per core.",
+        help="Number of parallel jobs, -1 for one per core.",
         callback=_check_jobs,
     ),
 ]
 Json = Annotated[bool, typer.Option("--json", help="Write the result as JSON, for machines.")]
 
-# Of the commands that keep finished cells in a store.
+# For the commands that keep finished cells in a store.
 OutFolder = Annotated[Path, typer.Option("--out", metavar="FOLDER", help="Output folder.")]
 Store = Annotated[
     Path | None,
@@ -105,10 +130,10 @@ Page = Annotated[
     ),
 ]
 RetryFailed = Annotated[
-    bool, typer.Option("--retry-failed", help="Compute cells that failed before again.")
+    bool, typer.Option("--retry-failed", help="Compute again the cells that failed before.")
 ]
 
-# How a file is read: the names of the parameters, their options and defaults.
+# How a file is read: names of parameters, their options and defaults.
 READING: dict[str, tuple[Any, Any]] = {
     "number": (
         Annotated[
@@ -116,8 +141,8 @@ READING: dict[str, tuple[Any, Any]] = {
             typer.Option(
                 "--number",
                 metavar="COL",
-                help="Column of numbers, however it looks; a cell that is none is missing. May be "
-                "given several times.",
+                help="Column of numbers, whatever it looks like; a cell that is not one is "
+                "missing. May be given several times.",
             ),
         ],
         None,
@@ -128,7 +153,7 @@ READING: dict[str, tuple[Any, Any]] = {
             typer.Option(
                 "--text",
                 metavar="COL",
-                help="Column of texts, though its cells look like numbers. May be given several "
+                help="Column of texts, even if its cells look like numbers. May be given several "
                 "times.",
             ),
         ],
@@ -140,7 +165,8 @@ READING: dict[str, tuple[Any, Any]] = {
             typer.Option(
                 "--na",
                 metavar="TEXT",
-                help="A text, such as -999, that means a missing cell. May be given several times.",
+                help="Text that stands for a missing cell, such as -999. May be given several "
+                "times.",
             ),
         ],
         None,
@@ -152,7 +178,7 @@ READING: dict[str, tuple[Any, Any]] = {
                 "--header/--no-header",
                 help="Whether the first row holds the names of the columns. Without a header they "
                 "are called 'column 1' and so on.",
-                show_default="looked for",
+                show_default="detected",
             ),
         ],
         None,
@@ -161,7 +187,7 @@ READING: dict[str, tuple[Any, Any]] = {
         Annotated[
             str | None,
             typer.Option(
-                "--sheet", metavar="NAME", help="Sheet of an xlsx file, or its number from 1."
+                "--sheet", metavar="NAME", help="Sheet of an xlsx file, or its number, from 1."
             ),
         ],
         None,
@@ -170,7 +196,7 @@ READING: dict[str, tuple[Any, Any]] = {
 
 
 def make_reading(given: dict[str, Any]) -> Reading:
-    """Return how a file is to be read, taking the options in READING from those that are given."""
+    """Take the options in READING out of those given, and return how a file is to be read."""
     options = {name: given.pop(name) for name in READING}
     return Reading(
         header=options["header"],
@@ -179,3 +205,121 @@ def make_reading(given: dict[str, Any]) -> Reading:
         missing=tuple(options["na"] or ()),
         sheet=options["sheet"],
     )
+
+
+def make_sampler(
+    user: UserTable,
+    strategy: dict[Any, int] | str,
+    rules: dict[str, list[str] | None],
+    integer: list[str],
+    seed: int,
+) -> CounterfactualOverSampler:
+    """Return the sampler that the options describe."""
+    from counterbalance import CounterfactualOverSampler
+
+    named = {option: user.columns(given, option) for option, given in rules.items()}
+    return CounterfactualOverSampler(
+        sampling_strategy=strategy,
+        integer_features=integer or None,
+        snap_to_grid=True,
+        constraints=make_rules(named) or None,
+        random_state=seed,
+    )
+
+
+def make_rules(named: Mapping[str, Sequence[str] | None]) -> list[Constraint]:
+    """Return the constraints behind --immutable, --increasing and --decreasing."""
+    from counterbalance import constraints
+
+    return [
+        *map(constraints.Immutable, named["--immutable"] or ()),
+        *map(constraints.Increasing, named["--increasing"] or ()),
+        *map(constraints.Decreasing, named["--decreasing"] or ()),
+    ]
+
+
+def asks_for_every(ratio: Sequence[str]) -> bool:
+    """Whether --ratio asks for every counterfactual, and not for a number of rows."""
+    if EVERY not in ratio:
+        return False
+    if len(ratio) > 1:
+        raise TableError(
+            f"--ratio all must stand alone, got {', '.join(ratio)}; it takes every counterfactual "
+            "that is found, for every smaller class"
+        )
+    return True
+
+
+def share_of_largest(ratio: Sequence[str]) -> float:
+    """Return the share that --ratio asks for where it cannot name a class."""
+    if len(ratio) > 1 or any("=" in text for text in ratio):
+        raise TableError(
+            f"--ratio must be one share, or all, with --engine dask, got {', '.join(ratio)}; "
+            "for example --ratio 0.5"
+        )
+    return _share(ratio[0]) if ratio else 1.0
+
+
+def rows_wanted(user: UserTable, ratio: Sequence[str]) -> dict[Any, int] | str:
+    """Return how many rows each class is to have in total: a share for all, numbers for some.
+
+    "all" stays "all": it takes every counterfactual that is found.
+    """
+    if asks_for_every(ratio):
+        return EVERY
+    counts = {label: int(count) for label, count in user.y.value_counts().items()}
+    largest = max(counts.values())
+    named = [text for text in ratio if "=" in text]
+    shares = [text for text in ratio if "=" not in text]
+    if len(shares) > 1:
+        raise TableError(f"--ratio takes one share only, got {', '.join(shares)}; give one")
+    share = _share(shares[0]) if shares else 1.0
+    whole = not named or bool(shares)
+    wanted = {
+        label: max(count, int(share * largest)) if whole else count
+        for label, count in counts.items()
+    }
+    for text in named:
+        name, _, number = text.rpartition("=")
+        label = user.label(name.strip(), "--ratio")
+        rows, most = _whole(number), MOST_TIMES * len(user.y)
+        if rows < counts[label]:
+            raise TableError(
+                f"--ratio must give class {name!r} at least the {counts[label]} rows that it has, "
+                f"got {text!r}; rows are only added, never removed"
+            )
+        if rows > most:
+            raise TableError(
+                f"--ratio must give class {name!r} at most {MOST_TIMES} times as many rows as the "
+                f"table has, {most:,}, got {text!r}; that many would be copies of each other"
+            )
+        wanted[label] = rows
+    if wanted == counts:
+        note("every class already has as many rows as asked for; no row is added")
+    return wanted
+
+
+def _whole(text: str) -> int:
+    """Return a whole number, or -1 for anything else, and for numbers that are absurdly long."""
+    digits = text.strip()
+    return int(digits) if digits.isdecimal() and len(digits) <= MOST_DIGITS else -1
+
+
+def _share(text: str) -> float:
+    try:
+        share = float(text)
+    except ValueError:
+        share = -1.0
+    if not 0 < share <= 1:
+        raise TableError(
+            "--ratio must be a share of the largest class (above 0, at most 1), CLASS=N, or all, "
+            f"got {text!r}; for example --ratio 0.5"
+        )
+    return share
+
+
+def in_options(message: str) -> str:
+    """Return a message of the library with the names of the options."""
+    for word, option in OPTION_OF.items():
+        message = message.replace(word, option)
+    return message

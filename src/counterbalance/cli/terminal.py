@@ -1,12 +1,21 @@
-"""What commands show: tables and sentences for people, JSON for machines.
+r"""Output: tables and sentences for people, JSON for machines, and streams that never fail.
 
 A terminal gets tables drawn with rich (NO_COLOR is heeded); a pipe or a file gets plain
 columns. Results go to stdout, everything else (notes, warnings, progress) to stderr. Whatever
-comes from a user's table is shown as text: no markup, no control character is obeyed.
+comes from a user's table is shown as text: neither markup nor control characters are obeyed.
+
+Printing is not the work: a reader that went away (``| head``), a full disk behind ``>`` or an
+encoding without arrows must not lose a file, nor turn success into failure.
+
+    encoding    a character that it lacks is written in ASCII: -> for an arrow, \u4e2d for a letter
+    reader      once it is gone, whatever is written to it is dropped
 """
 
 from __future__ import annotations
 
+import codecs
+import errno
+import io
 import json
 import math
 import os
@@ -14,22 +23,38 @@ import re
 import sys
 import warnings
 from collections.abc import Iterable, Iterator
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TextIO
 
-from counterbalance.cli.streams import plain_for
 from counterbalance.errors import IdentifierWarning
 from counterbalance.io.invisible import is_invisible
-from counterbalance.result_table import Table, as_text
+from counterbalance.result_table import ResultTable, as_text
 
 if TYPE_CHECKING:
     from rich.console import Console
 
-# Characters of a line, of a cell and of a word of a message. A path fits a word.
+# Most characters of a line, of a cell and of a word of a message. A path fits into a word.
 LONGEST_LINE, LONGEST_CELL, LONGEST_WORD = 1500, 80, 300
 LONG_WORD = re.compile(rf"\S{{{LONGEST_WORD + 1},}}")
 CUT = " ... "
+# The characters beyond ASCII in our own texts, and in the bars and tables that rich draws.
+PLAIN = {
+    **dict.fromkeys("→⟶➜", "->"),
+    **dict.fromkeys("·•∙", "."),
+    **dict.fromkeys("—–−‐‑─━═╌┄╴╶╸╺", "-"),  # noqa: RUF001 - all kinds of lines
+    **dict.fromkeys("│┃║╷╵", "|"),
+    **dict.fromkeys("┌┐└┘├┤┬┴┼╭╮╰╯┏┓┗┛┡┩╇┳┻╋", "+"),
+    **dict.fromkeys("‘’", "'"),  # noqa: RUF001 - quotation marks
+    **dict.fromkeys("“”", '"'),
+    "…": "...",
+    "×": "x",  # noqa: RUF001 - a multiplication sign
+    "≤": "<=",
+    "≥": ">=",
+    "±": "+/-",
+    "\xa0": " ",
+}
+HANDLER = "counterbalance.plain"
 
 
 def say(text: str) -> None:
@@ -38,13 +63,13 @@ def say(text: str) -> None:
 
 
 def note(text: str) -> None:
-    """Write a line about the result, or about the way to it, to stderr."""
+    """Write a line about the result, or about the work, to stderr."""
     sys.stderr.write(f"counterbalance: {one_line(text)}\n")
 
 
 def show_json(value: Any) -> None:
-    """Write a value as JSON to stdout; what JSON has no word for (nan, a date) is null or text."""
-    # A stream that lacks a character must not write another one into somebody's data.
+    """Write a value as JSON to stdout; what JSON lacks (nan, a date) becomes null or text."""
+    # Where the stream lacks a character, no other may take its place in the user's data.
     is_unicode = (sys.stdout.encoding or "utf-8").lower().startswith("utf")
     text = json.dumps(
         _as_json(value), ensure_ascii=not is_unicode, indent=2, allow_nan=False, default=str
@@ -54,9 +79,9 @@ def show_json(value: Any) -> None:
 
 @contextmanager
 def working(text: str, *, told: type[Warning] | None = None) -> Iterator[None]:
-    """Show on a terminal that work is going on; warnings of the work are notes at its end.
+    """Show on a terminal that work is going on; its warnings become notes at the end.
 
-    Those of the kind ``told`` are left out: the result says the same in its own words.
+    Warnings of the category ``told`` are left out: the result itself says the same.
     """
     with warnings.catch_warnings(record=True) as warned, _spinner(text):
         warnings.simplefilter("always", UserWarning)
@@ -69,7 +94,7 @@ def working(text: str, *, told: type[Warning] | None = None) -> Iterator[None]:
         note(message)
 
 
-def show_tables(tables: Iterable[Table]) -> None:
+def show_tables(tables: Iterable[ResultTable]) -> None:
     """Show tables on stdout."""
     tables = [_showable(table) for table in tables]
     if sys.stdout.isatty():
@@ -80,7 +105,7 @@ def show_tables(tables: Iterable[Table]) -> None:
 
 
 def printable(text: str) -> str:
-    r"""Write control characters, but for line ends, as escapes: a table could hold any.
+    r"""Write control characters, except line ends, as escapes: a table may hold any.
 
     >>> printable("red \x1b[31m")
     'red \\x1b[31m'
@@ -94,7 +119,7 @@ def printable(text: str) -> str:
 
 
 def shortened(text: str, most: int = LONGEST_LINE) -> str:
-    """Cut a text that is too long to be read in its middle, so that its end, a remedy, stays.
+    """Cut a text that is too long in its middle, because its end is the remedy.
 
     >>> shortened("a" * 50 + "b" * 50, 16)
     'aaaaaaa ... bbbb'
@@ -106,7 +131,7 @@ def shortened(text: str, most: int = LONGEST_LINE) -> str:
 
 
 def one_line(text: str) -> str:
-    r"""Put a message of several lines, perhaps with a list, on one.
+    r"""Write a message of several lines, perhaps with a list, on one line.
 
     >>> one_line("not found. Ways:\n  - this\n  - that")
     'not found. Ways: this; that'
@@ -117,8 +142,8 @@ def one_line(text: str) -> str:
     return printable(shortened(words))
 
 
-def _showable(table: Table) -> Table:
-    """Return a table with texts that can be shown: not too long, not obeyed, in the encoding."""
+def _showable(table: ResultTable) -> ResultTable:
+    """Return a table whose texts can be shown: short, escaped and in the stream's encoding."""
 
     def shown(text: str, most: int = LONGEST_CELL) -> str:
         return plain_for(printable(shortened(text, most)), sys.stdout)
@@ -139,13 +164,13 @@ def _spinner(text: str) -> AbstractContextManager[Any]:
 
 
 def _console(*, stderr: bool = False) -> Console:
-    """Return a console without any style where NO_COLOR is set."""
+    """Return a console, without any style if NO_COLOR is set."""
     from rich.console import Console
 
     return Console(stderr=stderr, color_system=None if os.environ.get("NO_COLOR") else "auto")
 
 
-def _draw(tables: Iterable[Table]) -> None:
+def _draw(tables: Iterable[ResultTable]) -> None:
     from rich.box import SIMPLE_HEAD
     from rich.table import Table as Drawn
     from rich.text import Text
@@ -159,7 +184,7 @@ def _draw(tables: Iterable[Table]) -> None:
                 Text(column),
                 justify="left" if place < table.left else "right",
                 overflow="fold",
-                no_wrap=place == 0,  # a name is there to be copied
+                no_wrap=place == 0,  # a name must be easy to copy
             )
         for row in table.rows:
             style = "dim" if row[0].startswith("  ") else None
@@ -181,3 +206,105 @@ def _as_json(value: Any) -> Any:
     if isinstance(value, float) and not math.isfinite(value):
         return None
     return value
+
+
+def plain_for(text: str, stream: TextIO) -> str:
+    """Return a text in characters that a stream can encode."""
+    try:
+        text.encode(stream.encoding or "utf-8")
+    except UnicodeEncodeError:
+        return "".join(
+            character if _fits(character, stream) else in_ascii(character) for character in text
+        )
+    return text
+
+
+def in_ascii(character: str) -> str:
+    r"""Write a character in ASCII.
+
+    >>> in_ascii("→"), in_ascii("中")
+    ('->', '\\u4e2d')
+    """
+    if character in PLAIN:
+        return PLAIN[character]
+    return character.encode("ascii", "backslashreplace").decode()
+
+
+def protect_streams() -> None:
+    """Replace stdout and stderr of this process by streams that never fail."""
+    codecs.register_error(HANDLER, _write_plainly)
+    sys.stdout = _protected(sys.stdout, tell=True)
+    sys.stderr = _protected(sys.stderr, tell=False)  # there is nowhere else to report it
+
+
+class _ForgivingFile(io.RawIOBase):
+    """The file behind a stream; what cannot be written to it is dropped."""
+
+    def __init__(self, raw: Any, *, tell: bool) -> None:
+        self._raw = raw
+        self._tell = tell
+        self._gone = False
+
+    def writable(self) -> bool:
+        return True
+
+    def isatty(self) -> bool:
+        return bool(self._raw.isatty())
+
+    def fileno(self) -> int:
+        return int(self._raw.fileno())
+
+    def write(self, content: Any) -> int:
+        if not self._gone:
+            try:
+                return int(self._raw.write(content) or 0)
+            except OSError as error:
+                self._gone = True
+                if self._tell and error.errno != errno.EPIPE:
+                    _report_lost(error)
+        return len(content)
+
+
+def _protected(stream: Any, *, tell: bool) -> Any:
+    """Return a stream like this one that never fails; a missing one becomes the null device."""
+    if stream is None:
+        return open(os.devnull, "w", encoding="utf-8")  # noqa: PTH123 - it stays open
+    buffer = getattr(stream, "buffer", None)
+    raw = getattr(buffer, "raw", buffer)  # PYTHONUNBUFFERED leaves out the buffer
+    if not isinstance(raw, io.FileIO):
+        return stream  # that of a test or of a notebook
+    with suppress(OSError, ValueError):
+        stream.flush()
+    errors = HANDLER if stream.errors in {"strict", "backslashreplace"} else stream.errors
+    new = io.TextIOWrapper(
+        io.BufferedWriter(_ForgivingFile(raw, tell=tell)),
+        encoding=stream.encoding,
+        errors=errors,
+        line_buffering=stream.line_buffering,
+        write_through=getattr(stream, "write_through", False),
+    )
+    # Both wrap one file: the old stream must not close it when it is garbage-collected.
+    new._replaced = stream  # type: ignore[attr-defined] # noqa: SLF001
+    return new
+
+
+def _fits(character: str, stream: TextIO) -> bool:
+    try:
+        character.encode(stream.encoding or "utf-8")
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def _write_plainly(error: UnicodeError) -> tuple[str, int]:
+    if not isinstance(error, UnicodeEncodeError):
+        raise error
+    return "".join(map(in_ascii, error.object[error.start : error.end])), error.end
+
+
+def _report_lost(error: OSError) -> None:
+    with suppress(OSError, ValueError, AttributeError):
+        sys.stderr.write(
+            f"counterbalance: the output could not be printed ({error.strerror}); the files that "
+            "you asked for are not affected\n"
+        )

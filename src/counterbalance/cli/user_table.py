@@ -1,4 +1,4 @@
-"""The user's table, as every command that takes one reads it."""
+"""The user's table, read in the same way by every command that takes one."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from counterbalance.cli.table_checks import Finding
-    from counterbalance.io import Stored
+    from counterbalance.io import TableFile
 
 
 @dataclass(frozen=True, eq=False)
@@ -31,8 +31,8 @@ class UserTable:
         The file.
     target : str
         Name of the column with the classes.
-    stored : Stored
-        The table as the file has it, without the rows that are left out.
+    stored : TableFile
+        The table as the file holds it, without the rows that are left out.
     X : pandas.DataFrame
         The features: every column but the target and those in `kept`.
     y : pandas.Series
@@ -40,19 +40,19 @@ class UserTable:
     kept : tuple of str
         Columns that stay in the file but are not used.
     findings : tuple of Finding
-        What was recognised in the table and what was done about it.
+        What was recognised in the table, and what was done about it.
     """
 
     path: Path
     target: str
-    stored: Stored
+    stored: TableFile
     X: pd.DataFrame
     y: pd.Series[Any]
     kept: tuple[str, ...]
     findings: tuple[Finding, ...]
 
     def columns(self, given: Sequence[str] | None, option: str) -> list[str]:
-        """Return the features that an option names; one that is not used cannot be meant."""
+        """Return the features that an option names; a column that is not used is refused."""
         from counterbalance.cli.table_checks import check_columns
 
         names = [str(name) for name in self.stored.frame.columns]
@@ -67,7 +67,7 @@ class UserTable:
         return columns
 
     def label(self, text: str, option: str) -> Any:
-        """Return the class that a text means."""
+        """Return the class that a text stands for."""
         from counterbalance.io import near_names
 
         classes = {str(label): label for label in self.y.unique().tolist()}
@@ -91,14 +91,14 @@ def read_user_table(
     drop_missing_target: bool = False,
     reading: Reading = AS_IT_IS,
 ) -> UserTable:
-    """Read a file, look at what it holds, and say what is remarkable on stderr.
+    """Read a file, check what it holds, and write the findings to stderr.
 
     ``apart`` names, for an option, a column that has a role of its own and is no feature.
     """
     from counterbalance.cli.table_checks import Finding, Topic, check_columns, diagnose
 
     stored = _read(path, target, reading)
-    # Before anything can be refused: they may say why.
+    # Said before anything can be refused, because they may explain it.
     reading_notes = tuple(Finding(Topic.READING, None, text) for text in stored.notes)
     for finding in reading_notes:
         note(finding.text)
@@ -123,19 +123,19 @@ def read_user_table(
     return UserTable(path, target, stored, X, y, diagnosis.kept, findings)
 
 
-def _read(path: Path, target: str, reading: Reading) -> Stored:
-    """Read a file as the options say; on a terminal, ask where it does not say."""
+def _read(path: Path, target: str, reading: Reading) -> TableFile:
+    """Read a file as the options say; on a terminal, ask about a doubtful header."""
     from counterbalance.cli.table_checks import check_columns
-    from counterbalance.io import HeaderError, read_stored
+    from counterbalance.io import HeaderError, read_table_file
 
     try:
-        stored = read_stored(path, reading)
+        stored = read_table_file(path, reading)
     except HeaderError as doubt:
         if not (sys.stdin.isatty() and sys.stderr.isatty()):
             raise
         note(str(doubt).split("; with --no-header")[0])
         reading = replace(reading, header=typer.confirm("Is it a header?", err=True))
-        stored = read_stored(path, reading)
+        stored = read_table_file(path, reading)
     if not (reading.numbers or reading.texts):
         return stored.read_as(replace(reading, labels=(target,)))
     names = [str(name) for name in stored.frame.columns]

@@ -18,8 +18,8 @@ import numpy as np
 
 from counterbalance.arrays import Floats, Integers
 from counterbalance.compare.cut import Cut, kept_counts, kept_rows
-from counterbalance.datasets.record import require_pandas
 from counterbalance.errors import TableError
+from counterbalance.extras import require_pandas
 from counterbalance.table.kinds import Kind
 from counterbalance.table.labels import read_labels
 from counterbalance.table.table import read_table

@@ -26,7 +26,7 @@ from counterbalance.compare.tables import csv_tables, score_tables
 from counterbalance.compare.trials import all_cells, compute
 from counterbalance.compare.verdict import Verdict, judge
 from counterbalance.io.atomic import written_whole
-from counterbalance.result_table import Table, as_csv
+from counterbalance.result_table import ResultTable, as_csv
 from counterbalance.trials.fingerprint import Fingerprint, take_fingerprint
 from counterbalance.trials.method import SAMPLER_MODULES
 from counterbalance.trials.runner import RunSummary, run
@@ -85,7 +85,7 @@ class Comparison:
 
     verdict: Verdict
     results: Results
-    tables: tuple[Table, ...]
+    tables: tuple[ResultTable, ...]
     summary: dict[str, Any]
     run: RunSummary
 

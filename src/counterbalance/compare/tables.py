@@ -11,7 +11,7 @@ from counterbalance.compare.metrics import (
     THRESHOLDED,
 )
 from counterbalance.compare.results import Pair, Results, Score
-from counterbalance.result_table import ABSENT, FAILED, Table, Value
+from counterbalance.result_table import ABSENT, FAILED, ResultTable, Value
 
 NAMES = {
     "g_mean": "G-mean",
@@ -29,7 +29,7 @@ NOTE = (
 TRUST = ("hidden majority", "agreement", "distance")
 
 
-def score_tables(results: Results) -> list[Table]:
+def score_tables(results: Results) -> list[ResultTable]:
     """Return a table of scores for each classifier, then their probabilities and the trust."""
     chosen = results.plan.settings.metric
     tables = []
@@ -43,14 +43,14 @@ def score_tables(results: Results) -> list[Table]:
         rows = [row for pair in pairs for row in _score_rows(results, pair)]
         title = f"{classifier}: mean over {len(results.plan.folds)} folds"
         is_last = classifier == results.plan.settings.classifiers[-1]
-        tables.append(Table("scores", title, columns, rows, (NOTE,) if is_last else ()))
+        tables.append(ResultTable("scores", title, columns, rows, (NOTE,) if is_last else ()))
     tables.append(_calibration_table(results))
     if results.trust:
         tables.append(_trust_table(results))
     return tables
 
 
-def csv_tables(results: Results) -> list[Table]:
+def csv_tables(results: Results) -> list[ResultTable]:
     """Return the same figures with their intervals, one record for each, to be written."""
     scores = [record for pair in results.pairs.values() for record in _records(results, pair)]
     trust: list[dict[str, Value]] = [
@@ -65,8 +65,8 @@ def csv_tables(results: Results) -> list[Table]:
         for found in results.trust
     ]
     return [
-        Table("comparison", "scores", (), (), records=scores),
-        *([Table("trust", "trust", (), (), records=trust)] if trust else []),
+        ResultTable("comparison", "scores", (), (), records=scores),
+        *([ResultTable("trust", "trust", (), (), records=trust)] if trust else []),
     ]
 
 
@@ -90,7 +90,7 @@ def _score_rows(results: Results, pair: Pair) -> Iterator[list[str]]:
         yield [label + mark, how, *cells]
 
 
-def _calibration_table(results: Results) -> Table:
+def _calibration_table(results: Results) -> ResultTable:
     columns = ["probabilities", "Brier", "slope", "intercept"]
     rows = []
     for classifier in results.plan.settings.classifiers:
@@ -104,7 +104,9 @@ def _calibration_table(results: Results) -> Table:
         "Raw, then after prior correction, which undoes the shift of the base rate that resampling "
         "or weights made. A Brier score is good when low, a slope at 1, an intercept at 0."
     )
-    return Table("calibration", "Do the probabilities mean what they say?", columns, rows, (note,))
+    return ResultTable(
+        "calibration", "Do the probabilities mean what they say?", columns, rows, (note,)
+    )
 
 
 def _both(pair: Pair, metric: str) -> str:
@@ -112,7 +114,7 @@ def _both(pair: Pair, metric: str) -> str:
     return raw if raw == corrected else f"{raw} → {corrected}"
 
 
-def _trust_table(results: Results) -> Table:
+def _trust_table(results: Results) -> ResultTable:
     rows = [
         [
             found.strategy,
@@ -131,7 +133,9 @@ def _trust_table(results: Results) -> Table:
         "1 as far as real rows are from each other. Real rows say what to expect of true labels. "
         "New: rows made from half of the table, on average."
     )
-    return Table("trust", "Trust in the new labels", ("strategy", "new", *TRUST), rows, (note,))
+    return ResultTable(
+        "trust", "Trust in the new labels", ("strategy", "new", *TRUST), rows, (note,)
+    )
 
 
 def _records(results: Results, pair: Pair) -> Iterator[dict[str, Value]]:

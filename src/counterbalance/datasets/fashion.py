@@ -13,8 +13,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from counterbalance.datasets.record import Dataset, not_found, require_pandas
+from counterbalance.datasets.dataset import Dataset, not_found
 from counterbalance.errors import TableError
+from counterbalance.extras import require_pandas
 
 if TYPE_CHECKING:
     from os import PathLike

@@ -22,8 +22,8 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from counterbalance.datasets.record import require_pandas
 from counterbalance.errors import TableError
+from counterbalance.extras import require_pandas
 
 if TYPE_CHECKING:
     import pandas as pd

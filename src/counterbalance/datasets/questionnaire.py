@@ -17,7 +17,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from counterbalance.datasets.record import Dataset, require_pandas
+from counterbalance.datasets.dataset import Dataset
+from counterbalance.extras import require_pandas
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from counterbalance.datasets.record import Dataset, require_pandas
+from counterbalance.datasets.dataset import Dataset
+from counterbalance.extras import require_pandas
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

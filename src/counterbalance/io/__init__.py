@@ -1,24 +1,26 @@
-"""Storage: a table in a file, and the same table with more rows in another.
+"""Table files: read a table from a file, and write it with more rows to another.
 
 What was in the file comes back as it was, cell by cell: a text file keeps its texts, its
-separator, its encoding; an arrow file keeps its schema. Only new rows are written by us.
+separator and its encoding; an arrow file keeps its schema. Only new rows are written by us.
 """
 
+from counterbalance.errors import near_names
 from counterbalance.io.reading import HeaderError, Reading
 from counterbalance.io.table_file import (
-    Stored,
+    TableFile,
     check_format,
     check_suffix,
-    near_names,
-    read_stored,
+    read_table_file,
+    write_table_file,
 )
 
 __all__ = [
     "HeaderError",
     "Reading",
-    "Stored",
+    "TableFile",
     "check_format",
     "check_suffix",
     "near_names",
-    "read_stored",
+    "read_table_file",
+    "write_table_file",
 ]

@@ -1,18 +1,16 @@
-"""Arrow: a parquet, feather or arrow file with its own schema."""
+"""Arrow files: parquet, feather and arrow, each with a schema of its own."""
 
 from __future__ import annotations
 
 import io
 from dataclasses import dataclass, replace
 from functools import cached_property
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
 from counterbalance.errors import TableError
 from counterbalance.extras import require
-from counterbalance.io.dialect import Dialect
+from counterbalance.io.csv import CsvTable, Dialect
 from counterbalance.io.reading import Reading
-from counterbalance.io.table_file import SHEET, TEXT, Stored, check_suffix
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -22,10 +20,12 @@ PARQUET = (".parquet", ".pq")
 
 
 @dataclass(frozen=True, eq=False)
-class ArrowTable(Stored):
+class ArrowTable:
     """A pyarrow table."""
 
     table: Any
+    notes: tuple[str, ...] = ()
+    has_header: bool = True
 
     @staticmethod
     def read(content: bytes, name: str, suffix: str) -> ArrowTable:
@@ -41,18 +41,18 @@ class ArrowTable(Stored):
         except (pyarrow.ArrowException, OSError) as error:
             reason = str(error).split("\n", maxsplit=1)[0]
             raise TableError(
-                f"{name} is no {suffix} file ({reason}); give it the suffix of what it is, or "
-                "save the table anew"
+                f"{name} is not a {suffix} file ({reason}); give it the suffix of what it is, or "
+                "save the table again"
             ) from None
 
     @staticmethod
-    def of(frame: pd.DataFrame) -> ArrowTable:
-        """Take values; columns get arrow's types of theirs."""
+    def from_frame(frame: pd.DataFrame) -> ArrowTable:
+        """Return values as a table; arrow chooses the types of the columns."""
         return ArrowTable(require_pyarrow().Table.from_pandas(frame, preserve_index=False))
 
     @cached_property
     def frame(self) -> pd.DataFrame:
-        """The cells as values; whole numbers and booleans stay so where cells are missing."""
+        """The cells as values; missing cells make no floats of integers and booleans."""
         import pandas as pd  # noqa: PLC0415 - an extra
 
         types = require_pyarrow().types
@@ -75,7 +75,7 @@ class ArrowTable(Stored):
         if given:
             raise TableError(
                 f"{given[0]} goes with text files and spreadsheets; a parquet, feather or arrow "
-                "file says itself what its columns hold; leave it out"
+                "file itself says what its columns hold; leave it out"
             )
         return self
 
@@ -101,17 +101,12 @@ class ArrowTable(Stored):
         above = pyarrow.Table.from_arrays(self.table.columns, schema=schema)
         return replace(self, table=pyarrow.concat_tables([above, below]).unify_dictionaries())
 
-    def encode(self, path: Path) -> bytes:
-        """Return the bytes of a file of that name."""
-        suffix = check_suffix(path, "path")
-        if suffix in TEXT:
-            from counterbalance.io.text import TextTable  # noqa: PLC0415 - the format in use
+    def as_csv(self) -> CsvTable:
+        """Return the same table as a text file has it."""
+        return CsvTable.from_frame(self.frame, Dialect())
 
-            return TextTable.of(self.frame, Dialect()).encode(path)
-        if suffix == SHEET:
-            from counterbalance.io.spreadsheet import SheetTable  # noqa: PLC0415 - an extra
-
-            return SheetTable.of(self.frame).encode(path)
+    def encode(self, suffix: str) -> bytes:
+        """Return the bytes of a file with that suffix."""
         sink = io.BytesIO()
         if suffix in PARQUET:
             from pyarrow import parquet  # noqa: PLC0415 - an extra
@@ -131,7 +126,7 @@ def require_pyarrow() -> Any:
 
 
 def _read_ipc(source: Any) -> Any:
-    """Read feather or arrow's own format, as a file or as a stream."""
+    """Read feather or arrow's own format, from a file or a stream."""
     from pyarrow import feather, ipc, lib  # noqa: PLC0415 - an extra
 
     try:
@@ -142,7 +137,7 @@ def _read_ipc(source: Any) -> Any:
 
 
 def _array(cells: list[Any], type_: Any) -> Any:
-    """Return cells as an array of a type; numbers may lose what the type cannot hold."""
+    """Return cells as an array of a type; numbers lose the digits that it cannot hold."""
     pyarrow = require_pyarrow()
     if pyarrow.types.is_decimal(type_):
         return pyarrow.array(cells, "float64").cast(type_, safe=False)

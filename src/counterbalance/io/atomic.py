@@ -1,4 +1,4 @@
-"""Files: written whole or not at all, and never over what they were made from."""
+"""Atomic writes: a file is written whole or not at all, and never over its own source."""
 
 from __future__ import annotations
 
@@ -10,21 +10,21 @@ from pathlib import Path
 
 from counterbalance.errors import CounterbalanceError
 
-# Permissions of a file: whoever the umask lets, and the owner alone.
+# Permissions of a file: everybody that the umask allows, or the owner alone.
 READ_AND_WRITE, OWN = 0o666, 0o600
 
 
 class OutputError(CounterbalanceError):
-    """A file cannot be written where it was asked for."""
+    """A file cannot be written where the user wants it."""
 
 
 @contextmanager
 def written_whole(path: Path, like: Path | None = None) -> Iterator[Path]:
-    """Give a temporary file in the same folder, which takes the place of ``path`` at the end.
+    """Yield a temporary file in the same folder, which replaces ``path`` at the end.
 
-    Whoever looks at ``path``, also after a kill or a loss of power, finds the file that was
-    there before or the new one, never a part. What a kill leaves is ``.NAME.*.part``. Nobody may
-    read it who may not read ``like``, from the first byte on.
+    Whoever opens ``path``, even after a kill or a power failure, finds the old file or the new
+    one, never part of it. A kill leaves ``.NAME.*.part`` behind. From the first byte on, nobody
+    may read it who may not read ``like``.
 
     Examples
     --------
@@ -53,7 +53,7 @@ def written_whole(path: Path, like: Path | None = None) -> Iterator[Path]:
 
 
 def check_output(path: Path, *inputs: Path, option: str = "path") -> None:
-    """Refuse a place that cannot be written, or that is one of the ``inputs`` by any name."""
+    """Refuse a path that cannot be written, or that is one of the ``inputs`` by any name."""
     place = path.resolve()
     if place.is_dir() or not path.name:
         raise OutputError(
@@ -61,12 +61,12 @@ def check_output(path: Path, *inputs: Path, option: str = "path") -> None:
             f"{path / 'result.csv'}"
         )
     if place.exists() and not place.is_file():
-        raise OutputError(f"{option} must be a file, and {path} is none; give another path")
+        raise OutputError(f"{option} must be a file, and {path} is not one; give another path")
     if not place.parent.is_dir():
-        raise OutputError(f"{option} must lie in a folder that exists, got {path}; make it first")
+        raise OutputError(f"{option} must be in a folder that exists, got {path}; make it first")
     if not os.access(place.parent, os.W_OK):
         raise OutputError(
-            f"{option} must lie in a folder that can be written, got {path}; choose another"
+            f"{option} must be in a folder that can be written, got {path}; choose another"
         )
     for source in inputs:
         if place == source.resolve() or (place.exists() and place.samefile(source)):

@@ -1,14 +1,14 @@
-"""Header: whether the first row of a file holds names, or a row like those below.
+"""Headers: whether the first row of a file holds names, or is a row like those below.
 
-Every column is asked:
+Each column is looked at:
 
-    like    the first cell is a number, a date or a truth value, as the cells below are; or it
-            is a text that stands below, too
-    unlike  the cells below are numbers, dates or truth values, and the first one is not
+    like    the first cell is a number, a date or a boolean, as the cells below are; or it is a
+            text that also occurs below
+    unlike  the cells below are numbers, dates or booleans, and the first one is not
 
-A first row is no header if some column says so and none contradicts; where no column holds
-anything but texts, all of them must say so. Numbers that count (0, 1, 2 or 2019, 2020) are
-names: pandas writes such headers, and so do tables with a column for each year.
+The first row is not a header if some column is "like" and none is "unlike"; where every column
+holds texts, all of them have to be "like". Consecutive numbers (0, 1, 2 or 2019, 2020) are names:
+pandas writes such headers, and so do tables with a column for each year.
 """
 
 from __future__ import annotations
@@ -19,16 +19,15 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 from counterbalance.extras import require
-from counterbalance.io.csv_cells import NO_NUMBER, read_column
+from counterbalance.io.csv_columns import NO_NUMBER, read_column
 from counterbalance.io.reading import HeaderError
 
 if TYPE_CHECKING:
     import pandas as pd
 
-# Rows that tell.
+# How many rows are looked at; how many cells a message lists, and how much of each.
 LOOKED_AT = 200
-LISTED = 4
-LONGEST = 20
+LISTED, LONGEST = 4, 20
 DATE = re.compile(
     r"\s*(?:\d{4}[-/.]\d{1,2}[-/.]\d{1,2}|\d{1,2}[-/.]\d{1,2}[-/.]\d{2,4})(?:[T ].*)?"
 )
@@ -52,14 +51,14 @@ def check_header(first: Sequence[str], below: pd.DataFrame, decimal: str, name: 
     more = ", ..." if len(first) > LISTED else ""
     raise HeaderError(
         f"{name} seems to have no header: its first row ({listed}{more}) looks like the rows "
-        "below; with --no-header it is a row, and the columns are called 'column 1', 'column 2' "
+        "below it; with --no-header it is a row, and the columns are called 'column 1', 'column 2' "
         "and so on; with --header it holds their names"
     )
 
 
 def looks_like_rows(first: Sequence[str], below: pd.DataFrame, decimal: str = ".") -> bool:
-    """Whether the first row is one like those below."""
-    if _counts(first):
+    """Whether the first row is like those below it."""
+    if _is_consecutive(first):
         return False
     texts = []
     special = False
@@ -81,15 +80,15 @@ def _alone(cell: str) -> pd.Series[str]:
     return column
 
 
-def _counts(first: Sequence[str]) -> bool:
-    """Whether the numbers in a row are 0, 1, 2 and so on, or any others that follow so."""
+def _is_consecutive(first: Sequence[str]) -> bool:
+    """Whether the numbers in a row are consecutive, such as 0, 1, 2."""
     numbers = [int(cell) for cell in first if WHOLE.fullmatch(cell)]
     steps = {after - before for before, after in pairwise(numbers)}
     return steps == {1}
 
 
 def _kind(cells: pd.Series[Any], decimal: str) -> str | None:
-    """Return what cells are if they are more than texts: number, boolean or date."""
+    """Return what cells hold unless it is text: number, boolean or date."""
     values = read_column(cells, decimal).series
     if values.dtype.kind in "iufb":
         none = values.isna().all()

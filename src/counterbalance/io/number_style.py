@@ -1,4 +1,4 @@
-r"""Number styles: how a column writes its numbers, so that new ones are written alike.
+r"""Number styles: how a column writes its numbers, so that new ones look the same.
 
     " ($84,835.00) "
      | ||       | \- trail        before   a currency sign, with its space
@@ -7,8 +7,8 @@ r"""Number styles: how a column writes its numbers, so that new ones are written
      | \------------ before       sign     -, + or the parentheses of accountants
      \-------------- lead
 
-A number is read as the figure that stands there: ``12%`` is 12. Digits that are a name and
-no quantity are left alone: leading zeros (``007``), and blocks of the same shape in every cell
+A number is read as the figure that is written: ``12%`` is 12. Digits that are a name and not a
+quantity are left alone: leading zeros (``007``), and blocks of the same shape in every cell
 (``612 345 678`` is a phone number, ``192.168.100.101`` an address).
 """
 
@@ -28,23 +28,23 @@ CURRENCY = (
     r"|USD|EUR|GBP|CHF|JPY|CNY|INR|AUD|CAD|NZD|SEK|NOK|DKK|PLN|CZK|HUF|BRL|ZAR|MXN|KRW|TRY"
     r"|Rs\.?|kr\.?|zł|Fr\.)"
 )
-MINUS = "\u2212-"  # the hyphen last: it stands in classes of characters
-# Spaces that do not break, thin ones, the plain one, and the apostrophes of Switzerland.
+MINUS = "\u2212-"  # the hyphen last, because they form a character class
+# Non-breaking and thin spaces, the plain one, and the apostrophes used in Switzerland.
 BLANKS = ("\xa0", "\u202f", "\u2009", " ", "'", "\u2019")
 THOUSANDS = {".": (",", *BLANKS), ",": (".", *BLANKS)}
 OTHER_MARK = {".": ",", ",": "."}
-# Cells that tell in a moment that a column holds no numbers.
+# Checking this many cells first rejects most columns of texts quickly.
 LOOKED_AT = 1000
 FIRST_GROUP = 3
-# Zeros are added up to so many decimals: more are not a style but noise.
+# Zeros are added up to this many decimals: more are noise, not a style.
 MOST_DECIMALS = 6
-# Digits of a whole number that is still exact in 64 bits.
+# Digits of a whole number that still fits into 64 bits.
 MOST_DIGITS = 18
 
 
 @dataclass(frozen=True)
 class NumberStyle:
-    """How the cells of a column are written; ``decimals`` are all numbers of decimals there."""
+    """How the cells of a column are written; ``decimals`` are the counts of decimals that occur."""
 
     before: str = ""
     after: str = ""
@@ -58,7 +58,7 @@ class NumberStyle:
 
     @property
     def plain(self) -> bool:
-        """Whether there is nothing but digits and a decimal mark."""
+        """Whether numbers consist of digits and a decimal mark only."""
         return not (self.before or self.after or self.thousands)
 
     def write(self, value: float) -> str:
@@ -81,20 +81,22 @@ class NumberStyle:
 
 
 @dataclass(frozen=True, eq=False)
-class Numbers:
-    """Cells that are numbers, with their places in the column."""
+class StyledNumbers:
+    """The values of cells that are numbers, indexed like the column, and their style."""
 
     series: pd.Series[Any]
     style: NumberStyle
 
 
-def read_styled(known: pd.Series[str], decimal: str, *, forced: bool = False) -> Numbers | None:
+def read_styled(
+    known: pd.Series[str], decimal: str, *, forced: bool = False
+) -> StyledNumbers | None:
     """Read cells that are numbers in some style; None if one is not, or if they are codes.
 
-    ``decimal`` is the mark of the file. The other one is believed only where a cell has both
-    marks or a currency. ``forced`` takes the style that reads most cells, whatever they are.
+    ``decimal`` is the mark of the file. The other mark is accepted only where a cell has both
+    marks or a currency. ``forced`` takes the style that reads the most cells, codes included.
     """
-    best: Numbers | None = None
+    best: StyledNumbers | None = None
     for mark in (decimal, OTHER_MARK[decimal]):
         for thousands in THOUSANDS[mark]:
             pattern = _pattern(mark, thousands)
@@ -117,7 +119,7 @@ def read_styled(known: pd.Series[str], decimal: str, *, forced: bool = False) ->
 
 
 def plain_style(known: pd.Series[str], decimal: str) -> NumberStyle:
-    """Return how plain numbers are written: with how many decimals, and with which spaces."""
+    """Return how plain numbers are written: how many decimals, which spaces around them."""
     parts = known.str.extract(f"^{_pattern(decimal, THOUSANDS[decimal][0])}\\Z")
     if len(parts) == 0 or parts["digits"].isna().any():
         return NumberStyle(decimal=decimal)
@@ -159,7 +161,7 @@ def _is_quantity(parts: pd.DataFrame, decimal: str, thousands: str, *, other: bo
     return True
 
 
-def _numbers(parts: pd.DataFrame, decimal: str, thousands: str) -> Numbers:
+def _numbers(parts: pd.DataFrame, decimal: str, thousands: str) -> StyledNumbers:
     digits = parts["digits"].str.replace(thousands, "", regex=False)
     below = _is_below(parts)
     whole = not digits.str.contains(decimal, regex=False).any()
@@ -167,7 +169,7 @@ def _numbers(parts: pd.DataFrame, decimal: str, thousands: str) -> Numbers:
         values: pd.Series[Any] = digits.astype("int64")
     else:
         values = digits.str.replace(decimal, ".", regex=False).astype("float64")
-    return Numbers(values.where(~below, -values), _style(parts, decimal, thousands))
+    return StyledNumbers(values.where(~below, -values), _style(parts, decimal, thousands))
 
 
 def _is_below(parts: pd.DataFrame) -> Any:
@@ -181,7 +183,7 @@ def _style(parts: pd.DataFrame, decimal: str, thousands: str) -> NumberStyle:
     grouped = bool(thousands) and bool(digits.str.contains(thousands, regex=False).any())
     fractions = digits.str.partition(decimal)[2].str.len()
     lead, trail = set(parts["lead"]), set(parts["trail"])
-    # Numbers set flush right: all cells are equally long.
+    # Right-aligned numbers: all cells are equally long.
     lengths = set(parts.map(len).sum(axis=1))
     flush = len(lead) > 1 and len(lengths) == 1
     return NumberStyle(
@@ -198,7 +200,7 @@ def _style(parts: pd.DataFrame, decimal: str, thousands: str) -> NumberStyle:
 
 
 def _negative(parts: pd.DataFrame) -> str:
-    """Return the shape of a number below zero, as the first one in the column has it."""
+    """Return how the first number below zero in the column is written."""
     for part in parts[_is_below(parts)].head(1).to_dict("records"):
         if part["open"]:
             return "({before}{digits}{after})"
@@ -209,7 +211,7 @@ def _negative(parts: pd.DataFrame) -> str:
 
 
 def _digits(value: float, decimals: tuple[int, ...]) -> str:
-    """Write a number with the fewest of these decimals that hold it, or with all it needs."""
+    """Write a number with the fewest of these decimals that are exact, or all that it needs."""
     shortest = str(value)
     for places in decimals:
         if places <= MOST_DECIMALS and round(value, places) == value and "e" not in shortest:

@@ -1,8 +1,8 @@
-"""Spreadsheet: one sheet of an xlsx file.
+"""Spreadsheets: one sheet of an xlsx file.
 
-Cells keep their values and their number formats, so that dates stay dates and money stays
-money. A formula is read as its last result, which is what is written. Other sheets, colours,
-charts and formulas are not part of a table and do not come back.
+Cells keep their values and number formats, so that dates stay dates and money stays money. A
+formula is read as its last result, and that result is written. Other sheets, colours, charts
+and formulas are not part of a table and are not written.
 """
 
 from __future__ import annotations
@@ -14,29 +14,25 @@ import re
 import zipfile
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
-from counterbalance.errors import TableError
+from counterbalance.errors import TableError, near_names
 from counterbalance.extras import require
-from counterbalance.io.bounds import most_unpacked, too_large
-from counterbalance.io.dialect import Dialect
-from counterbalance.io.reading import AS_IT_IS, Reading
-from counterbalance.io.table_file import ARROW, SHEET, Stored, check_suffix, near_names
-from counterbalance.io.text import TextTable
+from counterbalance.io.csv import CsvTable, Dialect
+from counterbalance.io.reading import AS_IT_IS, Reading, most_unpacked, too_large
 
 if TYPE_CHECKING:
     import pandas as pd
     from numpy.typing import NDArray
 
-# What the format can hold.
+# Limits of the format.
 MOST_ROWS, MOST_COLUMNS, MOST_CHARACTERS = 1_048_576, 16_384, 32_767
 # Beyond this a spreadsheet rounds whole numbers.
 LARGEST_INTEGER = 10**15
 GENERAL = "General"
-# Characters that xlsx has no place for, and the escape that it has for them.
+# Characters that xlsx can only hold as an escape.
 CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f]")
-# An old date, and the same in the properties: same table, same bytes.
+# A fixed date, in the archive and in its properties: the same table gives the same bytes.
 LONG_AGO = (1980, 1, 1, 0, 0, 0)
 WHEN = re.compile(rb"(<dcterms:(created|modified)[^>]*>)[^<]*")
 
@@ -50,13 +46,13 @@ class Cell:
 
 
 @dataclass(frozen=True, eq=False)
-class SheetTable(Stored):
-    """A sheet: its cells, and the same as texts, which say what the columns hold."""
+class SheetTable:
+    """A sheet: its cells, and the same cells as texts, which say what the columns hold."""
 
     title: str
     cells: list[list[Cell]]
-    """Rows below the header."""
-    table: TextTable
+    """The rows below the header."""
+    table: CsvTable
 
     @staticmethod
     def read(content: bytes, name: str, reading: Reading = AS_IT_IS) -> SheetTable:
@@ -70,12 +66,12 @@ class SheetTable(Stored):
                 "name another sheet with --sheet"
             )
         texts = _frame([[_as_text(cell.value) for cell in row] for row in cells], width)
-        table = TextTable.under_header(texts, Dialect(), name, reading, guesses)
+        table = CsvTable.under_header(texts, Dialect(), name, reading, guesses)
         return SheetTable(title, cells[len(cells) - len(table.texts) :], table)
 
     @staticmethod
-    def of(frame: pd.DataFrame, *, header: bool = True) -> SheetTable:
-        """Take values."""
+    def from_frame(frame: pd.DataFrame, *, header: bool = True) -> SheetTable:
+        """Return values as a sheet, with or without a header."""
         names = [str(name) for name in frame.columns]
         columns = [
             [
@@ -87,7 +83,7 @@ class SheetTable(Stored):
         cells = [list(row) for row in zip(*columns, strict=True)]
         texts = _frame([[_as_text(cell.value) for cell in row] for row in cells], len(names))
         reading = AS_IT_IS if header else Reading(header=False)
-        return SheetTable("Sheet1", cells, TextTable(names, texts, Dialect(), reading))
+        return SheetTable("Sheet1", cells, CsvTable(names, texts, Dialect(), reading))
 
     @property
     def frame(self) -> pd.DataFrame:
@@ -98,6 +94,11 @@ class SheetTable(Stored):
     def notes(self) -> tuple[str, ...]:
         """What had to be guessed to read it."""
         return self.table.notes
+
+    @property
+    def has_header(self) -> bool:
+        """Whether the names of the columns are part of the file."""
+        return self.table.has_header
 
     def read_as(self, reading: Reading) -> Self:
         """Return the same table with its cells read another way."""
@@ -138,22 +139,18 @@ class SheetTable(Stored):
                 return row[m].format
         return None
 
-    def encode(self, path: Path) -> bytes:
-        """Return the bytes of a file of that name; they hold no date."""
-        suffix = check_suffix(path, "path")
-        if suffix in ARROW:
-            from counterbalance.io.arrow import ArrowTable  # noqa: PLC0415 - an extra
+    def as_csv(self) -> CsvTable:
+        """Return the same table as a text file has it."""
+        return self.table
 
-            return ArrowTable.of(self.frame).encode(path)
-        if suffix != SHEET:
-            return self.table.encode(path)
-        header = self.table.reading.header is not False
-        check_size(len(self.cells) + header, len(self.table.names), "the table")
+    def encode(self) -> bytes:
+        """Return the bytes of an xlsx file; they hold no date."""
+        check_size(len(self.cells) + self.has_header, len(self.table.names), "the table")
         _check_lengths(self.table)
         openpyxl = require("openpyxl", "an xlsx file")
         book = openpyxl.Workbook(write_only=True)
         sheet = book.create_sheet(self.title)
-        names = [[Cell(name) for name in self.table.names]] if header else []
+        names = [[Cell(name) for name in self.table.names]] if self.has_header else []
         for row in (*names, *self.cells):
             sheet.append([_written(cell, sheet) for cell in row])
         sink = io.BytesIO()
@@ -165,12 +162,12 @@ def check_size(rows: int, columns: int, what: str) -> None:
     """Refuse a table that is too large for the format."""
     if rows > MOST_ROWS or columns > MOST_COLUMNS:
         raise TableError(
-            f"an xlsx file holds {MOST_ROWS:,} rows of {MOST_COLUMNS:,} columns at most, and "
+            f"an xlsx file holds at most {MOST_ROWS:,} rows of {MOST_COLUMNS:,} columns, and "
             f"{what} has {rows:,} of {columns:,}; write a csv or parquet file"
         )
 
 
-def _check_lengths(table: TextTable) -> None:
+def _check_lengths(table: CsvTable) -> None:
     """Refuse a cell that openpyxl would cut off."""
     longest = max(
         (int(table.texts[m].str.len().max()) for m in table.texts if len(table.texts)), default=0
@@ -178,7 +175,7 @@ def _check_lengths(table: TextTable) -> None:
     longest = max(longest, *map(len, table.names))
     if longest > MOST_CHARACTERS:
         raise TableError(
-            f"a cell of an xlsx file holds {MOST_CHARACTERS:,} characters at most, and one has "
+            f"a cell of an xlsx file holds at most {MOST_CHARACTERS:,} characters, and one has "
             f"{longest:,}; write a csv or parquet file"
         )
 
@@ -186,7 +183,7 @@ def _check_lengths(table: TextTable) -> None:
 def _read_cells(
     content: bytes, name: str, wanted: str | None
 ) -> tuple[str, list[list[Cell]], tuple[str, ...]]:
-    """Return the title of a sheet, its cells without empty rows around them, and what to say."""
+    """Return a sheet's title, its cells without the empty rows around them, and notes."""
     openpyxl = require("openpyxl", "an xlsx file")
     _check_packed(content, name)
     try:
@@ -194,20 +191,20 @@ def _read_cells(
         sheets = {sheet.title: sheet for sheet in book.worksheets}
         title = _chosen(list(sheets), wanted, name)
         sheet = sheets[title]
-        sheet.reset_dimensions()  # it may claim any size
+        sheet.reset_dimensions()  # they may claim any size
         rows = _trimmed([[_cell(cell) for cell in row] for row in sheet.rows])
     except TableError:
         raise
     except Exception as error:  # noqa: BLE001 - openpyxl raises whatever its parts do
         reason = str(error).split("\n", maxsplit=1)[0]
         raise TableError(
-            f"{name} cannot be read as an xlsx file ({reason}); save the table anew, or as csv"
+            f"{name} cannot be read as an xlsx file ({reason}); save the table again, or as csv"
         ) from None
     others = [f"{other!r}" for other in sheets if other != title]
     if not others or wanted is not None:
         return title, rows, ()
     guess = (
-        f"{name} has {len(sheets)} sheets; {title!r} is read, --sheet NAME reads another one: "
+        f"{name} has {len(sheets)} sheets; {title!r} is read, --sheet NAME reads another: "
         f"{', '.join(others[:5])}{', ...' if len(others) > 5 else ''}"  # noqa: PLR2004
     )
     return title, rows, (guess,)
@@ -229,14 +226,14 @@ def _chosen(titles: list[str], wanted: str | None, name: str) -> str:
 
 
 def _check_packed(content: bytes, name: str) -> None:
-    """Refuse what is no xlsx file, or one that swells beyond all measure."""
+    """Refuse what is not an xlsx file, or one that unpacks to far more than a table would."""
     try:
         with zipfile.ZipFile(io.BytesIO(content)) as packed:
             size = sum(item.file_size for item in packed.infolist())
     except zipfile.BadZipFile:
         raise TableError(
-            f"{name} is no .xlsx file; give it the suffix of what it is, or save the table anew "
-            "(an old .xls file, or one with a password, must be saved as .xlsx)"
+            f"{name} is not an .xlsx file; give it the suffix of what it is, or save the table "
+            "again (an old .xls file, or one with a password, must be saved as .xlsx)"
         ) from None
     most = most_unpacked(len(content))
     if size > most:
@@ -251,7 +248,7 @@ def _cell(cell: Any) -> Cell:
 
 
 def _trimmed(rows: list[list[Cell]]) -> list[list[Cell]]:
-    """Take empty rows off both ends, and empty cells off the ends of all rows."""
+    """Strip empty rows from both ends, and the empty cells at the end of every row."""
     lengths = [
         max((m + 1 for m, cell in enumerate(row) if cell.value is not None), default=0)
         for row in rows
@@ -286,7 +283,7 @@ def _as_text(value: Any) -> str:
 
 
 def _as_value(value: Any) -> Any:
-    """Return a value that the format has, numbers that it would spoil as texts."""
+    """Return a value that the format can hold; numbers that it would round become texts."""
     value = getattr(value, "item", lambda: value)()
     if hasattr(value, "to_pydatetime"):
         value = value.to_pydatetime()
@@ -316,7 +313,7 @@ def _written(cell: Cell, sheet: Any) -> Any:
 
 
 def _undated(content: bytes) -> bytes:
-    """Pack a file again without the time of day."""
+    """Pack a file again without the time at which it was made."""
     sink = io.BytesIO()
     with zipfile.ZipFile(io.BytesIO(content)) as old, zipfile.ZipFile(sink, "w") as new:
         for item in old.infolist():

@@ -145,7 +145,7 @@ class CellStore:
 
     def frame(self, cells: Iterable[Mapping[str, str | int]] | None = None) -> pd.DataFrame:
         """Return the results as a pandas table: names of the cell, figures, state, error."""
-        from counterbalance.datasets.record import require_pandas  # noqa: PLC0415 - an extra
+        from counterbalance.extras import require_pandas  # noqa: PLC0415 - an extra
 
         rows = [
             {

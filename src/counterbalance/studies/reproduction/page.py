@@ -9,7 +9,7 @@ from counterbalance.datasets import SHAPES
 from counterbalance.studies.reproduction import data, methods
 from counterbalance.studies.reproduction.figures import CAPTIONS
 from counterbalance.studies.reproduction.settings import TABLE_IV
-from counterbalance.studies.reproduction.tables import Table, as_markdown
+from counterbalance.studies.reproduction.tables import ResultTable, as_markdown
 from counterbalance.trials import classifiers
 from counterbalance.trials.call_text import as_call
 from counterbalance.trials.preparation import prepare
@@ -67,7 +67,7 @@ SECTIONS = {
 
 
 def page(
-    tables: Sequence[Table],
+    tables: Sequence[ResultTable],
     settings: Settings,
     left_out: Mapping[str, str],
     versions: Mapping[str, str],

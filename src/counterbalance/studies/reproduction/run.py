@@ -15,7 +15,7 @@ from counterbalance.studies.reproduction.data import load_labelled
 from counterbalance.studies.reproduction.figures import save_figures
 from counterbalance.studies.reproduction.page import page
 from counterbalance.studies.reproduction.tables import (
-    Table,
+    ResultTable,
     all_tables,
     as_csv,
     as_markdown,
@@ -55,7 +55,7 @@ SHOWN = (*PACKAGES, "matplotlib")
 class Reproduction:
     """What came out: tables, how the run went, and what had to be left out."""
 
-    tables: tuple[Table, ...]
+    tables: tuple[ResultTable, ...]
     summary: RunSummary
     left_out: Mapping[str, str]
     folder: Path

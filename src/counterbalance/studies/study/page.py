@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from counterbalance.result_table import Table, as_markdown
+from counterbalance.result_table import ResultTable, as_markdown
 from counterbalance.studies.study import classifiers
 from counterbalance.studies.study.comparison import standing
 from counterbalance.studies.study.figures import CAPTION
@@ -35,7 +35,7 @@ class Part:
     name: str
     settings: Settings
     scores: Scores
-    tables: tuple[Table, ...]
+    tables: tuple[ResultTable, ...]
 
     @property
     def slug(self) -> str:

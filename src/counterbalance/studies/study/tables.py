@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from counterbalance.result_table import Table, Value
+from counterbalance.result_table import ResultTable, Value
 from counterbalance.rows.origins import HEADS, ORIGINS, percent
 from counterbalance.studies.study.comparison import mean_ranks, probability, record, standing
 from counterbalance.studies.study.methods import NONE, PAPER, PEERS
@@ -18,7 +18,7 @@ MILLISECONDS = 1000
 WORST_SHOWN = 8
 
 
-def all_tables(scores: Scores) -> list[Table]:
+def all_tables(scores: Scores) -> list[ResultTable]:
     """Return every table of a study."""
     ours = [method for method in scores.methods if method in OURS]
     return [
@@ -32,7 +32,7 @@ def all_tables(scores: Scores) -> list[Table]:
     ]
 
 
-def rank_table(scores: Scores) -> Table:
+def rank_table(scores: Scores) -> ResultTable:
     """Return the mean ranks of all methods, the best sum of the first four on top."""
     by_metric = {metric: mean_ranks(scores, metric) for metric in METRICS}
     total = sum(by_metric[metric] for metric in METRICS if metric not in LOWER_IS_BETTER)
@@ -54,7 +54,7 @@ def rank_table(scores: Scores) -> Table:
             )
         )
         records.append({"method": method, **values, "seconds": seconds, "failed": failed[method]})
-    return Table(
+    return ResultTable(
         "ranks",
         f"Mean ranks of {len(scores.methods)} methods (1 is the best)",
         ("method", *METRICS.values(), "ms", "failed"),
@@ -71,7 +71,7 @@ def rank_table(scores: Scores) -> Table:
     )
 
 
-def origin_tables(scores: Scores) -> Iterable[Table]:
+def origin_tables(scores: Scores) -> Iterable[ResultTable]:
     """Return what the new rows of ours are, if any of ours ran."""
     if not scores.origins:
         return
@@ -83,7 +83,7 @@ def origin_tables(scores: Scores) -> Iterable[Table]:
         without = int(np.sum(made[:, ORIGINS.index("inversion")] == 0))
         rows.append((_ours_bold(method), *(percent(s) for s in shares.values()), str(without)))
         records.append({"method": method, **shares, "without_inversion": without})
-    yield Table(
+    yield ResultTable(
         "origins",
         "What the new rows of ours are",
         ("method", *(HEADS[origin] for origin in ORIGINS), "data sets without an inversion"),
@@ -99,7 +99,7 @@ def origin_tables(scores: Scores) -> Iterable[Table]:
     )
 
 
-def against_table(scores: Scores, ours: str) -> Table:
+def against_table(scores: Scores, ours: str) -> ResultTable:
     """Return how sure one can be that ours is better than each other method."""
     rows, records = [], []
     for other in scores.methods:
@@ -114,7 +114,7 @@ def against_table(scores: Scores, ours: str) -> Table:
                 {"other": other, "metric": metric, "probability": better, **won._asdict()}
             )
         rows.append(tuple(row))
-    return Table(
+    return ResultTable(
         f"against_{_slug(ours)}",
         f"{ours}: probability of being better than each other method (wins/ties/losses)",
         ("method", *METRICS.values()),
@@ -129,7 +129,7 @@ def against_table(scores: Scores, ours: str) -> Table:
     )
 
 
-def claims_table(scores: Scores, ours: str) -> Table:
+def claims_table(scores: Scores, ours: str) -> ResultTable:
     """Return the rank of ours beside the best other method, metric by metric."""
     rows: list[tuple[str, ...]] = []
     records: list[dict[str, Value]] = []
@@ -158,7 +158,7 @@ def claims_table(scores: Scores, ours: str) -> Table:
                     "probability": found.probability,
                 }
             )
-    return Table(
+    return ResultTable(
         f"claims_{_slug(ours)}",
         f"{ours} against the best other method",
         ("against", "metric", "mean rank", "best other", "better rank", "probability"),
@@ -168,7 +168,7 @@ def claims_table(scores: Scores, ours: str) -> Table:
     )
 
 
-def loss_table(scores: Scores, ours: str) -> Table:
+def loss_table(scores: Scores, ours: str) -> ResultTable:
     """Return the data sets on which ours is farthest behind the best peer."""
     peers = [scores.place(m) for m in scores.methods if m in PEERS]
     rows, records = [], []
@@ -192,7 +192,7 @@ def loss_table(scores: Scores, ours: str) -> Table:
             records.append(
                 {"data": scores.datasets[d], "metric": metric, "ours": own, "best": float(best[d])}
             )
-    return Table(
+    return ResultTable(
         f"losses_{_slug(ours)}",
         f"Where {ours} loses most",
         ("data set", "metric", "ours", "best peer on it", "no resampling"),
@@ -207,13 +207,13 @@ def loss_table(scores: Scores, ours: str) -> Table:
     )
 
 
-def mean_table(scores: Scores) -> Table:
+def mean_table(scores: Scores) -> ResultTable:
     """Return the plain means over data sets and classifiers."""
     rows = [
         (_ours_bold(method), *(f"{scores.by_dataset(m)[place].mean():.4f}" for m in METRICS))
         for place, method in enumerate(scores.methods)
     ]
-    return Table(
+    return ResultTable(
         "means",
         "Plain means over data sets and classifiers",
         ("method", *METRICS.values()),
@@ -222,11 +222,11 @@ def mean_table(scores: Scores) -> Table:
     )
 
 
-def failure_tables(scores: Scores) -> Iterable[Table]:
+def failure_tables(scores: Scores) -> Iterable[ResultTable]:
     """Return the table of failures, if there are any."""
     if scores.failed:
         rows = [(method, str(n), error) for (method, error), n in sorted(scores.failed.items())]
-        yield Table(
+        yield ResultTable(
             "failures", "Folds that count as no resampling", ("method", "folds", "reason"), rows
         )
 

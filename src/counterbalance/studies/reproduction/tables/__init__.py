@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from counterbalance.result_table import (
-    Table,
+    ResultTable,
     as_csv,
     as_markdown,
     as_text,
@@ -23,10 +23,10 @@ from counterbalance.studies.reproduction.tables.sensitivity import sensitivity_t
 if TYPE_CHECKING:
     from counterbalance.trials.store import CellRecord
 
-__all__ = ["Table", "all_tables", "as_csv", "as_markdown", "as_text"]
+__all__ = ["ResultTable", "all_tables", "as_csv", "as_markdown", "as_text"]
 
 
-def all_tables(records: Sequence[CellRecord], datasets: Sequence[str]) -> list[Table]:
+def all_tables(records: Sequence[CellRecord], datasets: Sequence[str]) -> list[ResultTable]:
     """Return every table of the paper in its order, then those that it lacks."""
     every = scores(records)
     tables = [areas_table(records)]

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from counterbalance.datasets import SHAPES
-from counterbalance.result_table import ABSENT, FAILED, Table, Value
+from counterbalance.result_table import ABSENT, FAILED, ResultTable, Value
 from counterbalance.studies.reproduction import published
 from counterbalance.studies.reproduction.tables.groups import (
     Group,
@@ -34,7 +34,7 @@ WEIGHTED = (
 )
 
 
-def areas_table(records: Sequence[CellRecord]) -> Table:
+def areas_table(records: Sequence[CellRecord]) -> ResultTable:
     """Return the counts on the first table of each shape, and the shares over all of them."""
     ours = [record for record in records if record.cell["experiment"] == EXPERIMENT]
     groups = gather(ours, ["shape", "method"])
@@ -49,7 +49,7 @@ def areas_table(records: Sequence[CellRecord]) -> Table:
     ]
     of_shape = len({record.cell["seed"] for record in ours})
     original = ", ".join(map(str, published.ORIGINAL_AREAS))
-    return Table(
+    return ResultTable(
         "areas",
         "Table II: new samples by area (Experiment I)",
         (

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from statistics import fmean
 from typing import TYPE_CHECKING
 
-from counterbalance.result_table import ABSENT, FAILED, Table, Value
+from counterbalance.result_table import ABSENT, FAILED, ResultTable, Value
 from counterbalance.studies.reproduction import published
 from counterbalance.studies.reproduction.methods import METHODS
 from counterbalance.studies.reproduction.tables.groups import failures, gather, has_failed
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 NAMES = ", ".join(f"{name} is {label}" for label, name in published.CLASS_NAMES.items())
 
 
-def class_counts_table(records: Sequence[CellRecord]) -> Table:
+def class_counts_table(records: Sequence[CellRecord]) -> ResultTable:
     """Return the mean counts over the splits; the paper's are whole numbers."""
     ours = [record for record in records if record.cell["experiment"] == EXPERIMENT]
     groups = gather(ours, ["method"])
@@ -31,7 +31,7 @@ def class_counts_table(records: Sequence[CellRecord]) -> Table:
         pairs = zip(published.CORRECT[method], published.CLASS_ROWS, strict=True)
         rows.append(("  paper", *(f"{right} ({right - truth:+d})" for right, truth in pairs)))
     splits = len({record.cell["split"] for record in ours})
-    return Table(
+    return ResultTable(
         "class_counts",
         "Table IV: correctly classified rows of PBC by class, gradient boosting",
         ("method", *published.CLASS_NAMES.values()),

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from counterbalance.result_table import ABSENT, FAILED, Table, Value
+from counterbalance.result_table import ABSENT, FAILED, ResultTable, Value
 from counterbalance.studies.reproduction import published
 from counterbalance.studies.reproduction.methods import METHODS, RESAMPLING
 from counterbalance.studies.reproduction.tables.groups import (
@@ -114,7 +114,7 @@ def scores(records: Members) -> list[Scores]:
     return [Scores(measure, groups) for measure in MEASURES]
 
 
-def score_table(figures: Scores, data: str) -> Table:
+def score_table(figures: Scores, data: str) -> ResultTable:
     """Return the table of one data set: for each method ours, the paper's, the difference."""
     rows: list[Sequence[str]] = []
     for method in METHODS:
@@ -129,7 +129,7 @@ def score_table(figures: Scores, data: str) -> Table:
         agree = zip(here, there, strict=True)
         rows.append(("ranking agrees", *(_agreement(mine, theirs) for mine, theirs in agree)))
     concerned = {group: m for group, m in figures.groups.items() if group[0] == data}
-    return Table(
+    return ResultTable(
         f"{figures.measure.name}_{data}",
         f"{data}: {figures.measure.title}",
         ("method", *CLASSIFIERS),
@@ -139,7 +139,7 @@ def score_table(figures: Scores, data: str) -> Table:
     )
 
 
-def summary_table(every: Sequence[Scores], datasets: Sequence[str]) -> Table:
+def summary_table(every: Sequence[Scores], datasets: Sequence[str]) -> ResultTable:
     """Count the cells (data set and classifier) that ours wins and loses."""
     rows: list[Sequence[str]] = []
     for figures in every:
@@ -161,7 +161,7 @@ def summary_table(every: Sequence[Scores], datasets: Sequence[str]) -> Table:
                 )
             )
         rows.append(_total(figures, rows[-len(datasets) :]))
-    return Table(
+    return ResultTable(
         "summary",
         "Cells won and lost by ours (one cell for each classifier)",
         ("data set and measure", "won", "lost", "won in the paper", "rankings agree", "above none"),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from counterbalance.result_table import ABSENT, FAILED, Table, Value
+from counterbalance.result_table import ABSENT, FAILED, ResultTable, Value
 from counterbalance.studies.reproduction.tables.groups import (
     Spread,
     failures,
@@ -44,7 +44,7 @@ def sensitivity_figures(
     return figures
 
 
-def sensitivity_table(records: Sequence[CellRecord]) -> Table:
+def sensitivity_table(records: Sequence[CellRecord]) -> ResultTable:
     """Return one row for each value of each setting."""
     ours = [record for record in records if record.cell["experiment"] == EXPERIMENT]
     groups = gather(ours, ["setting", "value"])
@@ -61,7 +61,7 @@ def sensitivity_table(records: Sequence[CellRecord]) -> Table:
     seeds = len({record.cell["seed"] for record in ours})
     base = make_sampler("f", BASE_F, 0)
     epsilon = "no epsilon" if base.epsilon is None else f"epsilon = {base.epsilon}"
-    return Table(
+    return ResultTable(
         "sensitivity",
         "Sensitivity of ours to T, epsilon and f, synthetic data",
         ("setting", *FIGURES),

@@ -1,4 +1,4 @@
-"""A user's table is read by its suffix; what is wrong with it is said."""
+"""A user's table is read in the format of its suffix; an error says what is wrong with it."""
 
 import importlib.util
 import sys
@@ -59,20 +59,20 @@ def test_without_pyarrow_the_error_names_the_install_line(tmp_path, monkeypatch)
         load_table(tmp_path / "t.parquet", target="risk")
 
 
-def test_a_missing_file_names_near_ones(tmp_path):
+def test_the_error_for_a_missing_file_names_similar_ones(tmp_path):
     WRITERS["t.csv"](tmp_path / "patients.csv")
     with pytest.raises(DataNotFoundError, match=r"near: 'patients.csv'"):
         load_table(tmp_path / "patient.csv", target="risk")
 
 
-def test_a_missing_target_names_near_columns_and_all_columns(tmp_path):
+def test_the_error_for_an_unknown_target_names_similar_columns_and_all_columns(tmp_path):
     WRITERS["t.csv"](tmp_path / "t.csv")
     with pytest.raises(TableError, match=r"'rsk' \(near: 'risk'\).*age, weight, city"):
         load_table(tmp_path / "t.csv", target="rsk")
 
 
 @pytest.mark.parametrize("name", ["t.xls", "t", "t.parquet.gz"])
-def test_an_unknown_suffix_names_the_known_ones(tmp_path, name):
+def test_the_error_for_an_unknown_suffix_names_the_known_ones(tmp_path, name):
     tmp_path.joinpath(name).touch()
     with pytest.raises(TableError, match=r"\.csv, \.tsv, .*\.parquet"):
         load_table(tmp_path / name, target="risk")
