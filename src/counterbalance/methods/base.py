@@ -43,8 +43,8 @@ def capped(k: int, available: int, method: str) -> int:
         return k
     warn_fallback(
         method,
-        f"{k} neighbours were asked for but only {available} are available",
-        f"{available} are used; a smaller number of neighbours avoids this",
+        f"{k} neighbours were asked for and the most available is {available}",
+        "that number is used; a smaller number of neighbours avoids this",
     )
     return available
 
@@ -61,9 +61,14 @@ def seed_from(rng: np.random.Generator) -> int:
     return int(rng.integers(2**31 - 1))
 
 
+def is_sparse(X: Any) -> bool:
+    """Return whether a table is sparse."""
+    return bool(sparse.issparse(X))
+
+
 def dense(X: Any) -> Floats:
     """Return the table as a new float64 array."""
-    return np.array(X.toarray() if sparse.issparse(X) else X, dtype=np.float64)
+    return np.array(X.toarray() if is_sparse(X) else X, dtype=np.float64)
 
 
 def in_form_of(X: Any, rows: Floats) -> Any:
@@ -73,12 +78,12 @@ def in_form_of(X: Any, rows: Floats) -> Any:
     """
     kept = X.dtype if np.issubdtype(X.dtype, np.floating) else np.dtype(np.float64)
     rows = rows.astype(kept, copy=False)
-    return sparse.csr_array(rows).asformat(X.format) if sparse.issparse(X) else rows
+    return sparse.csr_array(rows).asformat(X.format) if is_sparse(X) else rows
 
 
 def stacked(X: Any, rows: Any) -> Any:
     """Append the new rows to the untouched original ones."""
-    if sparse.issparse(X):
+    if is_sparse(X):
         return sparse.vstack([X, rows], format=X.format)
     return np.vstack([X, rows])
 

@@ -82,7 +82,7 @@ METHODS = (
         CounterfactualOverSampler,
         2020,
         "Luo, Liu, Counterfactual-based minority oversampling for imbalanced classification",
-        "Changes majority rows as little as makes a classifier call them minority.",
+        "Changes majority rows by the least that makes a classifier call them minority.",
         synthesises_with="majority",
         boundary=True,
         multiclass=True,
@@ -115,7 +115,7 @@ METHODS = (
         over_sampling.SMOTE,
         2002,
         "Chawla et al., JAIR",
-        "Puts new rows on the segments between a minority row and its nearest fellows.",
+        "Puts new rows on the segments from a minority row to its nearest minority rows.",
         aliases=(
             "smotenc",
             "smoten",
@@ -211,7 +211,7 @@ METHODS = (
         SMOTED,
         2016,
         "Torres, Carrasco-Ochoa, Martinez-Trinidad, MCPR",
-        "SMOTE without chance: equal steps on the segments, the seed has no effect.",
+        "Deterministic SMOTE: evenly spaced rows on the segments; the seed has no effect.",
     ),
     Method(
         "ANS",
@@ -233,7 +233,7 @@ METHODS = (
         CURESMOTE,
         2017,
         "Ma, Fan, BMC Bioinformatics",
-        "Clusters the minority, drops its noise, and puts rows towards the centres.",
+        "Clusters the minority, ignores its noise, and puts rows towards the centres.",
         multiclass=True,
     ),
     Method(
@@ -255,7 +255,7 @@ METHODS = (
         SOMO,
         2017,
         "Douzas, Bacao, Expert Systems with Applications",
-        "SMOTE within and between the cells of a self-organising map.",
+        "SMOTE within and between the units of a self-organising map.",
     ),
     Method(
         "Weighted SMOTE",
@@ -300,7 +300,7 @@ METHODS = (
         CFA,
         2022,
         "Temraz, Keane, Machine Learning with Applications",
-        "Gives majority rows those values of minority twins in which the twins differ.",
+        "Gives majority rows the values in which a minority row differs from its near twin.",
         synthesises_with="majority",
         boundary=True,
     ),
@@ -376,3 +376,18 @@ def all_samplers() -> dict[str, Method]:
         for method in METHODS
         if method.requires is None or find_spec(method.requires) is not None
     }
+
+
+def table() -> str:
+    """Return the paper's Table I, from the registry, as Markdown."""
+    mark = {True: "yes", False: "no"}
+    lines = [
+        "| method | year | kind | synthesises with | boundary | classes | reference |",
+        "|---|---|---|---|---|---|---|",
+    ]
+    lines += [
+        f"| {m.name} | {m.year} | {m.kind} | {m.synthesises_with or '-'} | {mark[m.boundary]} | "
+        f"{'multiple' if m.multiclass else 'binary'} | {m.reference} |"
+        for m in METHODS
+    ]
+    return "\n".join(lines)
