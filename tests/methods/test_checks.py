@@ -84,7 +84,7 @@ def test_passes_the_checks_of_scikit_learn(estimator, check):
 
 
 @pytest.mark.parametrize("estimator", instances(), ids=str)
-def test_refuses_bad_parameters_with_a_clear_message(estimator):
+def test_rejects_bad_parameters_with_a_clear_message(estimator):
     check_param_validation(type(estimator).__name__, estimator)
 
 

@@ -90,7 +90,7 @@ def test_the_input_and_numpys_global_state_are_left_alone(name, blobs):
 
 
 @pytest.mark.parametrize("name", OVER)
-def test_two_classes_alike_do_not_get_the_same_draws(name):
+def test_two_identical_classes_do_not_get_the_same_draws(name):
     if name in MAY_DRAW_NOTHING | MOVES_OR_DROPS:
         pytest.skip((MAY_DRAW_NOTHING | MOVES_OR_DROPS)[name])
     rng = np.random.default_rng(0)
@@ -112,7 +112,7 @@ def test_float32_and_sparse_formats_are_kept(name, blobs):
 
 
 @pytest.mark.parametrize("name", OVER)
-def test_new_rows_of_a_table_of_whole_numbers_are_not_truncated(name):
+def test_new_rows_of_a_table_of_integers_are_not_truncated(name):
     rng = np.random.default_rng(0)
     X, y = rng.integers(0, 9, size=(120, 3)), np.repeat([1, 0], [30, 90])
     X_new, _ = resampled(name, X, y)
@@ -156,7 +156,7 @@ def test_degenerate_tables_are_balanced_or_a_warning_says_otherwise(name, case):
 
 
 @pytest.mark.parametrize("name", OVER)
-def test_a_minority_of_one_row_is_served_or_refused_with_a_remedy(name):
+def test_a_minority_of_one_row_is_resampled_or_rejected_with_a_remedy(name):
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(41, 3)), np.repeat([1, 0], [1, 40])
     if name in NEEDS_ONE_ROW:

@@ -25,7 +25,7 @@ def test_centres_are_the_means_of_the_clusters():
     assert not hasattr(sampler, "sample_indices_")
 
 
-def test_nearest_are_real_rows_beside_the_centres():
+def test_nearest_keeps_the_real_rows_nearest_to_the_centres():
     X, y = table()
     sampler = ClusteringUnderSampler(strategy="nearest", n_init=10, random_state=0)
     X_new, y_new = sampler.fit_resample(X, y)
@@ -39,7 +39,7 @@ def test_nearest_are_real_rows_beside_the_centres():
 
 @pytest.mark.parametrize("strategy", ["centres", "nearest"])
 @pytest.mark.parametrize("wanted", [1, 37, 150])
-def test_as_many_rows_as_asked_for(blobs, strategy, wanted):
+def test_exactly_as_many_rows_as_asked_for(blobs, strategy, wanted):
     X, y = blobs
     sampler = ClusteringUnderSampler(
         sampling_strategy={0: wanted}, strategy=strategy, random_state=0

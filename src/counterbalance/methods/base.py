@@ -5,7 +5,6 @@ method published for two classes serves any number of them. One generator drives
 all classes.
 """
 
-from abc import abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -284,7 +283,8 @@ class RejectionOverSampler(PeerOverSampler):
 class PeerUnderSampler(DeclaredParameters, BaseUnderSampler):
     """An undersampler that picks rows of one class at a time and keeps the table's order.
 
-    A subclass implements ``_pick``. ``sample_indices_`` holds the rows that were kept.
+    A subclass implements ``_pick_from``, or ``_pick`` if it looks at the other classes too.
+    ``sample_indices_`` holds the rows that were kept.
     """
 
     sampling_strategy: Any = parameter(default="auto", rule=UNDER_STRATEGY)
@@ -302,11 +302,20 @@ class PeerUnderSampler(DeclaredParameters, BaseUnderSampler):
         self.sample_indices_ = np.flatnonzero(kept)
         return X[self.sample_indices_], y[self.sample_indices_]
 
-    @abstractmethod
     def _pick(
-        self, table: Floats, y: Any, ours: Integers, n_samples: int, rng: np.random.Generator
+        self,
+        table: Floats,
+        y: Any,  # noqa: ARG002  # for the methods that look at the other classes
+        ours: Integers,
+        n_samples: int,
+        rng: np.random.Generator,
     ) -> Integers:
         """Return the positions in ``ours`` of the ``n_samples`` rows to keep."""
+        return self._pick_from(table[ours], n_samples, rng)
+
+    def _pick_from(self, rows: Floats, n_samples: int, rng: np.random.Generator) -> Integers:
+        """Return which rows of the class to keep, if the method looks at no other class."""
+        raise NotImplementedError
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

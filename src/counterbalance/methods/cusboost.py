@@ -43,15 +43,8 @@ class ClusterRandomUnderSampler(PeerUnderSampler):
 
     n_clusters: int = parameter(default=20, rule=POSITIVE_INTEGER)
 
-    def _pick(
-        self,
-        table: Floats,
-        y: Any,  # noqa: ARG002  # each class is clustered by itself
-        ours: Integers,
-        n_samples: int,
-        rng: np.random.Generator,
-    ) -> Integers:
-        _, labels = k_means(table[ours], self.n_clusters, rng)
+    def _pick_from(self, rows: Floats, n_samples: int, rng: np.random.Generator) -> Integers:
+        _, labels = k_means(rows, self.n_clusters, rng)
         return drawn_from_clusters(labels, n_samples, rng)
 
 

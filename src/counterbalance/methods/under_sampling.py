@@ -84,15 +84,8 @@ class ClusteringUnderSampler(RoundsIntegerColumns, PeerUnderSampler):
         made = in_form_of(X, np.vstack(rows))
         return stacked(X[np.flatnonzero(kept)], made), np.concatenate([y[kept], *labels])
 
-    def _pick(
-        self,
-        table: Floats,
-        y: Any,  # noqa: ARG002  # each class is clustered by itself
-        ours: Integers,
-        n_samples: int,
-        rng: np.random.Generator,
-    ) -> Integers:
-        return nearest_to_centres(table[ours], self._centres(table[ours], n_samples, rng))
+    def _pick_from(self, rows: Floats, n_samples: int, rng: np.random.Generator) -> Integers:
+        return nearest_to_centres(rows, self._centres(rows, n_samples, rng))
 
     def _centres(self, rows: Floats, n_samples: int, rng: np.random.Generator) -> Floats:
         centres, _ = k_means(rows, n_samples, rng, n_init=self.n_init)
