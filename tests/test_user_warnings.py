@@ -13,8 +13,7 @@ from sklearn.linear_model import LogisticRegression
 
 from counterbalance import CounterfactualOverSampler, InteriorOverSampler
 from counterbalance.errors import ShortfallWarning
-from counterbalance.methods import all_samplers
-from counterbalance.methods.fallback import PeerFallbackWarning
+from counterbalance.methods import PeerFallbackWarning, all_samplers
 from counterbalance.user_warnings import warn_user
 
 SOURCE = Path(__file__).parents[1] / "src"

@@ -1,4 +1,4 @@
-"""Tables that the tests of the peers share."""
+"""Tables shared by the tests of the methods."""
 
 import numpy as np
 import pytest

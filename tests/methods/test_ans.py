@@ -12,14 +12,14 @@ def test_intruders_are_majority_rows_nearer_than_the_nearest_fellow():
     np.testing.assert_array_equal(intruders(minority, majority), [2, 0, 0])
 
 
-def test_the_tolerance_grows_until_no_row_is_won():
+def test_the_tolerance_grows_until_it_admits_no_further_row():
     # A tolerance of 1 wins a row over 0, a tolerance of 2 wins none over 1.
     np.testing.assert_array_equal(
         outcasts(np.array([0, 0, 1, 5]), largest=4), [False, False, False, True]
     )
 
 
-def test_the_radius_comes_from_the_class_and_outcasts_are_no_seeds():
+def test_the_radius_comes_from_the_class_and_outcasts_are_not_seeds():
     # 0, 1, 3 are a chain whose largest step is 2; 100 sits among the majority.
     minority = [0.0, 1.0, 3.0, 100.0]
     majority = np.linspace(80, 120, 60)

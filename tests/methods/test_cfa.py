@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 from counterbalance.methods import CFA, PeerFallbackWarning
 
 
-def test_a_majority_row_takes_over_what_differs_in_the_nearest_pair():
+def test_a_majority_row_adopts_the_difference_features_of_the_nearest_pair():
     # The pair is (0, 0, 0) and (0, 0, 9): they differ in the last feature alone.
     minority = [[0.0, 0.0, 9.0]]
     majority = [[0.0, 0.0, 0.0], [1.0, 2.0, 0.0], [3.0, 1.0, 2.0]]
@@ -26,7 +26,7 @@ def test_every_value_occurs_in_its_column_of_the_table():
         assert np.isin(new[:, column], X[:, column]).all()
 
 
-def test_more_differences_are_let_in_with_a_warning():
+def test_more_differences_are_admitted_with_a_warning():
     rng = np.random.default_rng(0)
     X = np.vstack([rng.normal(5, 1, (10, 4)), rng.normal(-5, 1, (30, 4))])
     X[:, 3] = rng.normal(size=40)
@@ -53,7 +53,7 @@ def test_no_new_row_is_a_relabelled_majority_row(table):
     assert not new & (theirs - ours)
 
 
-def test_a_pair_within_the_tolerance_everywhere_is_no_pair():
+def test_rows_within_the_tolerance_in_every_feature_are_not_a_pair():
     # The first majority row is the minority row but for 0.01: nothing to take over from it.
     X = np.array([[0.0, 0.0], [0.01, 0.0], [3.0, 1.0], [3.0, 0.0], [9.0, 9.0], [8.0, 5.0]])
     y = np.array([1, 0, 0, 0, 0, 0])
@@ -63,7 +63,7 @@ def test_a_pair_within_the_tolerance_everywhere_is_no_pair():
     assert {tuple(row) for row in new} == {(0.0, 1.0), (0.0, 9.0), (0.0, 5.0)}
 
 
-def test_it_says_so_when_the_table_holds_every_combination_of_its_values():
+def test_warns_if_the_table_holds_every_combination_of_its_values():
     X = np.array([[a, b, c] for a in range(3) for b in range(3) for c in range(3)], dtype=float)
     y = (X.sum(axis=1) > 4).astype(int)
     with pytest.warns(PeerFallbackWarning, match="copies of minority rows"):
@@ -72,7 +72,7 @@ def test_it_says_so_when_the_table_holds_every_combination_of_its_values():
     assert (new.sum(axis=1) > 4).all()
 
 
-def test_it_says_so_when_the_classes_do_not_differ():
+def test_warns_if_the_classes_do_not_differ():
     X, y = np.ones((30, 2)), np.repeat([1, 0], [5, 25])
     with pytest.warns(PeerFallbackWarning, match="copies of minority rows"):
         X_new, _ = CFA(random_state=0).fit_resample(X, y)

@@ -1,4 +1,4 @@
-"""imbalanced-learn's and scikit-learn's own checks, for every peer of this package."""
+"""imbalanced-learn's and scikit-learn's own checks, for every method of this package."""
 
 import warnings
 
@@ -10,7 +10,7 @@ from imblearn.utils.estimator_checks import (
 from imblearn.utils.estimator_checks import estimator_checks_generator as imblearn_checks
 from sklearn.utils.estimator_checks import estimator_checks_generator as sklearn_checks
 
-from counterbalance import methods as peers
+from counterbalance import methods
 from counterbalance.methods import PeerFallbackWarning, all_samplers
 
 # What a check cannot ask of a method, and why.
@@ -37,8 +37,8 @@ def instances():
     """One of each class and variant of ours; what imbalanced-learn wrote it checks itself."""
     records = all_samplers().values()
     made = [r.factory() for r in records]
-    ours = [m for m in made if type(m).__module__.startswith(peers.__name__)]
-    extra = [peers.PolynomFitSMOTE(topology=t) for t in ("bus", "mesh", "polynomial")]
+    ours = [m for m in made if type(m).__module__.startswith(methods.__name__)]
+    extra = [methods.PolynomFitSMOTE(topology=t) for t in ("bus", "mesh", "polynomial")]
     chosen = [*ours, *extra]
     for sampler in chosen:
         sampler.set_params(**LIGHTER.get(type(sampler).__name__, {}))
@@ -84,7 +84,7 @@ def test_passes_the_checks_of_scikit_learn(estimator, check):
 
 
 @pytest.mark.parametrize("estimator", instances(), ids=str)
-def test_refuses_bad_parameters_with_a_clear_message(estimator):
+def test_rejects_bad_parameters_with_a_clear_message(estimator):
     check_param_validation(type(estimator).__name__, estimator)
 
 

@@ -17,7 +17,7 @@ def clump(at):
     return np.column_stack([at + place, at + place**2])
 
 
-def test_clumps_are_found_and_the_loner_is_dropped():
+def test_clusters_are_found_and_an_isolated_row_is_dropped():
     rows = np.vstack([clump(0), clump(20), clump(40), [[200.0, 200.0]]])
     found = cure(rows, 3, 5, 0.5)
     members = sorted(sorted(c.members.tolist()) for c in found)

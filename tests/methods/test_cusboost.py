@@ -25,7 +25,7 @@ def test_no_round_loses_a_minority_row_and_each_sees_half_of_the_majority(blobs)
     assert any((SEEN[0][0] != rows).any() for rows, _ in SEEN[1:])
 
 
-def test_learners_are_weighed_by_their_error_as_in_adaboost(blobs):
+def test_learners_are_weighted_by_their_error_as_in_adaboost(blobs):
     X, y = blobs
     fitted = CUSBoostClassifier(n_estimators=5, random_state=0).fit(X, y)
     error = fitted.estimator_errors_
@@ -38,7 +38,7 @@ def test_it_finds_more_of_the_minority_than_plain_accuracy_would(blobs):
     assert (fitted.predict(X)[y == 1] == 1).mean() > 0.7
 
 
-def test_every_cluster_gives_its_part():
+def test_every_cluster_contributes_in_proportion_to_its_size():
     X = np.concatenate([np.zeros(60), np.full(20, 50.0), np.full(20, 99.0)])[:, None]
     X = X + np.linspace(0, 1, 100)[:, None]
     y = np.repeat([0, 1], [80, 20])

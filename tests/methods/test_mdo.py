@@ -18,7 +18,7 @@ def test_new_rows_keep_the_mahalanobis_distance_of_a_row_to_the_class_mean():
         assert np.abs(seeds - mahalanobis(row, mean, inverse)).min() < 1e-8
 
 
-def test_rows_among_other_classes_are_no_seeds():
+def test_rows_among_other_classes_are_not_seeds():
     rng = np.random.default_rng(0)
     ours = rng.normal(size=(30, 2))
     lost = np.array([[50.0, 50.0]])
@@ -28,7 +28,7 @@ def test_rows_among_other_classes_are_no_seeds():
     assert np.abs(new).max() < 10
 
 
-def test_it_says_so_when_no_row_passes():
+def test_warns_if_no_row_passes():
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(303, 2)), np.repeat([1, 0], [3, 300])
     with pytest.warns(PeerFallbackWarning, match="all rows of the class are seeds"):
@@ -36,7 +36,7 @@ def test_it_says_so_when_no_row_passes():
     np.testing.assert_array_equal(np.bincount(y_new), [300, 300])
 
 
-def test_the_class_keeps_its_covariance_at_ten_features():
+def test_the_class_keeps_its_covariance_with_ten_features():
     rng = np.random.default_rng(0)
     mix = rng.normal(size=(10, 10))
     ours = rng.normal(size=(200, 10)) @ mix + 1000  # far off: every row is a seed
@@ -50,7 +50,7 @@ def test_the_class_keeps_its_covariance_at_ten_features():
 
 
 @pytest.mark.parametrize("direction", [[1.0], [1.0, 2.0, 0.0]], ids=["one feature", "a line"])
-def test_it_says_so_when_the_ellipse_is_two_points(direction):
+def test_warns_if_the_ellipse_is_two_points(direction):
     rng = np.random.default_rng(0)
     ours, theirs = rng.normal(9, 1, (20, 1)), rng.normal(0, 1, (60, 1))
     X, y = np.vstack([ours, theirs]) * direction, np.repeat([1, 0], [20, 60])

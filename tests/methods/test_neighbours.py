@@ -1,10 +1,7 @@
 import numpy as np
-import pytest
 
-from counterbalance.methods import PeerFallbackWarning
 from counterbalance.methods.neighbours import (
     balls_holding,
-    capped,
     minority_share,
     nearer_than,
     nearest_in_table,
@@ -33,9 +30,3 @@ def test_balls_include_their_surface_and_limits_do_not():
     points, centres = column(0.0, 1.0, 3.0), column(1.0, 5.0)
     np.testing.assert_array_equal(balls_holding(points, centres, np.array([1.0, 2.0])), [1, 1, 1])
     np.testing.assert_array_equal(nearer_than(centres, points, np.array([1.0, 2.5])), [1, 1])
-
-
-def test_too_many_neighbours_are_cut_down_with_a_warning():
-    with pytest.warns(PeerFallbackWarning, match="only 2 can be had"):
-        assert capped(5, 2, "Some method") == 2
-    assert capped(2, 2, "Some method") == 2

@@ -15,7 +15,7 @@ def test_neighbourhoods_by_hand():
     np.testing.assert_allclose(neighbourhoods(table, 2, 1.0)[0], [10, 9, 8, 10])
 
 
-def test_only_the_boundary_is_a_seed():
+def test_only_boundary_rows_are_seeds():
     # A clump of the minority far from the majority, and a row amid it.
     clump = np.linspace(-0.5, 0.5, 11)
     X = np.concatenate([clump, [50.0], np.linspace(49, 51, 60)])[:, None]

@@ -27,12 +27,23 @@ def test_a_child_takes_its_parents_parameters_and_its_own_by_keyword():
     assert Child._parameter_constraints == {"depth": POSITIVE_INTEGER, "share": SHARE}
 
 
-def test_an_undeclared_name_is_refused():
+def test_a_class_has_the_parameters_of_all_its_parents():
+    class Other(DeclaredParameters):
+        width: int = parameter(default=7, rule=POSITIVE_INTEGER)
+
+    class Both(Child, Other):
+        pass
+
+    assert set(inspect.signature(Both).parameters) == {"depth", "share", "width"}
+    assert (Both(depth=1).depth, Both().width) == (1, 7)
+
+
+def test_an_undeclared_name_is_rejected():
     with pytest.raises(TypeError, match="breadth"):
         Child(breadth=1)
 
 
-def test_a_parameter_by_position_is_refused():
+def test_a_positional_parameter_is_rejected():
     with pytest.raises(TypeError):
         Child(3)
 

@@ -12,7 +12,7 @@ def made(minority, n_new, **parameters):
     return PolynomFitSMOTE(random_state=0, **parameters).fit_resample(X, y)[0][len(y) :]
 
 
-def test_star_puts_equal_steps_from_each_row_to_the_mean():
+def test_star_spaces_rows_evenly_from_each_row_to_the_mean():
     new = made([[0, 0], [3, 0], [0, 3]], 6, topology="star")
     # The mean is (1, 1); two rows on each arm, at one and two thirds.
     arms = [(0, 0), (3, 0), (0, 3)]
@@ -29,7 +29,7 @@ def test_mesh_joins_every_two_rows():
     np.testing.assert_allclose(np.sort(new.ravel()), [0.5, 1.5, 2.0])
 
 
-def test_mesh_draws_different_pairs_where_there_are_more_than_needed():
+def test_mesh_draws_distinct_pairs_if_there_are_more_than_needed():
     # Row i at 2 ** i: the middle of a pair names it.
     new = made(2.0 ** np.arange(20)[:, None], 50, topology="mesh")
     assert len(np.unique(new)) == 50

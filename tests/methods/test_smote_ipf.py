@@ -10,7 +10,7 @@ def two_clouds(rng):
     return X, np.repeat([1, 0], [40, 160])
 
 
-def test_a_mislabelled_row_leaves_and_clean_rows_stay():
+def test_a_mislabelled_row_is_removed_and_clean_rows_stay():
     rng = np.random.default_rng(0)
     X, y = two_clouds(rng)
     y = y.copy()
@@ -25,7 +25,7 @@ def test_a_mislabelled_row_leaves_and_clean_rows_stay():
     assert kept >= len(originals) - 2
 
 
-def test_clean_classes_end_balanced():
+def test_clean_classes_end_up_balanced():
     X, y = two_clouds(np.random.default_rng(1))
     sampler = SMOTEIPF(random_state=0)
     _, y_new = sampler.fit_resample(X, y)
@@ -44,7 +44,7 @@ def test_consensus_removes_no_more_than_majority():
     assert not (noise[0] & ~noise[1]).any()
 
 
-def test_it_says_so_when_the_filter_takes_much():
+def test_warns_if_the_filter_removes_much():
     rng = np.random.default_rng(3)
     X, y = rng.normal(size=(300, 2)), np.repeat([1, 0], [40, 260])
     with pytest.warns(PeerFallbackWarning, match="n_removed_"):
@@ -60,7 +60,7 @@ def test_partitions_hold_every_class_in_equal_shares():
     np.testing.assert_array_equal(shares[2], 1)
 
 
-def test_a_row_that_the_trees_have_learnt_is_missed_by_its_own_partition_alone_and_stays():
+def test_a_row_that_only_the_tree_of_its_own_partition_misclassifies_stays():
     # Pure noise: eight of nine trees have seen a row and most of them repeat its class, while
     # the tree of its own partition guesses. More than half must miss a row *and* that tree.
     rng = np.random.default_rng(2)

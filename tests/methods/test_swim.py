@@ -52,7 +52,7 @@ def test_the_radial_variant_does_not_climb_the_majoritys_density(blobs):
 
 
 @pytest.mark.parametrize("features", [[1.0], [1.0, 0.0]], ids=["one feature", "one that varies"])
-def test_it_says_so_when_a_contour_is_two_points(features):
+def test_warns_if_a_contour_is_two_points(features):
     rng = np.random.default_rng(0)
     X = np.vstack([rng.normal(3, 1, (20, 1)), rng.normal(0, 1, (60, 1))]) * features
     y = np.repeat([1, 0], [20, 60])

@@ -1,4 +1,4 @@
-"""What holds for every peer: counts, order, seeds, types, and what is left alone."""
+"""What holds for every method: counts, order, seeds, types, and what is left alone."""
 
 import warnings
 
@@ -6,17 +6,17 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from counterbalance import methods as peers
+from counterbalance import methods
 from counterbalance.errors import TableError
 from counterbalance.methods import PeerFallbackWarning, all_samplers
 
-OURS = {
-    name: peer
-    for name, peer in all_samplers().items()
-    if peer.kind != "classifier" and peer.factory.__module__.startswith(peers.__name__)
+WRITTEN_HERE = {
+    name: method
+    for name, method in all_samplers().items()
+    if method.kind != "classifier" and method.factory.__module__.startswith(methods.__name__)
 }
-OURS.pop("G-SMOTE", None)
-OVER = [name for name, peer in OURS.items() if peer.kind == "over"]
+WRITTEN_HERE.pop("G-SMOTE", None)
+OVER = [name for name, method in WRITTEN_HERE.items() if method.kind == "over"]
 MOVES_OR_DROPS = {
     "CCR": "pushes majority rows out of the spheres",
     "NRAS": "removes noise from the minority",
@@ -33,7 +33,7 @@ pytestmark = pytest.mark.filterwarnings("ignore::counterbalance.methods.PeerFall
 
 
 def resampled(name, X, y, **parameters):
-    return OURS[name].factory(**{"random_state": 0, **parameters}).fit_resample(X, y)
+    return WRITTEN_HERE[name].factory(**{"random_state": 0, **parameters}).fit_resample(X, y)
 
 
 @pytest.fixture
@@ -45,7 +45,7 @@ def three_classes():
     return X[order], np.repeat(["a", "b", "c"], sizes)[order]
 
 
-@pytest.mark.parametrize("name", OURS)
+@pytest.mark.parametrize("name", WRITTEN_HERE)
 def test_every_class_gets_exactly_what_was_asked_for(name, three_classes):
     if name in NOT_EXACT:
         pytest.skip(NOT_EXACT[name])
@@ -67,7 +67,7 @@ def test_the_original_rows_come_first_bit_for_bit(name, three_classes):
     np.testing.assert_array_equal(y_new[: len(y)], y)
 
 
-@pytest.mark.parametrize("name", OURS)
+@pytest.mark.parametrize("name", WRITTEN_HERE)
 def test_one_seed_gives_one_result_and_another_seed_another(name, blobs):
     X, y = blobs
     first, again = resampled(name, X, y)[0], resampled(name, X, y)[0]
@@ -77,7 +77,7 @@ def test_one_seed_gives_one_result_and_another_seed_another(name, blobs):
         assert first.shape != other.shape or (first != other).any()
 
 
-@pytest.mark.parametrize("name", OURS)
+@pytest.mark.parametrize("name", WRITTEN_HERE)
 def test_the_input_and_numpys_global_state_are_left_alone(name, blobs):
     X, y = blobs
     X_before, y_before = X.copy(), y.copy()
@@ -90,7 +90,7 @@ def test_the_input_and_numpys_global_state_are_left_alone(name, blobs):
 
 
 @pytest.mark.parametrize("name", OVER)
-def test_two_classes_alike_do_not_get_the_same_draws(name):
+def test_two_identical_classes_do_not_get_the_same_draws(name):
     if name in MAY_DRAW_NOTHING | MOVES_OR_DROPS:
         pytest.skip((MAY_DRAW_NOTHING | MOVES_OR_DROPS)[name])
     rng = np.random.default_rng(0)
@@ -102,7 +102,7 @@ def test_two_classes_alike_do_not_get_the_same_draws(name):
     assert not np.allclose(np.sort(first, axis=0), np.sort(second - 1000, axis=0), atol=1e-6)
 
 
-@pytest.mark.parametrize("name", OURS)
+@pytest.mark.parametrize("name", WRITTEN_HERE)
 def test_float32_and_sparse_formats_are_kept(name, blobs):
     X, y = blobs
     assert resampled(name, X.astype(np.float32), y)[0].dtype == np.float32
@@ -112,7 +112,7 @@ def test_float32_and_sparse_formats_are_kept(name, blobs):
 
 
 @pytest.mark.parametrize("name", OVER)
-def test_new_rows_of_a_table_of_whole_numbers_are_not_truncated(name):
+def test_new_rows_of_a_table_of_integers_are_not_truncated(name):
     rng = np.random.default_rng(0)
     X, y = rng.integers(0, 9, size=(120, 3)), np.repeat([1, 0], [30, 90])
     X_new, _ = resampled(name, X, y)
@@ -138,7 +138,7 @@ def degenerate():
 
 
 @pytest.mark.parametrize("case", degenerate())
-@pytest.mark.parametrize("name", OURS)
+@pytest.mark.parametrize("name", WRITTEN_HERE)
 def test_degenerate_tables_are_balanced_or_a_warning_says_otherwise(name, case):
     minority, majority = degenerate()[case]
     X = np.vstack([minority, majority])
@@ -156,7 +156,7 @@ def test_degenerate_tables_are_balanced_or_a_warning_says_otherwise(name, case):
 
 
 @pytest.mark.parametrize("name", OVER)
-def test_a_minority_of_one_row_is_served_or_refused_with_a_remedy(name):
+def test_a_minority_of_one_row_is_resampled_or_rejected_with_a_remedy(name):
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(41, 3)), np.repeat([1, 0], [1, 40])
     if name in NEEDS_ONE_ROW:
@@ -170,5 +170,5 @@ def test_new_rows_of_duplicates_are_copies_and_a_warning_says_so():
     X = np.vstack([np.ones((4, 2)), np.random.default_rng(0).normal(size=(9, 2))])
     y = np.repeat([1, 0], [4, 9])
     with pytest.warns(PeerFallbackWarning, match="all 4 rows of class 1 are the same"):
-        X_new, _ = peers.ProWSyn().fit_resample(X, y)
+        X_new, _ = methods.ProWSyn().fit_resample(X, y)
     np.testing.assert_array_equal(X_new[13:], np.ones((5, 2)))

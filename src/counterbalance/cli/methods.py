@@ -21,25 +21,6 @@ EXAMPLES = (
     ("all of them", "counterbalance methods"),
     ("one of them", "counterbalance methods ProWSyn"),
 )
-# Name, year, sentence, reference, whose rows new ones are made from, class.
-OURS = (
-    (
-        "Counterfactual",
-        2020,
-        "Changes majority rows as little as makes a classifier call them minority.",
-        "Luo, Liu, Counterfactual-based minority oversampling for imbalanced classification",
-        "majority",
-        "CounterfactualOverSampler",
-    ),
-    (
-        "Interior",
-        2026,
-        "Spreads new rows around minority rows, drawn as a classifier agrees with them.",
-        "this package",
-        "minority",
-        "InteriorOverSampler",
-    ),
-)
 
 
 def execute(
@@ -67,41 +48,25 @@ def execute(
 
 def _methods() -> list[dict[str, Any]]:
     """Return what is known of each method, as plain values."""
-    import counterbalance
-    from counterbalance.cli.method_sentences import SENTENCES
     from counterbalance.methods import all_samplers
 
-    ours = [
+    return [
         {
-            "name": name,
-            "year": year,
-            "kind": "over",
-            "sentence": sentence,
-            "reference": reference,
-            "makes_rows_from": source,
-            "favours_boundary": source == "majority",
-            "evaluated_on_several_classes": True,
-            "python": f"from counterbalance import {sampler}",
-            "parameters": getattr(counterbalance, sampler)().get_params(deep=False),
+            "name": method.name,
+            "year": method.year,
+            "kind": method.kind,
+            "sentence": method.sentence,
+            "reference": method.reference,
+            "makes_rows_from": method.synthesises_with,
+            "favours_boundary": method.boundary,
+            "evaluated_on_several_classes": method.multiclass,
+            "python": f"from counterbalance import {method.factory.__name__}"
+            if method.ours
+            else f'counterbalance.methods.all_samplers()["{method.name}"].factory()',
+            "parameters": method.factory().get_params(deep=False),
         }
-        for name, year, sentence, reference, source, sampler in OURS
+        for method in all_samplers().values()
     ]
-    peers = [
-        {
-            "name": peer.name,
-            "year": peer.year,
-            "kind": peer.kind,
-            "sentence": SENTENCES[peer.name],
-            "reference": peer.reference,
-            "makes_rows_from": peer.synthesises_with,
-            "favours_boundary": peer.boundary,
-            "evaluated_on_several_classes": peer.multiclass,
-            "python": f'counterbalance.methods.all_samplers()["{peer.name}"].factory()',
-            "parameters": peer.factory().get_params(deep=False),
-        }
-        for peer in all_samplers().values()
-    ]
-    return [*ours, *peers]
 
 
 def _find(name: str, methods: list[dict[str, Any]]) -> dict[str, Any]:

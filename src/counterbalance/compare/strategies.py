@@ -15,7 +15,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from difflib import get_close_matches
-from importlib import import_module
 from typing import Any, Literal
 
 import numpy as np
@@ -35,19 +34,7 @@ WEIGHTS = "class weights"
 NEIGHBOURS = 5
 
 
-@dataclass(frozen=True)
-class Ours:
-    """A sampler of this package: its name in tables, and where its class is."""
-
-    name: str
-    module: str
-    sampler: str
-
-
-OURS = (
-    Ours("Counterfactual", "counterbalance.samplers.counterfactual", "CounterfactualOverSampler"),
-    Ours("Interior", "counterbalance.samplers.interior", "InteriorOverSampler"),
-)
+OURS = tuple(method for method in all_samplers().values() if method.ours)
 DEFAULT_STRATEGIES = (
     BASELINE,
     WEIGHTS,
@@ -59,16 +46,11 @@ DEFAULT_STRATEGIES = (
 )
 # what people write, beside the names themselves in any case
 ALIASES = {
-    "ours": OURS[0].name,
-    "counterfactuals": OURS[0].name,
     "threshold": BASELINE,
     "tuned threshold": BASELINE,
     "weights": WEIGHTS,
     "class_weight": WEIGHTS,
-    "ros": "Random oversampling",
-    "rus": "Random undersampling",
-    "smotenc": "SMOTE",
-    "smoten": "SMOTE",
+    **{alias: name for name, method in all_samplers().items() for alias in method.aliases},
 }
 
 
@@ -110,10 +92,9 @@ class Resampled:
 def known_strategies() -> dict[str, Kind]:
     """Return the name and kind of every strategy, the defaults first."""
     kinds: dict[str, Kind] = {BASELINE: "none", WEIGHTS: "weights"}
-    kinds |= {sampler.name: "ours" for sampler in OURS}
-    for name, peer in all_samplers().items():
-        if peer.kind != "classifier":
-            kinds[name] = peer.kind
+    for name, method in all_samplers().items():
+        if method.kind != "classifier":
+            kinds[name] = "ours" if method.ours else method.kind
     return {name: kinds[name] for name in dict.fromkeys([*DEFAULT_STRATEGIES, *kinds])}
 
 
@@ -173,8 +154,7 @@ def resample(name: str, part: ComparedTable, kinds: list[Any], seed: int) -> Res
 
 def make_ours(name: str, seed: int) -> Any:
     """Return one of our samplers, with its defaults."""
-    (found,) = (sampler for sampler in OURS if sampler.name == name)
-    return getattr(import_module(found.module), found.sampler)(random_state=seed)
+    return all_samplers()[name].factory(random_state=seed)
 
 
 def _make_peer(name: str, neighbours: int, seed: int) -> Any:

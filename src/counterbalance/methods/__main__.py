@@ -1,4 +1,4 @@
-"""Print Table I: ``python -m counterbalance.methods``."""
+"""Print the paper's Table I from the registry: ``python -m counterbalance.methods``."""
 
 import sys
 

@@ -1,32 +1,31 @@
-"""ANS: as many neighbours as the density of the class gives."""
+"""ANS: as many neighbours as the density of the class provides."""
 
 import numpy as np
 from scipy.spatial.distance import cdist
 
 from counterbalance.arrays import Floats, Integers, Mask
 from counterbalance.methods.base import PeerOverSampler
-from counterbalance.methods.fallback import warn_fallback
-from counterbalance.methods.interpolation import drawn_between
 from counterbalance.methods.neighbours import nearer_than
 from counterbalance.methods.parameters import POSITIVE_SHARE, parameter
+from counterbalance.methods.synthesis import drawn_between, group_starts
 
 
 def intruders(minority: Floats, majority: Floats) -> Integers:
-    """Majority rows nearer to each minority row than its nearest minority row."""
+    """Count the majority rows nearer to each minority row than its nearest minority row."""
     return nearer_than(minority, majority, distances_to_fellows(minority).min(axis=1))
 
 
 def distances_to_fellows(rows: Floats) -> Floats:
-    """Distances between the rows, infinite from a row to itself."""
+    """Return the distances between the rows, infinite from a row to itself."""
     apart = cdist(rows, rows)
     np.fill_diagonal(apart, np.inf)
     return np.asarray(apart)
 
 
 def outcasts(n_intruders: Integers, largest: int) -> Mask:
-    """Rows with more intruders than the first tolerance at which no further row is won.
+    """Return the rows with more intruders than the tolerance.
 
-    The tolerance grows from 0; it stops where one more step would take in no row more, or at
+    The tolerance grows from 0 until one more step would admit no further row, or until
     ``largest``.
     """
     for tolerance in range(largest + 1):
@@ -45,12 +44,12 @@ class ANS(PeerOverSampler):
 
     Minority rows with too many majority rows nearer than their nearest fellow are outcasts.
     The largest distance from one of the other rows to its nearest fellow becomes the radius
-    within which all fellows are neighbours: dense places have many, sparse ones few. A new row
+    within which all fellows are neighbours: dense regions have many, sparse ones few. A new row
     lies between a row and one of its neighbours.
 
-    Departures: the paper's second half, a 1-NN classifier that answers for the outcasts, is no
-    resampling and is left out; outcasts stay in the table but are no seeds. Where fewer than
-    two rows are left, all rows are seeds, with a warning.
+    Departures: the paper's second half, a 1-NN classifier that answers for the outcasts, is not
+    resampling and is left out; outcasts stay in the table but are not seeds. If fewer than two
+    rows are left, all rows are seeds, with a warning.
 
     Parameters
     ----------
@@ -67,10 +66,9 @@ class ANS(PeerOverSampler):
         out = outcasts(intruders(minority, majority), largest)
         rows = minority[~out]
         if len(rows) < 2:  # noqa: PLR2004  # a segment has two ends
-            warn_fallback(
-                "ANS",
+            self._warn(
                 f"{int(out.sum())} of {len(minority)} minority rows are outcasts",
-                "all of them are seeds all the same",
+                "all rows are used as seeds nonetheless",
             )
             rows = minority
         apart = distances_to_fellows(rows)
@@ -80,9 +78,9 @@ class ANS(PeerOverSampler):
 
     @staticmethod
     def _drawn(neighbour: Mask, seeds: Integers, rng: np.random.Generator) -> Integers:
-        """One of the neighbours of each seed; the neighbours of a row stand side by side."""
+        """Draw one of the neighbours of each seed, all equally likely."""
+        # The neighbours of a row stand side by side in ``columns``.
         _, columns = np.nonzero(neighbour)
         sizes = neighbour.sum(axis=1)
-        first = np.cumsum(sizes) - sizes
-        drawn: Integers = columns[first[seeds] + rng.integers(sizes[seeds])]
+        drawn: Integers = columns[group_starts(sizes)[seeds] + rng.integers(sizes[seeds])]
         return drawn

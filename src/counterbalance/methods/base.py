@@ -1,23 +1,21 @@
-"""The template of every peer: check, resample one class against the rest, put together.
+"""The template of every method: validate, resample one class against the rest, reassemble.
 
 Each class to be enlarged is resampled against all other rows together (one-vs-rest), so a
 method published for two classes serves any number of them. One generator drives the draws of
 all classes.
 """
 
-from abc import abstractmethod
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from imblearn.over_sampling.base import BaseOverSampler
 from imblearn.under_sampling.base import BaseUnderSampler
 from scipy import sparse
 
-from counterbalance.arrays import Floats, Integers
+from counterbalance.arrays import Floats, Integers, Mask
 from counterbalance.errors import TableError
-from counterbalance.methods.fallback import warn_fallback
 from counterbalance.methods.parameters import (
     OVER_STRATEGY,
     POSITIVE_INTEGER,
@@ -26,25 +24,32 @@ from counterbalance.methods.parameters import (
     DeclaredParameters,
     parameter,
 )
-from counterbalance.methods.whole_numbers import RoundsWholeColumns
-
-Mask = npt.NDArray[np.bool_]
+from counterbalance.user_warnings import warn_user
 
 
-@dataclass(frozen=True)
-class Change:
-    """What resampling one class does to the table."""
+class PeerFallbackWarning(UserWarning):
+    """A method could not follow its paper on this table; the message says what it did instead."""
 
-    new: Floats
-    """The new rows of the class."""
-    moved: Floats | None = None
-    """The whole table with rows moved, where the method moves rows."""
-    dropped: Mask | None = None
-    """The rows of the table that the method takes out as noise."""
+
+def warn_fallback(method: str, reason: str, instead: str) -> None:
+    """Warn that ``method`` departs from its paper, why, and what it did instead."""
+    warn_user(PeerFallbackWarning(f"{method}: {reason}; {instead}."))
+
+
+def capped(k: int, available: int, method: str) -> int:
+    """Return ``k``, or ``available`` with a warning if that is less."""
+    if k <= available:
+        return k
+    warn_fallback(
+        method,
+        f"{k} neighbours were asked for and the most available is {available}",
+        "that number is used; a smaller number of neighbours avoids this",
+    )
+    return available
 
 
 def generator(random_state: Any) -> np.random.Generator:
-    """Give the generator of one call; the global state of numpy is neither read nor changed."""
+    """Return the generator of one call, without reading or changing numpy's global state."""
     if isinstance(random_state, np.random.RandomState):
         return np.random.default_rng(random_state.randint(2**32, size=4, dtype=np.uint32))
     return np.random.default_rng(random_state)
@@ -56,19 +61,19 @@ def seed_from(rng: np.random.Generator) -> int:
 
 
 def is_sparse(X: Any) -> bool:
-    """Tell a sparse table from a dense one."""
+    """Return whether a table is sparse."""
     return bool(sparse.issparse(X))
 
 
 def dense(X: Any) -> Floats:
-    """Give the table as a new float64 array."""
+    """Return the table as a new float64 array."""
     return np.array(X.toarray() if is_sparse(X) else X, dtype=np.float64)
 
 
 def in_form_of(X: Any, rows: Floats) -> Any:
-    """Give ``rows`` the floating type and the sparse format of ``X``.
+    """Return ``rows`` in the floating-point type and sparse format of ``X``.
 
-    A table of whole numbers becomes float64: a new row is not cut down to whole numbers.
+    A table of integers becomes float64, so that new rows are not truncated.
     """
     kept = X.dtype if np.issubdtype(X.dtype, np.floating) else np.dtype(np.float64)
     rows = rows.astype(kept, copy=False)
@@ -76,39 +81,90 @@ def in_form_of(X: Any, rows: Floats) -> Any:
 
 
 def stacked(X: Any, rows: Any) -> Any:
-    """Put the original rows first, untouched, and the new ones behind."""
+    """Append the new rows to the untouched original ones."""
     if is_sparse(X):
         return sparse.vstack([X, rows], format=X.format)
     return np.vstack([X, rows])
 
 
-def check_size(method: str, label: Any, n_rows: int, least: int) -> None:
-    """Refuse a class with fewer rows than the method can work from."""
-    if n_rows < least:
-        raise TableError(
-            f"y must hold at least {least} rows of class {label} for {method}, it holds "
-            f"{n_rows}; leave the class out through sampling_strategy, add rows of it, or use "
-            "imblearn.over_sampling.RandomOverSampler, which needs one."
-        )
+def integer_columns(X: Any) -> dict[Any, Any]:
+    """Return name and type of each integer or boolean column of a pandas frame, else nothing."""
+    if not hasattr(X, "iloc") or not hasattr(X, "columns") or not X.columns.is_unique:
+        return {}
+    return {name: kind for name, kind in X.dtypes.items() if getattr(kind, "kind", "") in "iub"}
 
 
-class PeerOverSampler(RoundsWholeColumns, DeclaredParameters, BaseOverSampler):
+class RoundsIntegerColumns:
+    """Returns integer and boolean columns of a data frame as such, with new values rounded.
+
+    imbalanced-learn casts a frame's columns back to their types, which turns 2.9 into 2.
+    """
+
+    def fit_resample(self, X: Any, y: Any, **parameters: Any) -> Any:
+        """Resample the table.
+
+        Parameters
+        ----------
+        X : {array-like, dataframe, sparse matrix} of shape (n_samples, n_features)
+            The rows.
+        y : array-like of shape (n_samples,)
+            Their classes.
+        **parameters : dict
+            Passed on.
+
+        Returns
+        -------
+        tuple
+            The rows and the classes of the resampled table.
+        """
+        resample = super().fit_resample  # type: ignore[misc]  # that of the sampler, next in line
+        columns = integer_columns(X)
+        if not columns:
+            return resample(X, y, **parameters)
+        X_new, y_new = resample(X.astype(dict.fromkeys(columns, float)), y, **parameters)
+        for name, kind in columns.items():
+            X_new[name] = X_new[name].round().astype(kind)
+        return X_new, y_new
+
+
+@dataclass(frozen=True)
+class Change:
+    """What resampling one class does to the table."""
+
+    new: Floats
+    """The new rows of the class."""
+    moved: Floats | None = None
+    """The whole table with rows moved, if the method moves rows."""
+    dropped: Mask | None = None
+    """The rows of the table that the method removes as noise."""
+
+
+class PeerOverSampler(RoundsIntegerColumns, DeclaredParameters, BaseOverSampler):
     """An oversampler that resamples one class against the rest.
 
-    A subclass implements ``_from_minority``, or ``_synthesise`` where it looks at the majority
-    too, or ``_resample_class`` where it also moves or drops rows. Sparse tables are worked on
-    as dense ones and come back in their own format.
+    A subclass implements ``_from_minority``, or ``_synthesise`` if it looks at the majority
+    too, or ``_resample_class`` if it also moves or drops rows. Sparse tables are processed as
+    dense ones and returned in their own format.
     """
 
     sampling_strategy: Any = parameter(default="auto", rule=OVER_STRATEGY)
     random_state: Any = parameter(default=None, rule=SEED)
 
-    _method: ClassVar[str | None] = None
-    """Name in messages, where it is not that of the class."""
     _least_minority = 2
-    """Rows of a class below which the method has nothing to work from."""
+    """Fewest rows of a class that the method can work with."""
     _needs_spread = True
     """Whether the method works from differences among the minority rows."""
+
+    @property
+    def _method_name(self) -> str:
+        """Name of the method in messages."""
+        return type(self).__name__
+
+    def _warn(self, reason: str, instead: str) -> None:
+        warn_fallback(self._method_name, reason, instead)
+
+    def _capped(self, k: int, available: int) -> int:
+        return capped(k, available, self._method_name)
 
     def _fit_resample(self, X: Any, y: Any) -> tuple[Any, Any]:
         rng = generator(self.random_state)
@@ -128,20 +184,24 @@ class PeerOverSampler(RoundsWholeColumns, DeclaredParameters, BaseOverSampler):
             new_rows.append(change.new)
             new_labels.append(np.full(len(change.new), label, dtype=y.dtype))
         originals = in_form_of(X, table) if moved else X
-        # ``np.vstack`` of whole numbers and floats is float64, so no row is truncated.
+        # ``np.vstack`` of integers and floats is float64, so no row is truncated.
         rows = in_form_of(X, np.vstack([table[:0], *new_rows]))
         return stacked(originals[kept], rows), np.concatenate([y[kept], *new_labels])
 
     def _checked_change(
         self, table: Floats, y: Any, label: Any, n_samples: int, rng: np.random.Generator
     ) -> Change:
-        method = self._method or type(self).__name__
         ours = y == label
         minority = table[ours]
-        check_size(method, label, len(minority), self._least_minority)
+        if len(minority) < self._least_minority:
+            raise TableError(
+                f"y must hold at least {self._least_minority} rows of class {label} for "
+                f"{self._method_name}, it holds {len(minority)}; leave the class out through "
+                "sampling_strategy, add rows of it, or use "
+                "imblearn.over_sampling.RandomOverSampler, which needs one."
+            )
         if self._needs_spread and (minority == minority[0]).all():
-            warn_fallback(
-                method,
+            self._warn(
                 f"all {len(minority)} rows of class {label} are the same",
                 "the new rows are copies of them",
             )
@@ -160,24 +220,71 @@ class PeerOverSampler(RoundsWholeColumns, DeclaredParameters, BaseOverSampler):
         n_samples: int,
         rng: np.random.Generator,
     ) -> Floats:
-        """Give ``n_samples`` new rows of the class of ``minority``."""
+        """Return ``n_samples`` new rows of the class of ``minority``."""
         return self._from_minority(minority, n_samples, rng)
 
     def _from_minority(self, minority: Floats, n_samples: int, rng: np.random.Generator) -> Floats:
-        """Give the new rows, where the method does not look at the majority."""
+        """Return the new rows, if the method does not look at the majority."""
         raise NotImplementedError
 
 
 class NeighbourOverSampler(PeerOverSampler):
-    """An oversampler whose one parameter is a number of neighbours."""
+    """An oversampler that has a number of neighbours among its parameters."""
 
     n_neighbors: int = parameter(default=5, rule=POSITIVE_INTEGER)
+
+    def _neighbours_within(self, n_rows: int) -> int:
+        """Return how many neighbours a row has in a group of ``n_rows``, at most n_neighbors."""
+        return self._capped(self.n_neighbors, n_rows - 1)
+
+
+class RejectionOverSampler(PeerOverSampler):
+    """An oversampler that rejects new rows and draws others, for a limited number of rounds."""
+
+    max_rounds: int = parameter(default=20, rule=POSITIVE_INTEGER)
+
+    def _drawn_until_accepted(
+        self,
+        n_samples: int,
+        draw: Callable[[int], Floats],
+        fault: Callable[[Floats], Floats],
+        *,
+        limit: float = 0.0,
+    ) -> Floats:
+        """Return rows from ``draw`` whose ``fault`` is at most ``limit``.
+
+        Each round draws as many rows as are missing. Whatever is missing after ``max_rounds``
+        is filled with the least faulty of the rejected rows, and a warning says how many.
+        """
+        accepted: list[Floats] = []
+        rejected: list[Floats] = []
+        faults: list[Floats] = []
+        missing = n_samples
+        for _ in range(self.max_rounds):
+            candidates = draw(missing)
+            judged = fault(candidates)
+            good = judged <= limit
+            accepted.append(candidates[good])
+            rejected.append(candidates[~good])
+            faults.append(judged[~good])
+            missing -= int(good.sum())
+            if missing == 0:
+                break
+        if missing:
+            self._warn(
+                f"after {self.max_rounds} rounds {missing} of {n_samples} rows were still rejected",
+                "the least faulty of the rejected rows were taken",
+            )
+            best = np.argsort(np.concatenate(faults), kind="stable")[:missing]
+            accepted.append(np.vstack(rejected)[best])
+        return np.vstack(accepted)
 
 
 class PeerUnderSampler(DeclaredParameters, BaseUnderSampler):
     """An undersampler that picks rows of one class at a time and keeps the table's order.
 
-    A subclass implements ``_pick``. ``sample_indices_`` holds the rows that were kept.
+    A subclass implements ``_pick_from``, or ``_pick`` if it looks at the other classes too.
+    ``sample_indices_`` holds the rows that were kept.
     """
 
     sampling_strategy: Any = parameter(default="auto", rule=UNDER_STRATEGY)
@@ -195,11 +302,20 @@ class PeerUnderSampler(DeclaredParameters, BaseUnderSampler):
         self.sample_indices_ = np.flatnonzero(kept)
         return X[self.sample_indices_], y[self.sample_indices_]
 
-    @abstractmethod
     def _pick(
-        self, table: Floats, y: Any, ours: Integers, n_samples: int, rng: np.random.Generator
+        self,
+        table: Floats,
+        y: Any,  # noqa: ARG002  # for the methods that look at the other classes
+        ours: Integers,
+        n_samples: int,
+        rng: np.random.Generator,
     ) -> Integers:
-        """Integers in ``ours`` of the ``n_samples`` rows to keep."""
+        """Return the positions in ``ours`` of the ``n_samples`` rows to keep."""
+        return self._pick_from(table[ours], n_samples, rng)
+
+    def _pick_from(self, rows: Floats, n_samples: int, rng: np.random.Generator) -> Integers:
+        """Return which rows of the class to keep, if the method looks at no other class."""
+        raise NotImplementedError
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

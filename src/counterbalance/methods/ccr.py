@@ -1,7 +1,7 @@
 """CCR: clear a sphere around each minority row, then fill it.
 
 Glossary
-    energy     what a sphere may spend on growing
+    energy     budget that a sphere may spend on growing
     radius     (n_min,)  of the sphere around each minority row
     moved      (n_maj, d)  majority rows after they were pushed out of the spheres
 """
@@ -11,19 +11,19 @@ from scipy.spatial import KDTree
 from scipy.spatial.distance import cdist
 
 from counterbalance.arrays import Floats, Integers, Mask
-from counterbalance.methods.allocation import allocate, repeated
 from counterbalance.methods.base import Change, PeerOverSampler
 from counterbalance.methods.parameters import POSITIVE_REAL, parameter
+from counterbalance.methods.synthesis import allocate, repeated
 
 
 def within_reach(minority: Floats, majority: Floats, energy: float) -> Integers:
-    """Majority rows that some sphere could reach: no radius is larger than the energy."""
+    """Return the majority rows that a sphere could reach: no radius exceeds the energy."""
     found = KDTree(majority).query_ball_point(minority, energy, p=1)
     return np.unique(np.concatenate([np.asarray(rows, dtype=np.intp) for rows in found]))
 
 
 def sphere_radii(distances: Floats, energy: float) -> Floats:
-    """Radius that each sphere reaches with its energy.
+    """Return the radius that each sphere reaches with its energy.
 
     Growing by ``dr`` costs ``dr`` times one more than the number of majority rows inside, so
     reaching the j-th nearest one costs the sum over i <= j of i * (d_i - d_{i-1}).
@@ -42,10 +42,10 @@ def sphere_radii(distances: Floats, energy: float) -> Floats:
 def pushed_out(
     minority: Floats, majority: Floats, distances: Floats, radii: Floats, rng: np.random.Generator
 ) -> Floats:
-    """Majority rows after each sphere has pushed those inside it to its surface.
+    """Return the majority rows after each sphere has pushed those inside it to its surface.
 
-    The pushes of several spheres add up, as in the paper. A majority row on a sphere's very
-    centre has no direction away from it; one is drawn.
+    The pushes of several spheres add up, as in the paper. A majority row at the exact
+    centre of a sphere has no direction away from it; one is drawn.
     """
     inner, outer = np.nonzero(distances < radii[:, None])
     away = majority[outer] - minority[inner]
@@ -59,7 +59,7 @@ def pushed_out(
 
 
 def drawn_in_spheres(centres: Floats, radii: Floats, rng: np.random.Generator) -> Floats:
-    """Rows in a drawn direction from each centre, at a uniform part of the radius."""
+    """Draw rows in a random direction from each centre, at a uniform fraction of the radius."""
     direction = rng.laplace(size=centres.shape)
     direction /= np.abs(direction).sum(axis=1, keepdims=True)
     row: Floats = centres + direction * (radii * rng.random(len(radii)))[:, None]
@@ -74,12 +74,12 @@ class CCR(PeerOverSampler):
     2017.
 
     A sphere (in the sum of absolute differences, as in the paper) grows around each minority
-    row until its energy is spent; the more majority rows it holds, the faster that goes.
+    row until its energy is spent; the more majority rows it holds, the sooner that happens.
     Majority rows inside are pushed to its surface. New rows are drawn inside the spheres, in
     inverse proportion to their radii, so that endangered rows get more.
 
     By definition majority rows are moved: the first rows of the result are the original table
-    with those rows at their new places. The number of rows of each class is exact.
+    with those rows at their new positions. The number of rows of each class is exact.
 
     Departures: none known. Energy is in units of the features: standardise them first, or
     give an energy that fits.
@@ -87,7 +87,7 @@ class CCR(PeerOverSampler):
     Parameters
     ----------
     energy : float, default=0.25
-        What each sphere may spend on growing.
+        Budget that each sphere may spend on growing.
     """
 
     _least_minority = 1

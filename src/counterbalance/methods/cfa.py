@@ -1,10 +1,10 @@
-"""CFA: counterfactuals put together from values that real rows have.
+"""CFA: counterfactuals assembled from values of real rows.
 
 Glossary
     pair                a majority row and a minority row that differ in few features
     difference feature  a feature in which the two rows of a pair differ
-    tolerance           below it two values count as the same, in standard deviations
-    base                a majority row that takes over the difference features of a pair
+    tolerance           difference, in standard deviations, up to which two values count as equal
+    base                a majority row that adopts the difference features of a pair
     combination         a base and a pair
 """
 
@@ -12,39 +12,36 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-import numpy.typing as npt
 
-from counterbalance.arrays import Floats, Integers
+from counterbalance.arrays import Floats, Integers, Mask
+from counterbalance.arrays import Words as Keys
 from counterbalance.methods.base import PeerOverSampler
-from counterbalance.methods.fallback import warn_fallback
-from counterbalance.methods.neighbours import nearest
+from counterbalance.methods.neighbours import nearest, standardised
 from counterbalance.methods.parameters import NOT_NEGATIVE_REAL, POSITIVE_INTEGER, parameter
-from counterbalance.methods.propensity import standardised
 
-Keys = npt.NDArray[np.uint64]
-_BLOCK = 4_000_000  # cells of combinations that are in memory at one time
+_BLOCK = 4_000_000  # values of combinations held in memory at a time
 
 
 @dataclass(frozen=True)
 class NativePairs:
-    """For some majority rows the minority row that differs from it in the fewest features."""
+    """Majority rows, each with the minority row that differs from it in the fewest features."""
 
     factual: Integers
     counterfactual: Integers
     n_differences: int
-    """The largest number of differences that was let in."""
+    """The largest number of differences that was admitted."""
 
 
 def fewest_differences(ours: Floats, theirs: Floats, tolerance: float) -> tuple[Integers, Integers]:
-    """For each majority row the minority row with the fewest differences, and their number.
+    """Return for each majority row the minority row with the fewest differences, and how many.
 
     The nearer one, by the sum of absolute differences, wins a tie. A minority row without any
-    difference is no partner: there is nothing to take over from it. Where no other is there
-    the number is one more than there are features.
+    difference is not a partner: there is nothing to adopt from it. If there is no other, the
+    number is one more than the number of features.
     """
     partner = np.empty(len(theirs), dtype=np.intp)
     number = np.empty(len(theirs), dtype=np.intp)
-    # Single precision halves the traffic; the tolerance is far above its rounding.
+    # Single precision halves the memory traffic; its rounding is far below the tolerance.
     columns = np.ascontiguousarray(ours.T, dtype=np.float32)
     for start in range(0, len(theirs), 256):
         block = theirs[start : start + 256].astype(np.float32)
@@ -55,7 +52,7 @@ def fewest_differences(ours: Floats, theirs: Floats, tolerance: float) -> tuple[
             differences += gap > tolerance
             apart += gap
         differences[differences == 0] = ours.shape[1] + 1
-        # The distance, pressed below one, decides only among equal numbers.
+        # The distance, squeezed below one, only breaks ties.
         best = np.argmin(differences + apart / (1 + apart), axis=1)
         partner[start : start + 256] = best
         number[start : start + 256] = differences[np.arange(len(block)), best]
@@ -65,7 +62,7 @@ def fewest_differences(ours: Floats, theirs: Floats, tolerance: float) -> tuple[
 def native_pairs(
     partner: Integers, number: Integers, max_differences: int, n_features: int
 ) -> NativePairs:
-    """Pairs with at most ``max_differences``; with more where there would be none."""
+    """Return the pairs with at most ``max_differences``, or more if there would be none."""
     allowed = min(max(max_differences, int(number.min())), n_features)
     factual = np.flatnonzero(number <= allowed)
     return NativePairs(factual, partner[factual], allowed)
@@ -75,7 +72,7 @@ def row_keys(minority: Floats, majority: Floats, rng: np.random.Generator) -> tu
     """Draw a 64-bit number for each value of each column, in the shape of the two tables.
 
     The sum over the columns, which wraps around, is the key of a row: equal rows have equal
-    keys, and other rows the same one about once in 10**19 times.
+    keys, and two different rows share one about once in 10**19 times.
     """
     table = np.vstack([minority, majority])
     keys = np.empty(table.shape, dtype=np.uint64)
@@ -85,14 +82,14 @@ def row_keys(minority: Floats, majority: Floats, rng: np.random.Generator) -> tu
     return keys[: len(minority)], keys[len(minority) :]
 
 
-def transplanted(bases: Floats, counterfactuals: Floats, differs: npt.NDArray[np.bool_]) -> Floats:
-    """Each base row with the difference features of its pair's counterfactual."""
+def transplanted(bases: Floats, counterfactuals: Floats, differs: Mask) -> Floats:
+    """Return each base row with the difference features of its pair's counterfactual."""
     return np.where(differs, counterfactuals, bases)
 
 
 @dataclass(frozen=True)
 class Combinations:
-    """The majority rows, the pairs, and what makes of the two a new row."""
+    """The majority rows, the pairs, and how the two combine into a new row."""
 
     ours: Floats
     theirs: Floats
@@ -101,10 +98,10 @@ class Combinations:
     keys: tuple[Keys, Keys]
 
     @cached_property
-    def differs(self) -> npt.NDArray[np.bool_]:
-        """Difference features of each pair."""
+    def differs(self) -> Mask:
+        """Return the difference features of each pair."""
         gaps = self.theirs[self.pairs.factual] - self.ours[self.pairs.counterfactual]
-        differs: npt.NDArray[np.bool_] = np.abs(gaps) > self.tolerance
+        differs: Mask = np.abs(gaps) > self.tolerance
         return differs
 
     def nearest_first(self, n_samples: int, rng: np.random.Generator) -> tuple[Integers, Integers]:
@@ -132,8 +129,8 @@ class Combinations:
         first = np.argsort(turn, kind="stable")[:n_samples]
         return bases[place[first]], near[place[first], column[first]]
 
-    def _makes_new(self, bases: Integers, near: Integers) -> npt.NDArray[np.bool_]:
-        """Whether each base with each of its pairs gives a row that the table has not."""
+    def _makes_new(self, bases: Integers, near: Integers) -> Mask:
+        """Return whether each base with each of its pairs gives a row that is not in the table."""
         rows = max(1, _BLOCK // (near.shape[1] * self.theirs.shape[1]))
         blocks = [
             self._makes_new_block(bases[start : start + rows], near[start : start + rows])
@@ -141,7 +138,7 @@ class Combinations:
         ]
         return np.vstack(blocks)
 
-    def _makes_new_block(self, bases: Integers, near: Integers) -> npt.NDArray[np.bool_]:
+    def _makes_new_block(self, bases: Integers, near: Integers) -> Mask:
         differs = self.differs[near]
         donors = self.pairs.counterfactual[near]
         gaps = np.abs(self.theirs[bases][:, None] - self.ours[donors])
@@ -149,7 +146,7 @@ class Combinations:
         ours, theirs = self.keys
         key = np.where(differs, ours[donors], theirs[bases][:, None]).sum(axis=2)
         known = np.concatenate([ours.sum(axis=1), theirs.sum(axis=1)])
-        makes_new: npt.NDArray[np.bool_] = changed & ~np.isin(key, known)
+        makes_new: Mask = changed & ~np.isin(key, known)
         return makes_new
 
 
@@ -160,20 +157,20 @@ class CFA(PeerOverSampler):
     for data augmentation", Machine Learning with Applications 2022.
 
     A native counterfactual is a pair of a majority and a minority row that differ in at most
-    two features, values within a tolerance counting as the same. A majority row that has no
-    such partner takes over the difference features of the nearest pair's minority row and
-    keeps its own values elsewhere: a new minority row made of values that occur in the table.
+    two features, values within a tolerance counting as equal. A majority row that has no such
+    partner adopts the difference features of the nearest pair's minority row and keeps its own
+    values elsewhere: a new minority row made of values that occur in the table.
 
     A pair has at least one difference feature, and a new row differs from the majority row it
-    comes from by more than the tolerance and is no row of the table: no majority row is merely
-    given the other label.
+    comes from by more than the tolerance and is not in the table: no majority row is merely
+    relabelled.
 
-    Departures: the default tolerance is our choice. Where no pair exists the least number of
-    differences that gives one is used, with a warning, in place of making nothing. Where more
-    rows are needed than majority rows without a partner, each of them also serves with the next
-    nearest pairs; and majority rows with a partner serve where the others give nothing. Where
-    no new row can be had in this way, as in a table that holds every combination of its values,
-    the new rows are copies of minority rows, with a warning.
+    Departures: the default tolerance is our choice. If no pair exists, the smallest number of
+    differences that gives one is used, with a warning, rather than making nothing. If more
+    rows are needed than there are majority rows without a partner, each of them is also combined
+    with the next nearest pairs; majority rows with a partner serve if the others give nothing.
+    If no new row can be made in this way, as in a table that holds every combination of its
+    values, the new rows are copies of minority rows, with a warning.
 
     Cost: every majority row is compared with every minority row in every feature, by
     definition more than 20 times the work of SMOTE.
@@ -183,7 +180,7 @@ class CFA(PeerOverSampler):
     max_differences : int, default=2
         Largest number of difference features of a pair.
     tolerance : float, default=0.2
-        Difference below which two values count as the same, in standard deviations.
+        Difference, in standard deviations, up to which two values count as equal.
     """
 
     _least_minority = 1
@@ -198,8 +195,7 @@ class CFA(PeerOverSampler):
         partner, number = fewest_differences(ours, theirs, self.tolerance)
         pairs = native_pairs(partner, number, self.max_differences, ours.shape[1])
         if pairs.n_differences > self.max_differences and len(pairs.factual):
-            warn_fallback(
-                "CFA",
+            self._warn(
                 f"no two rows of different classes differ in at most {self.max_differences} "
                 "features",
                 f"pairs with {pairs.n_differences} differences were used; a larger tolerance "
@@ -210,17 +206,15 @@ class CFA(PeerOverSampler):
         )
         base, pair = search.nearest_first(n_samples, rng)
         if not len(base):
-            warn_fallback(
-                "CFA",
-                "no majority row becomes a row that the table has not by what a pair differs in",
+            self._warn(
+                "no majority row with the difference features of a pair is new to the table",
                 "the new rows are copies of minority rows",
             )
             return minority[rng.integers(len(minority), size=n_samples)]
         if len(base) < n_samples:
-            warn_fallback(
-                "CFA",
+            self._warn(
                 f"majority rows and pairs give {len(base)} combinations, fewer than {n_samples}",
-                "some new rows are there more than once",
+                "some new rows occur more than once",
             )
             base, pair = np.resize(base, n_samples), np.resize(pair, n_samples)
         return transplanted(

@@ -3,28 +3,27 @@
 import numpy as np
 
 from counterbalance.arrays import Floats
-from counterbalance.methods.base import PeerOverSampler
-from counterbalance.methods.fallback import warn_fallback
-from counterbalance.methods.interpolation import between, drawn_neighbours
+from counterbalance.methods.base import NeighbourOverSampler
 from counterbalance.methods.neighbours import minority_share, nearest
 from counterbalance.methods.parameters import POSITIVE_INTEGER, SHARE, parameter
+from counterbalance.methods.synthesis import between, drawn_neighbours
 
 
-class CounterfactualSMOTE(PeerOverSampler):
+class CounterfactualSMOTE(NeighbourOverSampler):
     """Counterfactual SMOTE.
 
     G. Almeida, F. Bacao, "Counterfactual synthetic minority oversampling technique: solving
     healthcare's imbalanced learning challenge", Data Science and Management 2025.
 
-    A majority row and one of its nearest safe minority rows make a segment. Bisection along it,
-    with a nearest-neighbour classifier as judge, finds where the answer turns to minority; the
-    new row is the point nearest to that boundary that is still judged minority, so it is
+    A majority row and one of its nearest safe minority rows span a segment. Bisection along it,
+    judged by a nearest-neighbour classifier, finds where the prediction turns to minority; the
+    new row is the point nearest to that boundary that is still predicted minority, so it is
     informative and not noise.
 
     Departures: written from the paper's summary (SMOTE joined with a counterfactual search,
     near the boundary and inside a safe region); the bisection, its steps and the vote are our
-    reading of it. A minority row is safe if the judge itself puts it into the minority; where
-    none is, all serve, with a warning.
+    reading of it. A minority row is safe if the classifier predicts it as minority; if none is,
+    all are used, with a warning.
 
     Cost: the neighbours of every candidate in the whole table, once for each step of the
     bisection: by definition more than 20 times the work of SMOTE.
@@ -32,16 +31,15 @@ class CounterfactualSMOTE(PeerOverSampler):
     Parameters
     ----------
     n_neighbors : int, default=5
-        Nearest minority rows for the segment, and voters of the judge.
+        Nearest minority rows for the segment, and voters of the classifier.
     n_steps : int, default=5
-        Steps of the bisection: the boundary is met to within ``2 ** -n_steps`` of a segment.
+        Steps of the bisection: the boundary is found to within ``2 ** -n_steps`` of a segment.
     threshold : float, default=0.5
-        Share of minority rows among the voters from which a point is judged minority.
+        Share of minority rows among the voters from which a point is predicted minority.
     """
 
     _least_minority = 1
     _needs_spread = False
-    n_neighbors: int = parameter(default=5, rule=POSITIVE_INTEGER)
     n_steps: int = parameter(default=5, rule=POSITIVE_INTEGER)
     threshold: float = parameter(default=0.5, rule=SHARE)
 
@@ -64,14 +62,13 @@ class CounterfactualSMOTE(PeerOverSampler):
         return between(start, end, high)
 
     def _safe(self, minority: Floats, majority: Floats) -> Floats:
-        """Minority rows that the judge puts into the minority."""
+        """Return the minority rows that the classifier predicts as minority."""
         share = minority_share(minority, minority, majority, self.n_neighbors)
         safe = share >= self.threshold
         if safe.any():
             return minority[safe]
-        warn_fallback(
-            "CounterfactualSMOTE",
-            "the judge puts every minority row into the majority",
+        self._warn(
+            "the nearest-neighbour classifier puts every minority row into the majority",
             "segments end at all of them, and many new rows are copies; a smaller threshold "
             "avoids this",
         )

@@ -1,8 +1,8 @@
-"""CURE-SMOTE: CURE clusters of the minority, noise out, rows towards the centres.
+"""CURE-SMOTE: CURE clusters of the minority, noise removed, new rows towards the centres.
 
 Glossary
     representatives   a few well scattered rows of a cluster
-    shrunken          representatives drawn towards the centre: what merging looks at
+    shrunken          representatives moved towards the centre: merging compares these
 """
 
 from dataclasses import dataclass
@@ -12,8 +12,8 @@ from scipy.spatial.distance import cdist
 
 from counterbalance.arrays import Floats, Integers
 from counterbalance.methods.base import PeerOverSampler
-from counterbalance.methods.interpolation import drawn_between
 from counterbalance.methods.parameters import POSITIVE_INTEGER, SHARE, parameter
+from counterbalance.methods.synthesis import drawn_between
 
 
 @dataclass(frozen=True)
@@ -26,7 +26,7 @@ class Cluster:
 
 
 def scattered(rows: Floats, members: Integers, centre: Floats, n_most: int) -> Integers:
-    """Pick the member farthest from the centre, then each time the one farthest from those."""
+    """Pick the member farthest from the centre, then repeatedly the one farthest from those."""
     if len(members) <= n_most:
         return members
     apart = ((rows[members] - centre) ** 2).sum(axis=1)
@@ -42,8 +42,8 @@ def scattered(rows: Floats, members: Integers, centre: Floats, n_most: int) -> I
 def cure(rows: Floats, n_clusters: int, n_representatives: int, shrinkage: float) -> list[Cluster]:
     """Merge the two clusters with the nearest shrunken representatives until few are left.
 
-    When twice as many as wanted are left, those still of one row are dropped as noise, unless
-    all are of one row.
+    When twice as many as wanted are left, those that still have one row are dropped as noise,
+    unless all of them do.
     """
     n_rows = len(rows)
     clusters: dict[int, Cluster] = {
@@ -68,7 +68,7 @@ def cure(rows: Floats, n_clusters: int, n_representatives: int, shrinkage: float
         representatives = scattered(rows, members, centre, n_representatives)
         clusters[i] = Cluster(members, representatives, centre)
         drawn_in = rows[representatives] + shrinkage * (centre - rows[representatives])
-        # Short of representatives, the last one stands in: it changes no distance.
+        # If there are too few representatives the last one is repeated: it changes no distance.
         shrunken[i] = drawn_in[np.minimum(np.arange(n_representatives), len(drawn_in) - 1)]
         apart[j] = apart[:, j] = np.inf
         others = np.array([k for k in clusters if k != i], dtype=np.intp)
@@ -85,19 +85,19 @@ class CURESMOTE(PeerOverSampler):
     L. Ma, S. Fan, "CURE-SMOTE algorithm and hybrid algorithm for feature selection and
     parameter optimization based on random forests", BMC Bioinformatics 2017.
 
-    The minority is clustered by CURE: clusters stand for themselves by a few scattered
-    representatives, shrunken towards the centre, and merge by the distance of those; clusters
-    that do not grow are noise and make nothing. A new row lies between a representative of a
-    cluster and the cluster's centre.
+    The minority is clustered by CURE: a cluster is represented by a few scattered rows, shrunken
+    towards its centre, and clusters merge by the distance between these; clusters that do not
+    grow are noise and make nothing. A new row lies between a representative of a cluster and
+    the cluster's centre.
 
-    Departures: the rows are made from the representatives before shrinking, real rows, which
-    would otherwise draw the class together; noise rows stay in the table, they are no seeds.
-    Noise is looked for when twice the wanted number of clusters is left, where CURE does so at
-    a third of the rows: in a class of few rows that takes good rows for noise.
-    As CURE itself does, a large class is clustered by a drawn part of it.
+    Departures: the rows are made from the representatives before shrinking, which are real
+    rows; shrunken ones would contract the class. Noise rows stay in the table but are not
+    seeds. Noise is looked for when twice the wanted number of clusters is left; CURE does so at
+    a third of the rows, which takes good rows for noise if the class is small. As in CURE
+    itself, a large class is clustered by a sample of it.
 
-    Cost: one merge after the other, each against all clusters: by definition more than 20
-    times the work of SMOTE.
+    Cost: one merge after another, each against all clusters: by definition more than 20 times
+    the work of SMOTE.
 
     Parameters
     ----------
@@ -106,9 +106,9 @@ class CURESMOTE(PeerOverSampler):
     n_representatives : int, default=5
         Representatives of a cluster.
     shrinkage : float, default=0.5
-        How far representatives are drawn towards the centre for merging.
+        How far representatives are moved towards the centre for merging.
     max_rows : int, default=1000
-        Rows of a class that are clustered; of a larger one, so many are drawn.
+        Most rows of a class that are clustered; from a larger class this many are drawn.
     """
 
     n_clusters: int = parameter(default=5, rule=POSITIVE_INTEGER)
@@ -120,13 +120,13 @@ class CURESMOTE(PeerOverSampler):
         rows = minority
         if len(rows) > self.max_rows:
             rows = rows[rng.choice(len(rows), size=self.max_rows, replace=False)]
-        # Clusters of one row cannot make anything new: at least two rows to a cluster.
+        # A cluster of one row cannot make anything new: at least two rows per cluster.
         n_clusters = min(self.n_clusters, max(1, len(rows) // 2))
         clusters = cure(rows, n_clusters, self.n_representatives, self.shrinkage)
         start = np.vstack([rows[c.representatives] for c in clusters])
         sizes = [len(c.representatives) for c in clusters]
         end = np.repeat([c.centre for c in clusters], sizes, axis=0)
-        # A cluster is drawn by its members, a representative of it by equal chance.
+        # A cluster is drawn in proportion to its members, its representatives with equal chance.
         weights = np.concatenate(
             [
                 np.full(len(c.representatives), len(c.members) / len(c.representatives))

@@ -1,4 +1,4 @@
-"""CUSBoost: boosting whose every round sees another cluster-wise part of the majority."""
+"""CUSBoost: boosting in which every round sees another part of each cluster of the majority."""
 
 from typing import Any, ClassVar
 
@@ -7,12 +7,45 @@ from imblearn.utils import check_target_type
 from sklearn.ensemble import AdaBoostClassifier
 
 from counterbalance.arrays import Floats, Integers
-from counterbalance.methods.base import dense, generator
-from counterbalance.methods.cluster_random_under_sampling import drawn_from_clusters
-from counterbalance.methods.clusters import k_means
-from counterbalance.methods.parameters import POSITIVE_INTEGER, POSITIVE_SHARE, Rule
+from counterbalance.methods.base import PeerUnderSampler, dense, generator
+from counterbalance.methods.neighbours import k_means
+from counterbalance.methods.parameters import POSITIVE_INTEGER, POSITIVE_SHARE, Rule, parameter
+from counterbalance.methods.synthesis import allocate
 
-_TRIES = 10  # draws of a part before a round that stays worse than chance ends the boosting
+_TRIES = 10  # draws of a part before boosting ends because a round is still worse than chance
+
+
+def drawn_from_clusters(labels: Integers, n_samples: int, rng: np.random.Generator) -> Integers:
+    """Draw rows at random from each cluster, in proportion to its size."""
+    counts = allocate(np.bincount(labels).astype(float), n_samples)
+    drawn = [
+        rng.choice(np.flatnonzero(labels == cluster), size=n, replace=False)
+        for cluster, n in enumerate(counts)
+        if n
+    ]
+    return np.sort(np.concatenate(drawn))
+
+
+class ClusterRandomUnderSampler(PeerUnderSampler):
+    """The sampling step of CUSBoost: random undersampling inside clusters.
+
+    F. Rayhan, S. Ahmed, A. Mahbub, R. Jani, S. Shatabda, D. M. Farid, "CUSBoost: Cluster-based
+    Under-sampling with Boosting for Imbalanced Classification", CSITSS 2017.
+
+    k-means divides each class that is to shrink into clusters, and rows are drawn from each of
+    them in proportion to its size, so that the sample keeps the shape of the class.
+
+    Parameters
+    ----------
+    n_clusters : int, default=20
+        Clusters of each class.
+    """
+
+    n_clusters: int = parameter(default=20, rule=POSITIVE_INTEGER)
+
+    def _pick_from(self, rows: Floats, n_samples: int, rng: np.random.Generator) -> Integers:
+        _, labels = k_means(rows, self.n_clusters, rng)
+        return drawn_from_clusters(labels, n_samples, rng)
 
 
 class CUSBoostClassifier(AdaBoostClassifier):
@@ -22,12 +55,12 @@ class CUSBoostClassifier(AdaBoostClassifier):
     Under-sampling with Boosting for Imbalanced Classification", CSITSS 2017.
 
     k-means divides the majority into clusters once. Every round of AdaBoost draws a part of
-    each cluster, joins it with the whole minority, trains a weak learner on these rows by
+    each cluster, joins it with the whole minority, trains a weak learner on these rows with
     their weights, and updates the weights of all rows by its errors. No minority row is ever
     left out.
 
     Departures: the weights follow SAMME, which is the paper's AdaBoost for two classes and
-    serves any number. In a table of several classes all but the smallest are clustered and
+    works for any number. In a table of several classes all but the smallest are clustered and
     drawn from. A round worse than chance is drawn again, as in the paper, at most ten times.
 
     Cost: a classifier, not a sampler: one clustering, then as many weak learners as rounds.
@@ -35,7 +68,7 @@ class CUSBoostClassifier(AdaBoostClassifier):
     Parameters
     ----------
     estimator : classifier or None, default=None
-        Weak learner; ``None`` takes a decision tree of depth 1.
+        Weak learner; ``None`` is a decision tree of depth 1.
     n_estimators : int, default=50
         Rounds of boosting.
     learning_rate : float, default=1.0
@@ -99,14 +132,14 @@ class CUSBoostClassifier(AdaBoostClassifier):
             The fitted classifier.
         """
         if getattr(y, "ndim", 1) > 1:
-            check_target_type(y)  # several labels to a row: imbalanced-learn has the words for it
+            check_target_type(y)  # several labels per row: imbalanced-learn has the message for it
         super().fit(X, y, sample_weight)
         return self
 
     def _boost(
         self, iboost: int, X: Any, y: Any, sample_weight: Floats, random_state: Any
     ) -> tuple[Any, Any, Any]:
-        """Do one round: draw a part, train on it, weigh the learner, weigh the rows."""
+        """Do one round: draw a part, train on it, weight the learner, reweight the rows."""
         rng = generator(random_state)
         if iboost == 0:
             self.classes_ = np.unique(y)
@@ -131,7 +164,7 @@ class CUSBoostClassifier(AdaBoostClassifier):
         return sample_weight * np.exp(weight * wrong), weight, error
 
     def _ended(self, learner: Any, sample_weight: Floats) -> tuple[Any, Any, Any]:
-        """End the boosting; a first learner worse than chance is all there is, and is kept."""
+        """End the boosting; a first learner worse than chance is kept, being the only one."""
         if self.estimators_:
             return None, None, None
         self.estimators_.append(learner)
@@ -146,7 +179,7 @@ class CUSBoostClassifier(AdaBoostClassifier):
         return labels
 
     def _part(self, y: Any, rng: np.random.Generator) -> Integers:
-        """Rows of one round: the smallest class, and a part of every cluster of the others."""
+        """Return the rows of one round: the smallest class, and part of every other cluster."""
         parts = [np.flatnonzero(self.cluster_labels_ < 0)]
         for label in self.classes_:
             ours = np.flatnonzero((y == label) & (self.cluster_labels_ >= 0))

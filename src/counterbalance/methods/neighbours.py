@@ -1,71 +1,59 @@
-"""Who is near whom.
+"""Which rows are near which: neighbours, distances, scales and clusters.
 
 Glossary
-    points   (n, d)  rows whose neighbours are asked for
+    points   (n, d)  rows whose neighbours are wanted
     among    (m, d)  rows that may be neighbours
-    k                how many neighbours; never more than there are
+    k                number of neighbours; never more than there are rows
 """
 
 import numpy as np
 from scipy.spatial.distance import cdist
+from sklearn.cluster import KMeans
 from sklearn.neighbors import NearestNeighbors
 
 from counterbalance.arrays import Floats, Integers
-from counterbalance.methods.fallback import warn_fallback
 
-_BLOCK = 512  # rows whose distances are in memory at one time
-
-
-def capped(k: int, available: int, method: str) -> int:
-    """Return ``k``, or what is available with a warning where that is less."""
-    if k <= available:
-        return k
-    warn_fallback(
-        method,
-        f"{k} neighbours were asked for and only {available} can be had",
-        f"{available} are used; a smaller number of neighbours avoids this",
-    )
-    return available
+_BLOCK = 512  # rows whose distances are held in memory at a time
 
 
 def nearest(points: Floats, among: Floats, k: int) -> tuple[Floats, Integers]:
-    """Distances and indices of the ``k`` rows of ``among`` nearest to each point."""
+    """Return distances and indices of the ``k`` rows of ``among`` nearest to each point."""
     found = NearestNeighbors(n_neighbors=min(k, len(among))).fit(among).kneighbors(points)
     return found[0], found[1]
 
 
 def nearest_others(points: Floats, k: int) -> tuple[Floats, Integers]:
-    """Distances and indices of the ``k`` points nearest to each point but itself."""
+    """Return distances and indices of the ``k`` points nearest to each point except itself."""
     found = NearestNeighbors(n_neighbors=min(k, len(points) - 1)).fit(points).kneighbors()
     return found[0], found[1]
 
 
 def nearest_in_table(minority: Floats, majority: Floats, k: int) -> tuple[Floats, Integers]:
-    """Neighbours of each minority row in the whole table, itself left out.
+    """Return the neighbours of each minority row in the whole table, excluding itself.
 
     The table is the minority followed by the majority, so an index below ``len(minority)``
-    is a minority row. A row is told from its duplicates by its index, not its distance.
+    is a minority row. A row is told from its duplicates by its index, not by its distance.
     """
     table = np.vstack([minority, majority])
     distances, indices = nearest(minority, table, k + 1)
     own = indices == np.arange(len(minority))[:, None]
-    # Among many duplicates the row itself may not be in the list: then the last one goes.
+    # Among many duplicates the row itself may be missing from the list: drop the last one then.
     own[~own.any(axis=1), -1] = True
     rows = len(minority)
     return distances[~own].reshape(rows, -1), indices[~own].reshape(rows, -1)
 
 
 def minority_share(points: Floats, minority: Floats, majority: Floats, k: int) -> Floats:
-    """Share of minority rows among the ``k`` rows of the table nearest to each point."""
+    """Return the share of minority rows among the ``k`` rows of the table nearest to each point."""
     _, indices = nearest(points, np.vstack([minority, majority]), k)
     share: Floats = (indices < len(minority)).mean(axis=1)
     return share
 
 
 def balls_holding(points: Floats, centres: Floats, radii: Floats) -> Integers:
-    """How many of the balls around ``centres`` hold each point, surface included.
+    """Count the balls around ``centres`` that hold each point, surface included.
 
-    In blocks, so that the memory stays small.
+    Works in blocks to bound the memory.
     """
     blocks = [
         (cdist(points[start : start + _BLOCK], centres) <= radii).sum(axis=1)
@@ -75,7 +63,7 @@ def balls_holding(points: Floats, centres: Floats, radii: Floats) -> Integers:
 
 
 def nearer_than(points: Floats, among: Floats, limits: Floats) -> Integers:
-    """How many rows of ``among`` are nearer to each point than its limit."""
+    """Count the rows of ``among`` that are nearer to each point than its limit."""
     blocks = [
         (cdist(points[start : start + _BLOCK], among) < limits[start : start + _BLOCK, None]).sum(
             axis=1
@@ -83,3 +71,32 @@ def nearer_than(points: Floats, among: Floats, limits: Floats) -> Integers:
         for start in range(0, len(points), _BLOCK)
     ]
     return np.concatenate(blocks).astype(np.intp)
+
+
+def scale_of(rows: Floats) -> Floats:
+    """Return the standard deviation of each feature, or 1 where it is constant."""
+    deviation = rows.std(axis=0)
+    return np.where(deviation > 0, deviation, 1.0)
+
+
+def standardised(minority: Floats, majority: Floats) -> tuple[Floats, Floats]:
+    """Standardise both tables by the mean and standard deviation of the two together."""
+    table = np.vstack([minority, majority])
+    mean, scale = table.mean(axis=0), scale_of(table)
+    return (minority - mean) / scale, (majority - mean) / scale
+
+
+def k_means(
+    rows: Floats,
+    n_clusters: int,
+    rng: np.random.Generator,
+    *,
+    n_init: int = 1,
+    max_iter: int = 300,
+) -> tuple[Floats, Integers]:
+    """Return centres and each row's cluster; never more clusters than distinct rows."""
+    # Adding zero turns -0.0 into 0.0: the same number, but other bytes.
+    n_clusters = min(n_clusters, len({row.tobytes() for row in rows + 0.0}))
+    seed = int(rng.integers(2**31 - 1))
+    found = KMeans(n_clusters, n_init=n_init, max_iter=max_iter, random_state=seed).fit(rows)
+    return found.cluster_centers_, found.labels_.astype(np.intp)

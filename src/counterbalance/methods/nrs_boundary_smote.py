@@ -3,27 +3,24 @@
 Glossary
     delta           (n,)  radius of a row's neighbourhood
     boundary        minority rows with both classes in their neighbourhood
-    lower region    majority rows with majority alone in their neighbourhood
+    lower region    majority rows with only majority rows in their neighbourhood
 """
 
 import numpy as np
 from sklearn.metrics import pairwise_distances_chunked
 
 from counterbalance.arrays import Floats, Mask
-from counterbalance.methods.base import PeerOverSampler
-from counterbalance.methods.fallback import warn_fallback
-from counterbalance.methods.interpolation import drawn_between, drawn_neighbours
-from counterbalance.methods.neighbours import balls_holding, capped, nearest_others
-from counterbalance.methods.parameters import POSITIVE_INTEGER, SHARE, parameter
-from counterbalance.methods.rejection import drawn_until_accepted
+from counterbalance.methods.base import NeighbourOverSampler, RejectionOverSampler
+from counterbalance.methods.neighbours import balls_holding, nearest_others
+from counterbalance.methods.parameters import SHARE, parameter
+from counterbalance.methods.synthesis import towards_neighbours
 
 
 def neighbourhoods(table: Floats, n_minority: int, w: float) -> tuple[Floats, Mask, Mask]:
-    """Radius of each row, and whether it has minority, and majority, in its neighbourhood.
+    """Return each row's radius and whether its neighbourhood holds minority and majority rows.
 
-    The radius is the distance to the nearest other row plus ``w`` times the span from there
-    to the farthest one. A row is in its own neighbourhood. The minority comes first in the
-    table.
+    The radius is the distance to the nearest other row plus ``w`` times the difference to the
+    farthest one. A row is in its own neighbourhood. The minority comes first in the table.
     """
 
     def reduced(block: Floats, start: int) -> Floats:
@@ -41,19 +38,19 @@ def neighbourhoods(table: Floats, n_minority: int, w: float) -> tuple[Floats, Ma
     return found[:, 0], found[:, 1] > 0, found[:, 2] > 0
 
 
-class NRSBoundarySMOTE(PeerOverSampler):
+class NRSBoundarySMOTE(RejectionOverSampler, NeighbourOverSampler):
     """Boundary oversampling by neighbourhood rough sets.
 
     F. Hu, H. Li, "A Novel Boundary Oversampling Algorithm Based on Neighborhood Rough Set
     Model: NRSBoundary-SMOTE", Mathematical Problems in Engineering 2013.
 
-    Each row has a neighbourhood whose radius follows its distances to all others. Minority
-    rows with majority rows in it form the boundary, and they alone are seeds of SMOTE. A new
-    row is refused if it falls into the neighbourhood of a majority row whose neighbourhood is
-    majority alone, so that the majority's lower approximation is not damaged.
+    Each row has a neighbourhood whose radius depends on its distances to all others. Minority
+    rows with majority rows in it form the boundary, and only they are seeds of SMOTE. A new row
+    is rejected if it falls into the neighbourhood of a majority row that holds majority rows
+    only, so that the majority's lower approximation is not damaged.
 
-    Departures: where the boundary is empty all minority rows are seeds, with a warning; after
-    ``max_rounds`` rounds the least faulty of the refused rows are taken, with a warning.
+    Departures: if the boundary is empty all minority rows are seeds, with a warning; after
+    ``max_rounds`` rounds the least faulty of the rejected rows are taken, with a warning.
 
     Cost: the distances between all pairs of rows, by definition more than 20 times the work of
     SMOTE.
@@ -61,16 +58,14 @@ class NRSBoundarySMOTE(PeerOverSampler):
     Parameters
     ----------
     n_neighbors : int, default=5
-        Nearest minority rows among which the other end of the segment is drawn.
+        Nearest minority rows from which the other end of the segment is drawn.
     w : float, default=0.005
         Size of the neighbourhoods: 0 reaches the nearest row, 1 the farthest.
     max_rounds : int, default=20
         Rounds of drawing before the least faulty rows are taken.
     """
 
-    n_neighbors: int = parameter(default=5, rule=POSITIVE_INTEGER)
     w: float = parameter(default=0.005, rule=SHARE)
-    max_rounds: int = parameter(default=20, rule=POSITIVE_INTEGER)
 
     def _synthesise(
         self, minority: Floats, majority: Floats, n_samples: int, rng: np.random.Generator
@@ -81,33 +76,21 @@ class NRSBoundarySMOTE(PeerOverSampler):
         boundary = np.flatnonzero(ours & has_majority)
         lower = ~ours & ~has_minority
         if not len(boundary):
-            warn_fallback(
-                "NRSBoundarySMOTE",
+            self._warn(
                 "no minority row has a majority row in its neighbourhood",
                 "all minority rows are seeds; a larger w avoids this",
             )
             boundary = np.flatnonzero(ours)
-        _, indices = nearest_others(
-            minority, capped(self.n_neighbors, len(minority) - 1, "NRSBoundarySMOTE")
-        )
+        _, indices = nearest_others(minority, self._neighbours_within(len(minority)))
 
         def draw(n: int) -> Floats:
             seeds = boundary[rng.integers(len(boundary), size=n)]
-            return drawn_between(
-                minority[seeds], minority[drawn_neighbours(seeds, indices, rng)], rng
-            )
+            return towards_neighbours(minority, seeds, indices, rng)
 
         def damaged(rows: Floats) -> Floats:
-            """Neighbourhoods of the majority's lower region that each row falls into."""
+            """Count the neighbourhoods of the majority's lower region that each row falls into."""
             if not lower.any():
                 return np.zeros(len(rows))
             return balls_holding(rows, table[lower], delta[lower]).astype(np.float64)
 
-        return drawn_until_accepted(
-            n_samples,
-            draw,
-            damaged,
-            limit=0.0,
-            max_rounds=self.max_rounds,
-            method="NRSBoundarySMOTE",
-        )
+        return self._drawn_until_accepted(n_samples, draw, damaged)

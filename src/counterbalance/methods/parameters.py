@@ -4,9 +4,10 @@
         n_neighbors: int = parameter(default=5, rule=POSITIVE_INTEGER)
 
 gives the class a constructor that takes ``n_neighbors`` by keyword, as scikit-learn's tools
-expect it, and the rule by which ``fit_resample`` refuses a wrong value. A name that is not
-declared is refused as in any Python call. What the docstrings of all samplers say of
-``sampling_strategy`` and ``random_state`` is written here once.
+expect, and the rule by which ``fit_resample`` rejects a wrong value. An undeclared name is
+rejected as in any Python call. A class with several parents has the parameters of all of them.
+What the docstrings of all samplers say about ``sampling_strategy`` and ``random_state`` is
+written here once.
 """
 
 from collections.abc import Callable
@@ -29,7 +30,7 @@ NOT_NEGATIVE_REAL: Rule = [Interval(Real, 0, None, closed="left")]
 SHARE: Rule = [Interval(Real, 0, 1, closed="both")]
 POSITIVE_SHARE: Rule = [Interval(Real, 0, 1, closed="right")]
 SEED: Rule = ["random_state"]
-OVER_STRATEGY: Rule = BaseOverSampler._parameter_constraints["sampling_strategy"]  # noqa: SLF001  # imbalanced-learn's samplers take over each other's rules in this way
+OVER_STRATEGY: Rule = BaseOverSampler._parameter_constraints["sampling_strategy"]  # noqa: SLF001  # this is how imbalanced-learn's samplers reuse each other's rules
 UNDER_STRATEGY: Rule = BaseUnderSampler._parameter_constraints["sampling_strategy"]  # noqa: SLF001  # as above
 
 
@@ -63,7 +64,7 @@ def _constructor(declared: dict[str, Declaration]) -> Callable[..., None]:
     ]
     own = Argument("self", Argument.POSITIONAL_OR_KEYWORD)
 
-    def __init__(self: Any, **values: Any) -> None:  # noqa: N807  # it becomes that method
+    def __init__(self: Any, **values: Any) -> None:  # noqa: N807  # it becomes that very method
         bound = signature.bind(self, **values)
         bound.apply_defaults()
         for name in declared:
@@ -86,7 +87,10 @@ class DeclaredParameters:
         own = {name: d for name, d in vars(cls).items() if isinstance(d, Declaration)}
         for name in own:
             delattr(cls, name)
-        cls._declared = {**cls._declared, **own}
+        cls._declared = {}
+        for parent in reversed(cls.__mro__[1:]):
+            cls._declared |= vars(parent).get("_declared", {})
+        cls._declared |= own
         if cls.__doc__ and {"sampling_strategy", "random_state"} <= cls._declared.keys():
             cls.__doc__ = cls.__doc__.replace(_HEADING, _HEADING + _SHARED)
         cls._parameter_constraints = {name: d.rule for name, d in cls._declared.items()}

@@ -1,4 +1,4 @@
-"""polynom-fit-SMOTE: new rows on curves laid through the minority."""
+"""polynom-fit-SMOTE: new rows on curves through the minority."""
 
 from typing import Any
 
@@ -7,12 +7,12 @@ from sklearn.utils._param_validation import StrOptions
 
 from counterbalance.arrays import Floats, Integers
 from counterbalance.methods.base import PeerOverSampler
-from counterbalance.methods.interpolation import evenly_between
 from counterbalance.methods.parameters import POSITIVE_INTEGER, parameter
+from counterbalance.methods.synthesis import evenly_between
 
 
 def shared_out(n_samples: int, n_segments: int, rng: np.random.Generator) -> Integers:
-    """Equal numbers for all segments; a drawn part of them gets one more where need be."""
+    """Divide the rows equally among the segments; drawn ones get one more if need be."""
     n_each, n_more = divmod(n_samples, n_segments)
     counts = np.full(n_segments, n_each)
     counts[rng.choice(n_segments, size=n_more, replace=False)] += 1
@@ -20,8 +20,8 @@ def shared_out(n_samples: int, n_segments: int, rng: np.random.Generator) -> Int
 
 
 def fitted_curve(minority: Floats, degree: int, n_samples: int) -> Floats:
-    """Rows on the polynomials that fit each feature to the row's place in the table."""
-    # The place runs from -1 to 1: the same curve, better conditioned.
+    """Return rows on the polynomials fitted to each feature over the row's place in the table."""
+    # The place is scaled to [-1, 1]: the same curve, better conditioned.
     place = np.linspace(-1.0, 1.0, len(minority))
     degree = min(degree, len(minority) - 1)
     coefficients = np.polynomial.polynomial.polyfit(place, minority, degree)
@@ -30,7 +30,7 @@ def fitted_curve(minority: Floats, degree: int, n_samples: int) -> Floats:
 
 
 def all_pairs(n_rows: int, n_samples: int, rng: np.random.Generator) -> Any:
-    """Both ends of the pairs of rows; of more pairs than samples a drawn part."""
+    """Return both ends of all pairs of rows; if there are more than samples, of drawn ones."""
     n_pairs = n_rows * (n_rows - 1) // 2
     numbers = (
         np.arange(n_pairs)
@@ -48,20 +48,20 @@ class PolynomFitSMOTE(PeerOverSampler):
     S. Gazzah, N. Essoukri Ben Amara, "New Oversampling Approaches Based on Polynomial Fitting
     for Imbalanced Data Sets", DAS 2008.
 
-    New rows stand at equal steps on the segments from each minority row to their mean
-    (``"star"``), between each row and the next one of the table (``"bus"``), or between every
-    two rows (``"mesh"``); or on a polynomial fitted to each feature over the table's order
-    (``"polynomial"``).
+    New rows are evenly spaced on the segments from each minority row to their mean
+    (``"star"``), between each row and the next one in the table (``"bus"``), or between every
+    two rows (``"mesh"``); or they lie on a polynomial fitted to each feature over the table's
+    order (``"polynomial"``).
 
     Departures: the paper multiplies the class by whole numbers; here the number is exact, and
-    which segments carry one row more is drawn.
+    the segments that carry one more row are drawn.
 
     Parameters
     ----------
     topology : {"star", "bus", "mesh", "polynomial"}, default="star"
-        Which curves are laid through the minority.
+        Curves through the minority on which the new rows lie.
     degree : int, default=3
-        Degree of the polynomial; used by ``"polynomial"`` only.
+        Degree of the polynomial; only used by ``"polynomial"``.
     """
 
     topology: str = parameter(

@@ -1,12 +1,10 @@
 """ProWSyn: the nearer the boundary, the more new rows."""
 
 import numpy as np
+from scipy.cluster.hierarchy import fcluster, linkage
 
 from counterbalance.arrays import Floats, Integers
-from counterbalance.methods.allocation import allocate, repeated
-from counterbalance.methods.base import PeerOverSampler
-from counterbalance.methods.clusters import average_linkage, drawn_other_members
-from counterbalance.methods.interpolation import drawn_between
+from counterbalance.methods.base import NeighbourOverSampler
 from counterbalance.methods.neighbours import nearest, nearest_others
 from counterbalance.methods.parameters import (
     NOT_NEGATIVE_REAL,
@@ -14,13 +12,14 @@ from counterbalance.methods.parameters import (
     POSITIVE_REAL,
     parameter,
 )
+from counterbalance.methods.synthesis import allocate, drawn_between, group_starts, repeated
 
 
 def proximity_levels(minority: Floats, majority: Floats, n_levels: int, k: int) -> Integers:
-    """Level of each minority row, from 1 (at the boundary) to ``n_levels``.
+    """Return the level of each minority row, from 1 (at the boundary) to ``n_levels``.
 
-    The rows of a level are the ``k`` nearest of every majority row among the rows that no
-    earlier level took; the last level takes what remains.
+    A level holds the ``k`` rows nearest to every majority row among those not in an earlier
+    level; the last level takes what remains.
     """
     levels = np.full(len(minority), n_levels, dtype=np.intp)
     left = np.arange(len(minority))
@@ -34,7 +33,35 @@ def proximity_levels(minority: Floats, majority: Floats, n_levels: int, k: int) 
     return levels
 
 
-class ProWSyn(PeerOverSampler):
+def average_linkage(rows: Floats, threshold: float) -> Integers:
+    """Return the cluster of each row by average linkage.
+
+    Merging stops at ``threshold`` times the mean distance of a row to its nearest other row.
+    """
+    distances, _ = nearest_others(rows, 1)
+    labels = fcluster(linkage(rows, "average"), threshold * distances.mean(), "distance")
+    return np.asarray(labels - 1, dtype=np.intp)
+
+
+def drawn_other_members(seeds: Integers, labels: Integers, rng: np.random.Generator) -> Integers:
+    """Draw for each seed another row of its cluster, all equally likely.
+
+    A seed that is alone in its cluster is returned itself.
+    """
+    order = np.argsort(labels, kind="stable")
+    sizes = np.bincount(labels)
+    first = group_starts(sizes)
+    place = np.empty(len(labels), dtype=np.intp)
+    place[order] = np.arange(len(labels)) - first[labels[order]]
+    clusters = labels[seeds]
+    drawn = rng.integers(np.maximum(sizes[clusters] - 1, 1))
+    # The seed's own place is skipped.
+    drawn += (drawn >= place[seeds]) & (sizes[clusters] > 1)
+    others: Integers = order[first[clusters] + drawn]
+    return others
+
+
+class ProWSyn(NeighbourOverSampler):
     """Proximity weighted synthetic oversampling.
 
     S. Barua, M. M. Islam, K. Murase, "ProWSyn: Proximity Weighted Synthetic Oversampling
@@ -46,8 +73,8 @@ class ProWSyn(PeerOverSampler):
 
     Departures: the clusters are those of average linkage with the threshold of the authors'
     MWMOTE, and the numbers per row are rounded so that they add up to what was asked for. A
-    seed is never its own partner; one that is alone in its cluster, which would only be copied,
-    gets the nearest other minority row.
+    seed is never its own partner; if it is alone in its cluster, and so would only be copied,
+    its partner is the nearest other minority row.
 
     Parameters
     ----------
@@ -61,7 +88,6 @@ class ProWSyn(PeerOverSampler):
         Where the merging of clusters stops, in mean nearest-neighbour distances.
     """
 
-    n_neighbors: int = parameter(default=5, rule=POSITIVE_INTEGER)
     n_levels: int = parameter(default=5, rule=POSITIVE_INTEGER)
     theta: float = parameter(default=1.0, rule=NOT_NEGATIVE_REAL)
     cluster_threshold: float = parameter(default=3.0, rule=POSITIVE_REAL)

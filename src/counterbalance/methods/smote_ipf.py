@@ -1,4 +1,4 @@
-"""SMOTE-IPF: SMOTE, then an iterative filter that takes noise out of all classes."""
+"""SMOTE-IPF: SMOTE, then an iterative filter that removes noise from all classes."""
 
 from typing import Any
 
@@ -8,10 +8,14 @@ from sklearn.tree import DecisionTreeClassifier
 from sklearn.utils._param_validation import StrOptions
 
 from counterbalance.arrays import Floats, Integers, Mask
-from counterbalance.methods.base import NeighbourOverSampler, dense, generator, seed_from
-from counterbalance.methods.fallback import warn_fallback
-from counterbalance.methods.interpolation import smote
-from counterbalance.methods.neighbours import capped
+from counterbalance.methods.base import (
+    NeighbourOverSampler,
+    RoundsIntegerColumns,
+    dense,
+    generator,
+    seed_from,
+    warn_fallback,
+)
 from counterbalance.methods.parameters import (
     AT_LEAST_TWO,
     OVER_STRATEGY,
@@ -21,23 +25,24 @@ from counterbalance.methods.parameters import (
     DeclaredParameters,
     parameter,
 )
-from counterbalance.methods.whole_numbers import RoundsWholeColumns
+from counterbalance.methods.synthesis import smote
 
 _MUCH = 0.1  # share of a class whose removal is worth a warning
 
 
 class _PlainSMOTE(NeighbourOverSampler):
-    """SMOTE in the template of the peers: it also serves a class of two rows."""
+    """SMOTE on our template: it can also enlarge a class of two rows."""
 
-    _method = "SMOTEIPF"
+    @property
+    def _method_name(self) -> str:
+        return "SMOTEIPF"
 
     def _from_minority(self, minority: Floats, n_samples: int, rng: np.random.Generator) -> Floats:
-        k = capped(self.n_neighbors, len(minority) - 1, "SMOTEIPF")
-        return smote(minority, n_samples, k, rng)
+        return smote(minority, n_samples, self._neighbours_within(len(minority)), rng)
 
 
 def stratified_partitions(codes: Any, n_partitions: int, rng: np.random.Generator) -> Integers:
-    """Partition of each row, drawn so that each partition has its share of every class."""
+    """Draw the partition of each row, so that each partition has its share of every class."""
     order = rng.permutation(len(codes))
     order = order[np.argsort(codes[order], kind="stable")]
     parts = np.empty(len(codes), dtype=np.intp)
@@ -48,11 +53,11 @@ def stratified_partitions(codes: Any, n_partitions: int, rng: np.random.Generato
 def noise_by_partitions(
     rows: Floats, codes: Any, n_partitions: int, voting: str, rng: np.random.Generator
 ) -> Mask:
-    """Rows that the trees of the partitions, one tree each, put into another class.
+    """Return the rows that the trees of the partitions, one tree each, put into another class.
 
-    The tree of a partition is trained on all the others. ``"majority"`` asks for more than
-    half of the trees, and among them the tree of the row's own partition, the only one that
-    has not seen the row; ``"consensus"`` asks for all of them.
+    The tree of a partition is trained on all the others. ``"majority"`` requires more than
+    half of the trees, including the tree of the row's own partition, the only one that has not
+    seen the row; ``"consensus"`` requires all of them.
     """
     n_partitions = max(2, min(n_partitions, len(rows) // 2))
     parts = stratified_partitions(codes, n_partitions, rng)
@@ -69,29 +74,29 @@ def noise_by_partitions(
     return noise
 
 
-class SMOTEIPF(RoundsWholeColumns, DeclaredParameters, BaseSampler):
+class SMOTEIPF(RoundsIntegerColumns, DeclaredParameters, BaseSampler):
     """SMOTE with an iterative-partitioning filter.
 
     J. A. Saez, J. Luengo, J. Stefanowski, F. Herrera, "SMOTE-IPF: Addressing the noisy and
     borderline examples problem in imbalanced classification by a re-sampling method with
     filtering", Information Sciences 2015.
 
-    SMOTE balances the table. Then, again and again, the table is cut into stratified
-    partitions, and for each a decision tree is grown on all the others. A row is removed if
-    more than half of the trees put it into another class and the tree of its own partition,
-    which has not seen it, is one of them. It ends after three rounds in a row with few removals.
+    SMOTE balances the table. Then the table is repeatedly split into stratified partitions, and
+    for each a decision tree is grown on all the others. A row is removed if more than half of
+    the trees put it into another class and the tree of its own partition, which has not seen
+    it, is one of them. The filter stops after three rounds in a row with few removals.
 
-    By definition original rows of any class may go and the classes end near to balance rather
-    than on it, as with imbalanced-learn's SMOTEENN; like that one this is no
-    ``BaseOverSampler``. ``sample_indices_`` is not given, since most rows are new;
-    ``n_removed_`` tells how many rows of each class the filter took, and a warning is given
-    where it took more than a tenth of one.
+    By definition original rows of any class may be removed, and the classes end up nearly
+    rather than exactly balanced, as with imbalanced-learn's SMOTEENN; like that one, this is
+    not a ``BaseOverSampler``. There is no ``sample_indices_``, since most rows are new;
+    ``n_removed_`` tells how many rows of each class the filter removed, and a warning is given
+    if that is more than a tenth of a class.
 
-    The partitions, the two conditions for a removal and the end are those of the filter that
-    the authors published in KEEL.
+    The partitions, the two conditions for a removal and the stopping rule are those of the
+    filter that the authors published in KEEL.
 
     Departures: the trees are scikit-learn's (entropy, at least two rows in a leaf, not pruned)
-    in place of C4.5. A round that would remove a whole class is not carried out, and a warning
+    rather than C4.5. A round that would remove a whole class is not carried out, and a warning
     says so.
 
     Cost: at least three rounds of nine trees on the enlarged table, by definition more than 20
@@ -102,10 +107,10 @@ class SMOTEIPF(RoundsWholeColumns, DeclaredParameters, BaseSampler):
     n_neighbors : int, default=5
         Neighbours for SMOTE.
     n_partitions : int, default=9
-        Partitions, and so trees, in a round; at least two.
+        Partitions, and hence trees, in a round; at least two.
     voting : {"majority", "consensus"}, default="majority"
         Whether more than half of the trees, or all, must disagree with a row's class. The tree
-        of the row's own partition must in either case.
+        of the row's own partition must disagree in either case.
     n_quiet_rounds : int, default=3
         Rounds in a row with few removals after which the filter stops.
     quiet_share : float, default=0.01
@@ -137,8 +142,8 @@ class SMOTEIPF(RoundsWholeColumns, DeclaredParameters, BaseSampler):
         if largest > _MUCH:
             warn_fallback(
                 "SMOTEIPF",
-                f"the filter took {largest:.0%} of a class as noise",
-                "the classes are out of balance by what n_removed_ says",
+                f"the filter removed {largest:.0%} of a class as noise",
+                "the classes are out of balance by the numbers in n_removed_",
             )
         return X_new[np.flatnonzero(kept)], y_new[kept]
 

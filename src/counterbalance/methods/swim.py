@@ -9,14 +9,13 @@ import numpy as np
 from sklearn.utils._param_validation import StrOptions
 
 from counterbalance.arrays import Floats
-from counterbalance.methods.base import PeerOverSampler
-from counterbalance.methods.fallback import warn_fallback
-from counterbalance.methods.parameters import POSITIVE_INTEGER, POSITIVE_REAL, parameter
-from counterbalance.methods.rejection import drawn_until_accepted
+from counterbalance.methods.base import RejectionOverSampler
+from counterbalance.methods.neighbours import scale_of
+from counterbalance.methods.parameters import POSITIVE_REAL, parameter
 
 
 def whitening(majority: Floats) -> tuple[Floats, Floats]:
-    """Root of the inverse covariance and root of the covariance.
+    """Return the root of the inverse covariance and the root of the covariance.
 
     Directions in which the majority does not vary are left out of both.
     """
@@ -27,35 +26,8 @@ def whitening(majority: Floats) -> tuple[Floats, Floats]:
     return (vectors / roots) @ vectors.T, (vectors * roots) @ vectors.T
 
 
-def along_contours(
-    minority: Floats, majority: Floats, n_samples: int, spread: float, rng: np.random.Generator
-) -> Floats:
-    """Rows at the same Mahalanobis distance from the majority as the seed of each."""
-    mean = majority.mean(axis=0)
-    whiten, colour = whitening(majority)
-    if np.linalg.matrix_rank(whiten) == 1:
-        warn_fallback(
-            "SWIM",
-            "the rows of the other classes vary in one direction only, and there a contour is "
-            "two points",
-            "the new rows are copies of minority rows, or their mirror images where they lie "
-            "near the middle of the other classes",
-        )
-    z = (minority - mean) @ whiten
-    reach = spread * z.std(axis=0)
-    seeds = rng.integers(len(minority), size=n_samples)
-    drawn = z[seeds] + rng.uniform(-reach, reach, size=(n_samples, z.shape[1]))
-    lengths = np.linalg.norm(drawn, axis=1)
-    wanted = np.linalg.norm(z[seeds], axis=1)
-    factor = np.divide(wanted, lengths, out=np.ones_like(wanted), where=lengths > 0)
-    shift = (drawn * factor[:, None] - z[seeds]) @ colour
-    # A shift leaves what lies outside the majority's span as it is in the seed.
-    moved: Floats = minority[seeds] + shift
-    return moved
-
-
 def radial_density(rows: Floats, majority: Floats, width: float) -> Floats:
-    """Sum of Gaussian bumps of the majority at each row, in blocks to bound the memory."""
+    """Return the sum of Gaussian bumps of the majority at each row, in blocks to save memory."""
     density = np.empty(len(rows))
     squares = (majority**2).sum(axis=1)
     for start in range(0, len(rows), 1024):
@@ -65,41 +37,7 @@ def radial_density(rows: Floats, majority: Floats, width: float) -> Floats:
     return density
 
 
-def down_the_density(
-    minority: Floats,
-    majority: Floats,
-    n_samples: int,
-    spread: float,
-    rng: np.random.Generator,
-    *,
-    max_rounds: int,
-) -> Floats:
-    """Take normal steps from the seeds that do not climb the majority's radial density."""
-    scale = majority.std(axis=0)
-    scale = np.where(scale > 0, scale, 1.0)
-    ours, theirs = minority / scale, majority / scale
-    # The root of the summed variances is the majority's typical distance from its mean.
-    width = max(float(np.sqrt(theirs.var(axis=0).sum())), 1e-12) / 2
-    at_seed = radial_density(ours, theirs, width)
-    step = spread * ours.std(axis=0)
-
-    def draw(n: int) -> Floats:
-        seeds = rng.integers(len(ours), size=n)
-        rows = ours[seeds] + rng.normal(size=(n, ours.shape[1])) * step
-        # The seed's density travels with the row as a last column.
-        return np.column_stack([rows, at_seed[seeds]])
-
-    def climbed(rows: Floats) -> Floats:
-        rise: Floats = radial_density(rows[:, :-1], theirs, width) - rows[:, -1]
-        return rise
-
-    accepted = drawn_until_accepted(
-        n_samples, draw, climbed, limit=0.0, max_rounds=max_rounds, method="SWIM"
-    )
-    return accepted[:, :-1] * scale
-
-
-class SWIM(PeerOverSampler):
+class SWIM(RejectionOverSampler):
     """Sampling with the majority class.
 
     S. Sharma, C. Bellinger, B. Krawczyk, O. Zaiane, N. Japkowicz, "Synthetic Oversampling with
@@ -112,19 +50,19 @@ class SWIM(PeerOverSampler):
     new row has its seed's Mahalanobis distance from the majority. ``"rbf"``: normal steps from
     the seed that do not climb the radial density of the majority.
 
-    Departures: directions in which the majority does not vary keep the seed's values, where
-    the paper needs a covariance that can be inverted; where it varies in one direction only, a
+    Departures: directions in which the majority does not vary keep the seed's values, whereas
+    the paper needs an invertible covariance; if the majority varies in one direction only, a
     contour is two points, and a warning says that the new rows are copies. In the radial variant
-    a step is accepted when the density does not rise, as in the authors' published code; that
-    code sums the absolute differences of the features as they are, where here the distance is
-    Euclidean in features scaled by the majority's standard deviations. Its bumps narrow as half
-    the product of the mean and the standard deviation of the distances in the majority grows;
-    here their width is half the majority's typical distance from its mean, which grows with
-    the majority. It tries a seed up to five times before it draws the next one and goes on until
-    it has enough; here each try draws its seed, and after ``max_rounds`` the steps that rise
-    least are taken, with a warning.
+    a step is accepted if the density does not rise, as in the authors' published code. That code
+    sums the absolute differences of the raw features; here the distance is Euclidean in features
+    scaled by the majority's standard deviations. There the bumps narrow as half the product of
+    the mean and the standard deviation of the distances in the majority grows; here their width
+    is half the majority's typical distance from its mean, which grows with the majority. There
+    a seed is tried up to five times before the next one is drawn, until there are enough rows;
+    here each try draws its seed, and after ``max_rounds`` the steps that rise least are taken,
+    with a warning.
 
-    Cost: ``"mahalanobis"`` is as fast as SMOTE; ``"rbf"`` weighs every step against every
+    Cost: ``"mahalanobis"`` is as fast as SMOTE; ``"rbf"`` compares every step with every
     majority row, by definition more than 20 times the work of SMOTE.
 
     Parameters
@@ -139,20 +77,63 @@ class SWIM(PeerOverSampler):
 
     density: str = parameter(default="mahalanobis", rule=[StrOptions({"mahalanobis", "rbf"})])
     spread: float = parameter(default=0.25, rule=POSITIVE_REAL)
-    max_rounds: int = parameter(default=20, rule=POSITIVE_INTEGER)
 
     def _synthesise(
         self, minority: Floats, majority: Floats, n_samples: int, rng: np.random.Generator
     ) -> Floats:
         if (majority == majority[0]).all():
-            warn_fallback(
-                "SWIM",
+            self._warn(
                 "all rows of the other classes are the same, so they have no density to follow",
                 "the new rows are copies of minority rows",
             )
             return minority[rng.integers(len(minority), size=n_samples)]
-        if self.density == "rbf":
-            return down_the_density(
-                minority, majority, n_samples, self.spread, rng, max_rounds=self.max_rounds
+        follow = self._down_the_density if self.density == "rbf" else self._along_contours
+        return follow(minority, majority, n_samples, rng)
+
+    def _along_contours(
+        self, minority: Floats, majority: Floats, n_samples: int, rng: np.random.Generator
+    ) -> Floats:
+        """Draw rows at the same Mahalanobis distance from the majority as their seeds."""
+        mean = majority.mean(axis=0)
+        whiten, colour = whitening(majority)
+        if np.linalg.matrix_rank(whiten) == 1:
+            self._warn(
+                "the rows of the other classes vary in one direction only, and there a contour is "
+                "two points",
+                "the new rows are copies of minority rows, or their mirror images where they lie "
+                "near the middle of the other classes",
             )
-        return along_contours(minority, majority, n_samples, self.spread, rng)
+        z = (minority - mean) @ whiten
+        reach = self.spread * z.std(axis=0)
+        seeds = rng.integers(len(minority), size=n_samples)
+        drawn = z[seeds] + rng.uniform(-reach, reach, size=(n_samples, z.shape[1]))
+        lengths = np.linalg.norm(drawn, axis=1)
+        wanted = np.linalg.norm(z[seeds], axis=1)
+        factor = np.divide(wanted, lengths, out=np.ones_like(wanted), where=lengths > 0)
+        shift = (drawn * factor[:, None] - z[seeds]) @ colour
+        # A shift leaves the part of the seed outside the majority's span as it is.
+        moved: Floats = minority[seeds] + shift
+        return moved
+
+    def _down_the_density(
+        self, minority: Floats, majority: Floats, n_samples: int, rng: np.random.Generator
+    ) -> Floats:
+        """Take normal steps from the seeds that do not climb the majority's radial density."""
+        scale = scale_of(majority)
+        ours, theirs = minority / scale, majority / scale
+        # The root of the summed variances is the majority's typical distance from its mean.
+        width = max(float(np.sqrt(theirs.var(axis=0).sum())), 1e-12) / 2
+        at_seed = radial_density(ours, theirs, width)
+        step = self.spread * ours.std(axis=0)
+
+        def draw(n: int) -> Floats:
+            seeds = rng.integers(len(ours), size=n)
+            rows = ours[seeds] + rng.normal(size=(n, ours.shape[1])) * step
+            # The seed's density travels with the row as a last column.
+            return np.column_stack([rows, at_seed[seeds]])
+
+        def climbed(rows: Floats) -> Floats:
+            rise: Floats = radial_density(rows[:, :-1], theirs, width) - rows[:, -1]
+            return rise
+
+        return self._drawn_until_accepted(n_samples, draw, climbed)[:, :-1] * scale

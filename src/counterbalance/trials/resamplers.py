@@ -9,7 +9,8 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from imblearn.over_sampling import SMOTE, KMeansSMOTE
+
+from counterbalance.methods import all_samplers
 
 # imbalanced-learn refuses where no cluster holds enough minority rows; each threshold asks
 # for a smaller share of them than the one before
@@ -29,9 +30,10 @@ def halved(y: Any) -> dict[Any, int]:
     return {labels[largest].item(): max(int(counts[largest]) // 2, int(counts.min()))}
 
 
-def make_k_means_smote(seed: int, threshold: str | float) -> KMeansSMOTE:
+def make_k_means_smote(seed: int, threshold: str | float) -> Any:
     """Return k-means SMOTE that asks a cluster for this share of minority rows."""
-    return KMeansSMOTE(random_state=seed, cluster_balance_threshold=threshold)
+    k_means_smote = all_samplers()["k-means SMOTE"]
+    return k_means_smote.factory(random_state=seed, cluster_balance_threshold=threshold)
 
 
 def k_means_smote(X: Any, y: Any, seed: int) -> tuple[Any, Any]:
@@ -43,4 +45,5 @@ def k_means_smote(X: Any, y: Any, seed: int) -> tuple[Any, Any]:
             continue
     fewest = int(np.unique(y, return_counts=True)[1].min())
     neighbours = max(1, min(5, fewest - 1))
-    return SMOTE(random_state=seed, k_neighbors=neighbours).fit_resample(X, y)  # type: ignore[no-any-return]
+    smote = all_samplers()["SMOTE"].factory(random_state=seed, k_neighbors=neighbours)
+    return smote.fit_resample(X, y)  # type: ignore[no-any-return]

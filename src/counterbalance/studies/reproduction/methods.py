@@ -23,7 +23,7 @@ from sklearn.linear_model import RidgeClassifier
 from sklearn.pipeline import make_pipeline
 
 from counterbalance import CounterfactualOverSampler
-from counterbalance.methods import SOMO, ClusterRandomUnderSampler
+from counterbalance.methods import all_samplers
 from counterbalance.trials.call_text import as_call, f_of
 from counterbalance.trials.classifiers import CLASSIFIERS
 from counterbalance.trials.expected import expected_warnings
@@ -84,8 +84,9 @@ def resampled(name: str, X: Any, y: Any, seed: int) -> tuple[Any, Any, Any]:
 def make_peer(name: str, seed: int) -> Any:
     """Return the sampler of SOMO or of CUSBoost."""
     if name == "SOMO":
-        return SOMO(random_state=seed)
-    return ClusterRandomUnderSampler(random_state=seed, sampling_strategy=halved)
+        return all_samplers()["SOMO"].factory(random_state=seed)
+    sampling_step = all_samplers()["CUSBoost sampling"]
+    return sampling_step.factory(random_state=seed, sampling_strategy=halved)
 
 
 def make_ours(seed: int, *, complete: bool) -> CounterfactualOverSampler:

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.model_selection import TunedThresholdClassifierCV
 
-from counterbalance.methods import ClusterRandomUnderSampler, all_samplers
+from counterbalance.methods import all_samplers
 from counterbalance.rows.origins import add_counts, count_origins
 from counterbalance.studies.study.classifiers import fit_weighted
 from counterbalance.studies.study.ours import OURS
@@ -67,9 +67,9 @@ def resampled(name: str, X: Any, y: NDArray[np.intp], seed: int) -> Resampled:
 
 def make_peer(name: str, y: NDArray[np.intp], seed: int) -> Any:
     """Return a peer with its defaults, and no more neighbours than the smallest class has."""
-    if name == "CUSBoost sampling":
-        return ClusterRandomUnderSampler(random_state=seed, sampling_strategy=halved)
     sampler = all_samplers()[name].factory(random_state=seed)
+    if name == "CUSBoost sampling":
+        return sampler.set_params(sampling_strategy=halved)
     most = int(np.bincount(y).min()) - 1
     fewer = {
         parameter: max(1, most)

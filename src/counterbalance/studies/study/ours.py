@@ -1,19 +1,15 @@
-"""Our own samplers in the study, each with its defaults."""
+"""Our own samplers in the study, each with its defaults: as the registry has them."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from typing import Any
 
-from counterbalance import CounterfactualOverSampler, InteriorOverSampler
+from counterbalance.methods import all_samplers
 
-OURS: dict[str, Callable[..., Any]] = {
-    "counterfactuals": CounterfactualOverSampler,
-    "interior": InteriorOverSampler,
-}
+_METHODS = {method.aliases[0]: method for method in all_samplers().values() if method.ours}
+OURS: dict[str, Callable[..., Any]] = {name: method.factory for name, method in _METHODS.items()}
 DESCRIPTIONS = {
-    "counterfactuals": "`CounterfactualOverSampler()`: minimum inversions of majority rows as the "
-    "paper finds them, the nearest ones up to balance; where too few rows invert, further "
-    "inversions and rows made within the class. What the new rows are is counted below.",
-    "interior": "`InteriorOverSampler()`: rows spread around minority rows, drawn as f agrees.",
+    name: f"`{method.factory.__name__}()`: {method.details}" for name, method in _METHODS.items()
 }
+DESCRIPTIONS["counterfactuals"] += " What the new rows are is counted below."

@@ -1,7 +1,13 @@
 import numpy as np
 import pytest
 
-from counterbalance.methods import SMOTED, ClusteringUnderSampler, GaussianSMOTE
+from counterbalance.methods import (
+    SMOTED,
+    ClusteringUnderSampler,
+    GaussianSMOTE,
+    PeerFallbackWarning,
+)
+from counterbalance.methods.base import capped
 
 pd = pytest.importorskip("pandas")
 
@@ -23,7 +29,7 @@ def test_new_values_are_rounded_and_types_kept():
     X_new, _ = GaussianSMOTE(sigma=0.0, random_state=0).fit_resample(X, y)
     assert (X_new.dtypes == X.dtypes).all()
     pd.testing.assert_frame_equal(X_new.iloc[:50], X)
-    # Cutting off what lies between 0 and 1 would leave nothing but 0.
+    # Truncating values between 0 and 1 would leave nothing but 0.
     assert set(X_new["count"].iloc[50:]) == {0, 1}
     assert X_new["flag"].iloc[50:].nunique() == 2
 
@@ -40,3 +46,9 @@ def test_centres_are_rounded_too():
     X_new, _ = ClusteringUnderSampler(strategy="centres", random_state=0).fit_resample(X, y)
     assert (X_new.dtypes == X.dtypes).all()
     assert len(X_new) == 20
+
+
+def test_too_many_neighbours_are_capped_with_a_warning():
+    with pytest.warns(PeerFallbackWarning, match="the most available is 2"):
+        assert capped(5, 2, "Some method") == 2
+    assert capped(2, 2, "Some method") == 2

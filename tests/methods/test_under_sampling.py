@@ -1,8 +1,12 @@
 import numpy as np
 import pytest
 
-from counterbalance.methods import ClusteringUnderSampler, PeerFallbackWarning
-from counterbalance.methods.clustering_under_sampling import nearest_to_centres
+from counterbalance.methods import (
+    ClusteringUnderSampler,
+    PeerFallbackWarning,
+    SensitivityUnderSampler,
+)
+from counterbalance.methods.under_sampling import imbalance_sensitivity, nearest_to_centres
 
 CLUMPS = np.array([[0.0], [0.2], [0.7], [10.0], [10.6], [20.0]])
 
@@ -21,7 +25,7 @@ def test_centres_are_the_means_of_the_clusters():
     assert not hasattr(sampler, "sample_indices_")
 
 
-def test_nearest_are_real_rows_beside_the_centres():
+def test_nearest_keeps_the_real_rows_nearest_to_the_centres():
     X, y = table()
     sampler = ClusteringUnderSampler(strategy="nearest", n_init=10, random_state=0)
     X_new, y_new = sampler.fit_resample(X, y)
@@ -35,7 +39,7 @@ def test_nearest_are_real_rows_beside_the_centres():
 
 @pytest.mark.parametrize("strategy", ["centres", "nearest"])
 @pytest.mark.parametrize("wanted", [1, 37, 150])
-def test_as_many_rows_as_asked_for(blobs, strategy, wanted):
+def test_exactly_as_many_rows_as_asked_for(blobs, strategy, wanted):
     X, y = blobs
     sampler = ClusteringUnderSampler(
         sampling_strategy={0: wanted}, strategy=strategy, random_state=0
@@ -49,8 +53,32 @@ def test_no_row_is_taken_for_two_centres():
     np.testing.assert_array_equal(chosen, [0, 1, 2])
 
 
-def test_duplicates_are_filled_up_with_a_warning():
+def test_a_class_with_too_few_distinct_rows_is_filled_up_with_a_warning():
     X = np.vstack([np.zeros((9, 1)), np.ones((4, 1))])
     with pytest.warns(PeerFallbackWarning, match="1 different rows and 4 are wanted"):
         _, y_new = ClusteringUnderSampler(random_state=0).fit_resample(X, np.repeat([0, 1], [9, 4]))
     np.testing.assert_array_equal(np.bincount(y_new), [4, 4])
+
+
+def test_sensitivity_by_hand():
+    # Ratio 4, so s = 1/5; k = 4; two minority rows near: p = 2.2 / 5 = 0.44.
+    p = 0.44
+    q = 4 * p / (4 * p + 1 - p)
+    np.testing.assert_allclose(imbalance_sensitivity(np.array([2]), 4, 4.0), [q - p])
+
+
+def test_safe_rows_and_noise_are_less_sensitive_than_the_border():
+    sensitivity = imbalance_sensitivity(np.arange(6), 5, 10.0)
+    assert sensitivity[1] > sensitivity[0]
+    assert sensitivity[1] > sensitivity[5]
+
+
+def test_rows_at_the_border_are_kept_more_often():
+    rng = np.random.default_rng(0)
+    border, safe = rng.normal(3, 0.5, (200, 2)), rng.normal(-20, 1, (200, 2))
+    X, y = np.vstack([rng.normal(3, 0.5, (60, 2)), border, safe]), np.repeat([1, 0], [60, 400])
+    sampler = SensitivityUnderSampler(random_state=0)
+    X_new, y_new = sampler.fit_resample(X, y)
+    np.testing.assert_array_equal(np.bincount(y_new), [60, 60])
+    kept = X_new[y_new == 0]
+    assert (kept[:, 0] > -10).sum() > 1.5 * (kept[:, 0] < -10).sum()
