@@ -13,13 +13,13 @@ from pyarrow import parquet
 from sklearn.tree import DecisionTreeClassifier
 
 from counterbalance import CounterfactualOverSampler
-from counterbalance.cli.table_checks import look_at_column
 from counterbalance.constraints import Immutable, Range
 from counterbalance.distributed import files, recognition
 from counterbalance.distributed.files import balance_files
 from counterbalance.distributed.inputs import read_inputs
 from counterbalance.errors import TableError
 from counterbalance.io.arrow import ArrowTable
+from counterbalance.io.column_checks import look_at_column
 from large_tables import in_memory, numeric_table
 
 pytestmark = pytest.mark.filterwarnings("ignore::counterbalance.errors.ShortfallWarning")

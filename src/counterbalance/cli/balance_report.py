@@ -15,7 +15,7 @@ def write_page(balanced: Balanced, path: Path, again: str, *, rows: bool) -> Non
 
     ``again`` is the command that makes it.
     """
-    from counterbalance.cli.table_checks import Topic
+    from counterbalance.io.column_checks import Topic
     from counterbalance.report import summarise_sampler, write_report
 
     # Findings that name a cell as an example.

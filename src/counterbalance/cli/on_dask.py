@@ -26,8 +26,8 @@ from counterbalance.errors import CounterbalanceError, ShortfallWarning, TableEr
 from counterbalance.result_table import Table
 
 if TYPE_CHECKING:
-    from counterbalance.cli.table_checks import Finding
     from counterbalance.distributed import Balanced
+    from counterbalance.io.column_checks import TableFinding
 
 
 @dataclass(frozen=True)
@@ -124,7 +124,7 @@ class Progress:
             sys.stderr.write(f"\r\x1b[K{what}: {done:,} of {total:,} partitions")
             sys.stderr.flush()
 
-    def note(self, finding: Finding) -> None:
+    def note(self, finding: TableFinding) -> None:
         """Say what was recognised on a line of its own."""
         self.end()
         note(finding.text)

@@ -24,7 +24,6 @@ import joblib
 import pyarrow as pa
 
 from counterbalance import CounterfactualOverSampler, __version__
-from counterbalance.cli.table_checks import Finding
 from counterbalance.distributed.balancing import Balance, balance
 from counterbalance.distributed.engine import Engine, Progress, local_client, silent
 from counterbalance.distributed.inputs import Inputs, read_inputs
@@ -54,6 +53,7 @@ from counterbalance.distributed.writing import (
     write_partition,
 )
 from counterbalance.errors import CounterbalanceError, EngineError, TableError
+from counterbalance.io.column_checks import TableFinding
 from counterbalance.search.problem import Yield
 from counterbalance.table.labels import plain
 from counterbalance.user_warnings import warn_user
@@ -76,7 +76,7 @@ class Balanced:
     origins: dict[Any, dict[str, int]]  # new rows of each class by what they are
     files: list[Written]
     kept: tuple[str, ...] = ()  # columns that are not used, empty in new rows
-    findings: tuple[Finding, ...] = ()  # what was recognised in the columns
+    findings: tuple[TableFinding, ...] = ()  # what was recognised in the columns
 
 
 def balance_files(

@@ -21,11 +21,11 @@ from typing import Any
 import pandas as pd
 import pyarrow as pa
 
-from counterbalance.cli.table_checks import LEFT_OUT, Finding, check_columns, look_at_column
 from counterbalance.constraints import Constraint, Immutable, as_constraints
 from counterbalance.distributed.engine import Engine
 from counterbalance.distributed.partitions import FileRows
 from counterbalance.errors import TableError
+from counterbalance.io.column_checks import LEFT_OUT, TableFinding, check_columns, look_at_column
 from counterbalance.table.columns import column_position, select_columns
 
 # What a worker of 1 GB holds of a column, with the table of its different values.
@@ -36,10 +36,10 @@ FIRST_ROWS = 10_000
 FAULTS_NAMED = 5
 
 # Told of each finding, before the work starts.
-Notice = Callable[[Finding], None]
+Notice = Callable[[TableFinding], None]
 
 
-def warn_of(finding: Finding) -> None:
+def warn_of(finding: TableFinding) -> None:
     """Warn of a column that is not used, at the line of the user's call."""
     if finding.topic in LEFT_OUT:
         warnings.warn(finding.text, stacklevel=3)
@@ -49,7 +49,7 @@ def warn_of(finding: Finding) -> None:
 class Look:
     """What a worker says of one column."""
 
-    finding: Finding | None = None
+    finding: TableFinding | None = None
     fault: str = ""  # why a file cannot be read
 
 
@@ -59,7 +59,7 @@ class Recognised:
 
     used: tuple[str, ...]  # target included, in the order of the files
     kept: tuple[str, ...]
-    findings: tuple[Finding, ...]
+    findings: tuple[TableFinding, ...]
 
 
 def recognise(
