@@ -42,9 +42,8 @@ from sklearn.linear_model import LogisticRegression
 
 from counterbalance import CounterfactualOverSampler
 from counterbalance.distributed import balance_files
-from counterbalance.distributed.engine import Engine, local_client
-from counterbalance.distributed.inputs import read_inputs
-from counterbalance.distributed.partitions import FileRows
+from counterbalance.distributed.engine import DaskEngine, local_client
+from counterbalance.distributed.inputs import FileRows, read_inputs
 from counterbalance.errors import ShortfallWarning
 
 ROWS_PER_FILE, N_FILES, N_FEATURES = 250_000, 80, 20
@@ -234,7 +233,7 @@ def _baseline(folder: Path, n_files: int) -> dict[str, Any]:
     first = pd.read_parquet(files(folder, 1)[0])
     f = LogisticRegression(class_weight="balanced").fit(first.drop(columns="y"), first["y"])
     with warm_client(2) as client, watched(client) as figures:
-        engine = Engine.of(client)
+        engine = DaskEngine.of(client)
         shared = engine.constant(f)
         tasks = [
             engine.task(predict_and_write, part, shared, str(out / f"{number}.parquet"))

@@ -26,7 +26,7 @@ from counterbalance.errors import CounterbalanceError, ShortfallWarning, TableEr
 from counterbalance.result_table import Table
 
 if TYPE_CHECKING:
-    from counterbalance.distributed import Balanced
+    from counterbalance.distributed import BalancedFiles
     from counterbalance.io.column_checks import TableFinding
 
 
@@ -70,6 +70,7 @@ def balance_on_dask(
 ) -> int:
     """Balance parquet files into a folder of such files, and say what was done."""
     from counterbalance import CounterfactualOverSampler
+    from counterbalance.cli.table_checks import OPTIONS
     from counterbalance.distributed import balance_files
 
     if out is None:
@@ -97,6 +98,7 @@ def balance_on_dask(
                 use=use,
                 progress=progress,
                 notice=progress.note,
+                remedies=OPTIONS,
             )
     except CounterbalanceError as error:
         raise type(error)(in_options(str(error))) from error
@@ -135,7 +137,7 @@ class Progress:
             sys.stderr.write("\r\x1b[K")
 
 
-def summarise(balanced: Balanced, target: str) -> dict[str, Any]:
+def summarise(balanced: BalancedFiles, target: str) -> dict[str, Any]:
     """Return all that is to be said of the result, as plain values."""
     return {
         "target": target,

@@ -9,8 +9,8 @@ import pytest
 
 from counterbalance import CounterfactualOverSampler
 from counterbalance.distributed import balance_files, fit_resample
-from counterbalance.distributed.engine import Engine
-from counterbalance.distributed.preparing import Source, prepare
+from counterbalance.distributed.engine import DaskEngine
+from counterbalance.distributed.prepare import PartitionedTable, prepare
 from counterbalance.errors import ClassifierError, EngineError
 from distributed import Client, LocalCluster
 from large_tables import assert_same, in_memory, mixed_table, numeric_table
@@ -102,13 +102,17 @@ def test_a_classifier_that_the_user_trained_is_asked_through_its_local_model(cli
 
 def source_of(table):
     parts = dd.from_pandas(table, npartitions=2).to_delayed()
-    return Source(list(parts), ["a", "b"], list(table.columns), "y", lambda _: [])
+    return PartitionedTable(list(parts), ["a", "b"], list(table.columns), "y", lambda _: [])
 
 
 def test_it_needs_a_cluster():
     with pytest.raises(EngineError, match=r"DaskLGBMClassifier, which needs a cluster"):
         prepare(
-            Engine(None, 10**9), source_of(numeric_table(300)), sampler(lightgbm()), "passes", None
+            DaskEngine(None, 10**9),
+            source_of(numeric_table(300)),
+            sampler(lightgbm()),
+            "passes",
+            None,
         )
 
 
@@ -125,6 +129,6 @@ def test_what_the_library_cannot_do_is_said_in_words(client):
 
 
 def test_a_table_larger_than_the_memory_of_all_workers_is_refused(client):
-    small = Engine(client, memory=10_000)
+    small = DaskEngine(client, memory=10_000)
     with pytest.raises(EngineError, match=r"trained on all rows at once, some .* of all workers"):
         prepare(small, source_of(numeric_table(300)), sampler(lightgbm()), "passes", None)

@@ -13,7 +13,7 @@ import pytest
 from distributed.security import Security
 
 import counterbalance
-from counterbalance.distributed.engine import SAFE_PATH, Engine, local_client
+from counterbalance.distributed.engine import SAFE_PATH, DaskEngine, local_client
 from distributed import Client
 
 WITHOUT_KEY = {"distributed.comm.timeouts.connect": "3s"}
@@ -116,7 +116,7 @@ class Sent:
 
 
 def test_what_many_steps_need_is_sent_to_the_workers_once(client):
-    engine = Engine.of(client)
+    engine = DaskEngine.of(client)
     held = engine.held(Sent(), "search")
     assert engine.compute([engine.task(len, held)], "search") == [4]
     times = Sent.times
