@@ -28,6 +28,7 @@ from distributed.system import MEMORY_LIMIT
 
 from counterbalance.errors import EngineError
 from counterbalance.extras import require
+from counterbalance.safe_path import safe_path_for_children
 from distributed import Client, KilledWorker, LocalCluster, as_completed, get_client
 
 # With less, Dask itself leaves so little that a worker pauses at 80 % and waits for ever.
@@ -42,8 +43,6 @@ FEWEST_ROWS = 1_000
 KEPT_MEMORY = 128 * 2**20
 # The largest array that uses the kept memory; a larger one goes back when it is freed.
 LARGEST_KEPT = 32 * 2**20
-# Without it, a process that runs "python -c" imports from the current folder first.
-SAFE_PATH = "PYTHONSAFEPATH"
 # How many results one task joins.
 JOINED_AT_ONCE = 16
 
@@ -251,17 +250,3 @@ def connect(
     else:
         with local_client(n_workers, memory) as started:
             yield started
-
-
-@contextmanager
-def safe_path_for_children() -> Iterator[None]:
-    """Keep Python files of the current folder from being imported by processes started here."""
-    before = os.environ.get(SAFE_PATH)
-    os.environ[SAFE_PATH] = "1"
-    try:
-        yield
-    finally:
-        if before is None:
-            del os.environ[SAFE_PATH]
-        else:
-            os.environ[SAFE_PATH] = before

@@ -247,6 +247,8 @@ def fill(
 
 @dataclass(frozen=True)
 class _Passes:
+    """Makes passes and adds what they give to the selections."""
+
     engine: DaskEngine
     plan: SearchPlan
     make_pass: MakePass
@@ -289,10 +291,8 @@ class _Passes:
 
     def move_threshold(self) -> None:
         """Search with f's threshold at the class prior, among factuals that gave nothing yet."""
-        short, taken = (
-            self.selections.short,
-            [selected.parts for selected in self.selections.passes],
-        )
+        short = self.selections.short
+        taken = [selected.parts for selected in self.selections.passes]
         found, counted = self._search(Pass(0, short, "threshold"), taken)
         self._choose("threshold", found, counted, short)
 
