@@ -328,15 +328,13 @@ def make_layout(
         }
     ).set_axis(features, axis=1)
     labels = scan.labels.index.to_series()
-    try:
-        known = read_labels(labels)
-    except TableError:
-        raise
-    except ValueError:  # scikit-learn refuses numbers with a fraction
+    values = as_array(labels)
+    if values.dtype.kind == "f" and (np.isfinite(values) & (values != np.rint(values))).any():
         raise TableError(
             f"the target {target!r} looks like a quantity, not a class ({len(labels):,} different "
             "values); cut it into classes with names, or name another column"
-        ) from None
+        )
+    known = read_labels(labels)
     order = np.argsort(known.codes)
     return TableLayout(
         names=names,
