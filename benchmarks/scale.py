@@ -1,18 +1,18 @@
-"""Measure the distributed engine: one machine, workers of 2 GB, tables of one seed.
+"""Measure the distributed engine on one machine with workers of 2 GB; tables come from one seed.
 
     python benchmarks/scale.py [FOLDER] [PART ...]
 
     data        20 million rows x 20 features as parquet, made once (2.96 GB)
-    small       1 million rows through two workers, three times
-    workers     5 million rows through two workers and through one, in turn, twice
-    large       20 million rows through two workers
-    baseline    reading, predicting with f once and writing the same 20 million rows
+    small       1 million rows on two workers, three times
+    workers     5 million rows on two workers and on one, alternately, twice
+    large       20 million rows on two workers
+    baseline    reading the same 20 million rows, predicting with f once, and writing them
     mixed       KEEL's fars, replicated: the same rows as in memory
 
-Every figure goes into FOLDER/figures.json with the load of the machine; a part that is
-there already is not measured again. Times are wall-clock seconds beside the CPU seconds of
-the workers, because the machine may be shared; of repeated runs the median counts. To start
-the workers and to import the package there is not measured: it takes as long for any table.
+All figures go into FOLDER/figures.json with the load of the machine; a part that is already
+there is not measured again. Times are wall-clock seconds, beside the CPU seconds of the workers
+because the machine may be shared; of repeated runs the median is reported. Starting the workers
+and importing the package there is not measured: it takes the same time for any table.
 """
 
 from __future__ import annotations
@@ -42,16 +42,15 @@ from sklearn.linear_model import LogisticRegression
 
 from counterbalance import CounterfactualOverSampler
 from counterbalance.distributed import balance_files
-from counterbalance.distributed.engine import Engine, local_client
-from counterbalance.distributed.inputs import read_inputs
-from counterbalance.distributed.partitions import FileRows
+from counterbalance.distributed.engine import DaskEngine, local_client
+from counterbalance.distributed.inputs import FileRows, read_inputs
 from counterbalance.errors import ShortfallWarning
 
 ROWS_PER_FILE, N_FILES, N_FEATURES = 250_000, 80, 20
 SMALL_FILES, MIDDLE_FILES = 4, 20
 MEMORY = "2GB"
 N_DRAWS = 5
-# f costs the same for any table: it is fitted to a sample of so many rows.
+# f is fitted to a sample of this many rows, so it costs the same for any table.
 FIT_ROWS = 100_000
 FARS_COPIES = 2
 
@@ -234,7 +233,7 @@ def _baseline(folder: Path, n_files: int) -> dict[str, Any]:
     first = pd.read_parquet(files(folder, 1)[0])
     f = LogisticRegression(class_weight="balanced").fit(first.drop(columns="y"), first["y"])
     with warm_client(2) as client, watched(client) as figures:
-        engine = Engine.of(client)
+        engine = DaskEngine.of(client)
         shared = engine.constant(f)
         tasks = [
             engine.task(predict_and_write, part, shared, str(out / f"{number}.parquet"))

@@ -1,11 +1,18 @@
 """Tables that the tests of the distributed engine cut into partitions, and how they compare."""
 
+from contextlib import contextmanager, nullcontext
+
+import dask
 import numpy as np
 import pandas as pd
 
+from counterbalance.distributed import files
+from counterbalance.distributed.search import Found
+from counterbalance.search.nearest import Inversions
+
 
 def numeric_table(n=600, seed=0):
-    """Six columns of numbers, one in ten rows of the smaller class."""
+    """Six columns of numbers; one row in ten is of the smaller class."""
     rng = np.random.default_rng(seed)
     table = pd.DataFrame(rng.normal(size=(n, 4)), columns=list("abcd"))
     table["count"] = rng.integers(0, 9, n)
@@ -15,7 +22,7 @@ def numeric_table(n=600, seed=0):
 
 
 def mixed_table(n=600, seed=0):
-    """Every kind of column, holes, three classes with texts as labels."""
+    """Every kind of column, missing cells, three classes with texts as labels."""
     rng = np.random.default_rng(seed)
     table = pd.DataFrame(
         {
@@ -39,6 +46,31 @@ def mixed_table(n=600, seed=0):
     return table.assign(y=np.array(["few", "more", "most"])[2 - np.searchsorted(cuts, score)])
 
 
+@contextmanager
+def no_cluster(monkeypatch):
+    """Run the tasks of ``balance_files`` in this process; the tests of faults use real workers.
+
+    A call that asks for a scheduler, workers or memory gets what it asks for.
+    """
+    connect = files.connect
+
+    def here(client, *asked):
+        return connect(client, *asked) if any(asked) else nullcontext(client)
+
+    monkeypatch.setattr(files, "connect", here)
+    with dask.config.set(scheduler="synchronous"):
+        yield
+
+
+def write_parts(table, folder, n, **settings):
+    """Write a table as ``n`` parquet files; return their folder."""
+    folder.mkdir(exist_ok=True)
+    for number, rows in enumerate(np.array_split(np.arange(len(table)), n)):
+        path = folder / f"in-{number:02d}.parquet"
+        table.iloc[rows].to_parquet(path, **{"index": False, **settings})
+    return folder
+
+
 def in_memory(sampler, table, target="y"):
     """Return the rows and the provenance that the in-memory sampler gives."""
     X, y = sampler.fit_resample(table.drop(columns=target), table[target])
@@ -48,9 +80,9 @@ def in_memory(sampler, table, target="y"):
 
 
 def assert_same(rows, provenance, expected_rows, expected_provenance):
-    """Row for row, bit for bit, and all that is said of the new rows.
+    """Compare row for row and bit for bit, with all of the provenance.
 
-    The scores are f's: linear algebra rounds them differently in batches of another size.
+    Only f's scores may differ in the last bits: linear algebra rounds them by the size of a batch.
     """
     pd.testing.assert_frame_equal(
         rows.reset_index(drop=True), expected_rows.reset_index(drop=True), check_exact=True
@@ -61,3 +93,18 @@ def assert_same(rows, provenance, expected_rows, expected_provenance):
             np.testing.assert_allclose(ours, theirs, rtol=1e-12)
         else:
             np.testing.assert_array_equal(ours, theirs, err_msg=name)
+
+
+def random_found(rng, n_rows, n_classes=3):
+    """Return some inversions of a partition, with many equal distances."""
+    factual, target = np.nonzero(rng.random((n_rows, n_classes)) < 0.6)
+    n = len(factual)
+    inversions = Inversions(
+        factual,
+        target.astype(np.int32),
+        rng.integers(0, 9, n).astype(np.int32),
+        rng.integers(1, 5, n).astype(np.int32),
+        rng.choice([0.25, 0.5, 1.0, 3.75, 1e-9, 700.0], n),  # with many ties
+    )
+    zeros = np.zeros(n, dtype=np.int32)
+    return Found(inversions, zeros, np.zeros(n_classes, np.intp), np.zeros(0, np.intp))

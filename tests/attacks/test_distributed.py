@@ -9,7 +9,6 @@ import pickle
 import shutil
 from pathlib import Path
 
-import dask
 import numpy as np
 import pyarrow as pa
 import pytest
@@ -21,7 +20,7 @@ from counterbalance import CounterfactualOverSampler
 from counterbalance.distributed import files
 from counterbalance.distributed.files import balance_files
 from counterbalance.errors import CounterbalanceError, EngineError, TableError
-from large_tables import numeric_table
+from large_tables import no_cluster, numeric_table
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore::counterbalance.errors.ShortfallWarning"),
@@ -32,16 +31,8 @@ is_root = hasattr(os, "geteuid") and os.geteuid() == 0
 
 
 @pytest.fixture(autouse=True)
-def _in_this_process(monkeypatch):
-    class Nobody:
-        def __enter__(self):
-            return None
-
-        def __exit__(self, *_):
-            return None
-
-    monkeypatch.setattr(files, "_client", lambda *_: Nobody())
-    with dask.config.set(scheduler="synchronous"):
+def _no_cluster(monkeypatch):
+    with no_cluster(monkeypatch):
         yield
 
 
@@ -58,7 +49,7 @@ def sampler(estimator=None, **settings):
 
 
 def stop(source, out, monkeypatch, **settings):
-    """Leave an unfinished run behind that has everything but its last step."""
+    """Leave a run behind that has done everything except its last step."""
 
     def stopped(*_):
         raise StoppedError
@@ -71,7 +62,7 @@ def stop(source, out, monkeypatch, **settings):
 
 
 def attempt(source, out, own):
-    """Return the result, or None and what is said of it; any other error is a failure."""
+    """Return the result, or None and the message; any error of another kind is a failure."""
     try:
         return balance_files(source, "y", out, sampler=own), ""
     except CounterbalanceError as error:
@@ -90,7 +81,7 @@ def source(tmp_path):
 
 @pytest.fixture
 def whole(source, tmp_path):
-    """Return the manifest of a run that nobody disturbed."""
+    """Return the manifest of an undisturbed run."""
     balance_files(source, "y", tmp_path / "whole", sampler=sampler())
     return (tmp_path / "whole" / "_manifest.json").read_bytes()
 
@@ -130,7 +121,7 @@ def test_no_pickle_in_the_work_folder_is_ever_run(source, whole, tmp_path, monke
     assert not trap.exists()
 
 
-def test_a_flipped_bit_is_named_or_mended_and_never_changes_the_result(
+def test_a_flipped_bit_is_reported_or_repaired_and_never_changes_the_result(
     source, whole, tmp_path, monkeypatch
 ):
     partial = stop(source, tmp_path / "out", monkeypatch)
@@ -147,26 +138,26 @@ def test_a_flipped_bit_is_named_or_mended_and_never_changes_the_result(
         if balanced is None:
             assert str(partial) in said
             assert "remove" in said
-            outcomes.add("named")
+            outcomes.add("reported")
         else:
             assert (tmp_path / "out" / "_manifest.json").read_bytes() == whole
             shutil.rmtree(tmp_path / "out")
-            outcomes.add("mended")
+            outcomes.add("repaired")
         shutil.rmtree(partial, ignore_errors=True)
         shutil.copytree(tmp_path / "kept", partial)
         partial.chmod(0o700)
-    assert outcomes == {"mended", "named"}
+    assert outcomes == {"repaired", "reported"}
 
 
 @pytest.mark.parametrize("content", [b"", b"{}", b"\xff\xfe", b"[" * 100_000, b"0" * 64 + b"\n{}"])
-def test_a_plan_that_is_no_plan_is_named_with_the_remedy(content, source, tmp_path, monkeypatch):
+def test_an_invalid_plan_is_reported_with_the_remedy(content, source, tmp_path, monkeypatch):
     partial = stop(source, tmp_path / "out", monkeypatch)
     (partial / "_work" / "plan.json").write_bytes(content)
     with pytest.raises(EngineError, match=r"plan\.json is damaged: .*; remove .*out\.partial"):
         balance_files(source, "y", tmp_path / "out", sampler=sampler())
 
 
-def test_the_folder_of_a_run_is_private_and_the_result_is_as_new_folders_are(
+def test_the_folder_of_a_run_is_private_and_the_result_has_the_mode_of_a_new_folder(
     source, tmp_path, monkeypatch
 ):
     before = os.umask(0o002)
@@ -200,7 +191,7 @@ def test_what_belongs_to_another_user_is_refused(name, source, tmp_path, monkeyp
 
 
 @pytest.mark.parametrize("name", [".", "_work", "_work/run", "_work/found"])
-def test_what_others_may_write_is_refused(name, source, tmp_path, monkeypatch):
+def test_a_folder_that_others_may_write_to_is_refused(name, source, tmp_path, monkeypatch):
     partial = stop(source, tmp_path / "out", monkeypatch)
     (partial / name).chmod(0o777)
     with pytest.raises(TableError, match="may be written by other users"):
@@ -226,13 +217,13 @@ def test_a_planted_link_is_refused(source, tmp_path, monkeypatch):
 
 def test_a_rerun_with_another_f_of_the_same_name_is_noticed(source, tmp_path, monkeypatch):
     partial = stop(source, tmp_path / "out", monkeypatch, estimator=Fickle())
-    with pytest.raises(EngineError, match=r"f, fitted once more, does not answer as it did"):
+    with pytest.raises(EngineError, match=r"f, fitted again, does not answer as it did"):
         balance_files(source, "y", tmp_path / "out", sampler=sampler(estimator=Fickle()))
     assert partial.exists()
 
 
 class Fickle(ClassifierMixin, BaseEstimator):
-    """Is fitted in another way each time, whatever its seed."""
+    """Is fitted differently each time, whatever its seed."""
 
     fits = 0
 
@@ -247,7 +238,7 @@ class Fickle(ClassifierMixin, BaseEstimator):
 
 
 def hostile_partitions():
-    """Files that look like parts of a table and are none, or hold what nobody expects."""
+    """Return files that are unusable as parts of a table, or hold unexpected cells."""
     table = numeric_table(80)
     arrow = pa.Table.from_pandas(table, preserve_index=False)
     nested = arrow.append_column("nested", pa.array([{"a": [1]}] * 80))
@@ -269,7 +260,7 @@ def hostile_partitions():
 
 
 @pytest.mark.parametrize("kind", hostile_partitions())
-def test_hostile_partitions_are_balanced_or_refused_in_words(kind, tmp_path):
+def test_hostile_partitions_are_balanced_or_refused_with_a_reason(kind, tmp_path):
     (tmp_path / "in").mkdir()
     parquet.write_table(hostile_partitions()[kind], tmp_path / "in" / "0.parquet")
     own = CounterfactualOverSampler(n_draws=3, random_state=0)

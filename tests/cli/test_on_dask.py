@@ -2,7 +2,6 @@
 
 import json
 
-import dask
 import numpy as np
 import pandas as pd
 import pytest
@@ -11,27 +10,12 @@ from counterbalance import CounterfactualOverSampler
 from counterbalance.cli import main
 from counterbalance.cli.on_dask import ShareOfLargest
 from counterbalance.constraints import Immutable
-from counterbalance.distributed import files
-from large_tables import numeric_table
+from large_tables import no_cluster, numeric_table
 
 
 @pytest.fixture(autouse=True)
-def _in_this_process(monkeypatch):
-    """Run the tasks here: the tests of faults use real workers."""
-
-    class Nobody:
-        def __enter__(self):
-            return None
-
-        def __exit__(self, *_):
-            return None
-
-    original = files._client
-    given = (None, None, None)
-    monkeypatch.setattr(
-        files, "_client", lambda *asked: Nobody() if asked[1:] == given else original(*asked)
-    )
-    with dask.config.set(scheduler="synchronous"):
+def _no_cluster(monkeypatch):
+    with no_cluster(monkeypatch):
         yield
 
 

@@ -18,6 +18,7 @@ from sklearn.linear_model import LogisticRegression
 
 from counterbalance import CounterfactualOverSampler
 from counterbalance.distributed import balance_files, fit_resample
+from counterbalance.distributed.engine import connect
 from counterbalance.errors import EngineError
 from distributed import Client, LocalCluster
 from large_tables import assert_same, in_memory, numeric_table
@@ -81,7 +82,7 @@ def worker_pids(client):
     return client.run(os.getpid)
 
 
-@pytest.mark.parametrize("step", ["survey", "search", "write"])
+@pytest.mark.parametrize("step", ["scan", "search", "write"])
 def test_a_killed_worker_changes_no_byte(step, client, source, undisturbed, tmp_path):
     def kill():
         os.kill(next(iter(worker_pids(client).values())), signal.SIGKILL)
@@ -164,7 +165,7 @@ def own_scheduler(tmp_path):
     log.close()
 
 
-def test_a_lost_scheduler_leaves_no_result_and_a_rerun_goes_on(
+def test_a_lost_scheduler_leaves_no_result_and_a_rerun_resumes_it(
     own_scheduler, client, source, undisturbed, tmp_path
 ):
     scheduler, address = own_scheduler
@@ -186,21 +187,19 @@ def test_a_lost_scheduler_leaves_no_result_and_a_rerun_goes_on(
     records = [
         path for path, time_ in written.items() if (out / path.name).stat().st_mtime_ns == time_
     ]
-    assert records  # files that were whole are not written once more
+    assert records  # files that were complete are not written again
 
 
-def test_no_scheduler_at_an_address_is_said():
+def test_an_address_without_a_scheduler_is_refused():
     with (
         dask.config.set({"distributed.comm.timeouts.connect": "1s"}),
         pytest.raises(EngineError, match=r"no scheduler answers at tcp://127\.0\.0\.1:9"),
     ):
-        balance_files_nowhere()
+        connect_to_nobody()
 
 
-def balance_files_nowhere():
-    from counterbalance.distributed.files import _client  # noqa: PLC0415
-
-    with _client(None, "tcp://127.0.0.1:9", None, None):
+def connect_to_nobody():
+    with connect(None, "tcp://127.0.0.1:9", None, None):
         pass
 
 

@@ -1,7 +1,6 @@
 import json
 import shutil
 
-import dask
 import numpy as np
 import pandas as pd
 import pyarrow as pa
@@ -11,32 +10,30 @@ from sklearn.pipeline import make_pipeline
 from sklearn.tree import DecisionTreeClassifier
 
 from counterbalance import CounterfactualOverSampler
-from counterbalance.distributed import files, searching, writing
-from counterbalance.distributed.engine import Engine, local_client
+from counterbalance.distributed import files, search, write
+from counterbalance.distributed.engine import DaskEngine, local_client
 from counterbalance.distributed.files import balance_files
-from counterbalance.distributed.partitions import cut_file
-from counterbalance.distributed.records import sha256
+from counterbalance.distributed.inputs import cut_file
+from counterbalance.distributed.resume import sha256
 from counterbalance.errors import EngineError, TableError
+from counterbalance.search.problem import Problem
 from counterbalance.table.encoder import TableEncoder
-from large_tables import assert_same, in_memory, mixed_table, numeric_table
+from large_tables import (
+    assert_same,
+    in_memory,
+    mixed_table,
+    no_cluster,
+    numeric_table,
+    write_parts,
+)
 
 pytestmark = pytest.mark.filterwarnings("ignore::counterbalance.errors.ShortfallWarning")
 
 
 @pytest.fixture(autouse=True)
-def _in_this_process(monkeypatch):
-    """Run the tasks here: the tests of faults use real workers."""
-    monkeypatch.setattr(files, "_client", lambda *_: _nothing())
-    with dask.config.set(scheduler="synchronous"):
+def _no_cluster(monkeypatch):
+    with no_cluster(monkeypatch):
         yield
-
-
-class _nothing:  # noqa: N801
-    def __enter__(self):
-        return None
-
-    def __exit__(self, *_):
-        return None
 
 
 def sampler(**settings):
@@ -45,15 +42,6 @@ def sampler(**settings):
     )
     settings = {"on_shortfall": ("redraw", "interior")} | settings
     return CounterfactualOverSampler(estimator=f, n_draws=4, random_state=5, **settings)
-
-
-def write_parts(table, folder, n, **settings):
-    folder.mkdir(exist_ok=True)
-    for number, rows in enumerate(np.array_split(np.arange(len(table)), n)):
-        table.iloc[rows].to_parquet(
-            folder / f"in-{number:02d}.parquet", **{"index": False, **settings}
-        )
-    return folder
 
 
 @pytest.mark.parametrize("make", [numeric_table, mixed_table])
@@ -89,7 +77,7 @@ def test_the_manifest_names_every_file_with_its_checksum(tmp_path):
 def test_the_memory_of_the_workers_changes_the_blocks_and_not_the_rows(tmp_path, monkeypatch):
     source = write_parts(mixed_table(400), tmp_path / "in", 2)
     balance_files(source, "y", tmp_path / "whole", sampler=sampler())
-    monkeypatch.setattr(Engine, "block_rows", lambda *_: 37)
+    monkeypatch.setattr(DaskEngine, "block_rows", lambda *_: 37)
     balance_files(source, "y", tmp_path / "cut", sampler=sampler())
     pd.testing.assert_frame_equal(
         pd.read_parquet(tmp_path / "whole"), pd.read_parquet(tmp_path / "cut"), check_exact=True
@@ -97,14 +85,14 @@ def test_the_memory_of_the_workers_changes_the_blocks_and_not_the_rows(tmp_path,
 
 
 def test_the_size_of_a_block_follows_the_memory():
-    small, large = Engine(None, 10**9), Engine(None, 8 * 10**9)
+    small, large = DaskEngine(None, 10**9), DaskEngine(None, 8 * 10**9)
     assert small.block_rows(20) * 8 == pytest.approx(large.block_rows(20), rel=1e-3)
     assert small.block_rows(20) * 20 * 64 <= 0.1 * 10**9
     assert small.block_rows(10**6) == 1000
 
 
 def test_large_files_are_cut_at_their_row_groups(tmp_path, monkeypatch):
-    monkeypatch.setattr("counterbalance.distributed.partitions.CELLS_PER_PARTITION", 190)
+    monkeypatch.setattr("counterbalance.distributed.inputs.CELLS_PER_PARTITION", 190)
     table = numeric_table(100)[["a", "y"]]
     table.to_parquet(tmp_path / "big.parquet", index=False, row_group_size=30)
     parts = cut_file(str(tmp_path / "big.parquet"), ("a", "y"), frozenset())
@@ -119,13 +107,13 @@ class StoppedError(Exception):
 @pytest.fixture
 def count_searches(monkeypatch):
     searched = []
-    original = searching._search_block
+    original = search._search_block
 
-    def counted(factuals, first, *others):
+    def counted(problem, first, *others):
         searched.append(first)
-        return original(factuals, first, *others)
+        return original(problem, first, *others)
 
-    monkeypatch.setattr(searching, "_search_block", counted)
+    monkeypatch.setattr(search, "_search_block", counted)
     return searched
 
 
@@ -144,9 +132,9 @@ def stop_after(monkeypatch, module, name, n):
 
 @pytest.mark.parametrize(
     ("module", "name"),
-    [(searching, "_search_block"), (writing, "write_record"), (files, "_finish")],
+    [(search, "_search_block"), (write, "write_record"), (files, "_finish")],
 )
-def test_a_stopped_run_leaves_no_result_and_a_rerun_goes_on(
+def test_a_stopped_run_leaves_no_result_and_a_rerun_resumes_it(
     module, name, tmp_path, monkeypatch, count_searches
 ):
     source = write_parts(mixed_table(300), tmp_path / "in", 3)
@@ -167,13 +155,13 @@ def test_a_stopped_run_leaves_no_result_and_a_rerun_goes_on(
     ).read_text()
 
 
-def test_a_rerun_takes_up_a_run_without_a_seed(tmp_path, monkeypatch):
+def test_a_run_without_a_seed_can_be_resumed(tmp_path, monkeypatch):
     source = write_parts(numeric_table(200), tmp_path / "in", 2)
     seedless = CounterfactualOverSampler(
         estimator=DecisionTreeClassifier(max_depth=3), n_draws=3, on_shortfall="interior"
     )
     with monkeypatch.context() as stopped:
-        stop_after(stopped, writing, "write_record", 1)
+        stop_after(stopped, write, "write_record", 1)
         with pytest.raises(StoppedError):
             balance_files(source, "y", tmp_path / "out", sampler=seedless)
     first = (tmp_path / "out.partial" / "part-00000.parquet").read_bytes()
@@ -261,7 +249,10 @@ def test_whole_numbers_and_booleans_with_nulls_in_one_file_stay_what_they_are(tm
     [
         (lambda _: None, r"in-01\.parquet cannot be read as parquet"),
         (lambda t: t.drop(columns="a"), r"in-01\.parquet has no column 'a'"),
-        (lambda t: t.assign(z=1), r"in-01\.parquet has a column 'z' that .*in-00\.parquet has not"),
+        (
+            lambda t: t.assign(z=1),
+            r"in-01\.parquet has a column 'z' that .*in-00\.parquet does not have",
+        ),
         (
             lambda t: t.astype({"a": np.float32}),
             r"in-01\.parquet has the column 'a' as float, .*in-00\.parquet as double",
@@ -302,7 +293,7 @@ def test_a_file_whose_pages_are_damaged_is_named(tmp_path, count_searches):
     assert not count_searches
 
 
-def test_an_empty_file_is_no_matter(tmp_path):
+def test_an_empty_file_changes_nothing(tmp_path):
     table = numeric_table(200)
     source = write_parts(table, tmp_path / "in", 2)
     table.iloc[:0].to_parquet(source / "in-00a.parquet", index=False)
@@ -336,25 +327,24 @@ def test_small_workers_are_refused_with_the_reason():
         pass
 
 
-def test_drawing_again_asks_f_about_no_row_that_was_judged_before(tmp_path, monkeypatch):
+def test_drawing_again_does_not_ask_f_about_rows_that_were_judged_before(tmp_path, monkeypatch):
     table = numeric_table(300)
     source = write_parts(table, tmp_path / "in", 2)
     made = sampler(on_shortfall=("redraw", "accept"), epsilon=0.5)
     expected, _ = in_memory(made, table)
     passes, asked = [], []
-    answers, search_block = searching.Factuals.answers, searching._search_block
+    judged, search_block = Problem.judged, search._search_block
 
-    def counted(factuals, f):
-        if f not in factuals._answers:
-            asked.append(passes[-1])
-        return answers(factuals, f)
+    def counted(problem, f):
+        asked.append(passes[-1])
+        return judged(problem, f)
 
-    def noted(factuals, first, plan, f, a_pass, *others):
+    def noted(problem, first, plan, f, a_pass, *others):
         passes.append(a_pass)
-        return search_block(factuals, first, plan, f, a_pass, *others)
+        return search_block(problem, first, plan, f, a_pass, *others)
 
-    monkeypatch.setattr(searching.Factuals, "answers", counted)
-    monkeypatch.setattr(searching, "_search_block", noted)
+    monkeypatch.setattr(Problem, "judged", counted)
+    monkeypatch.setattr(search, "_search_block", noted)
     balance_files(source, "y", tmp_path / "out", sampler=made)
     assert any(a_pass.likely for a_pass in passes)
     assert asked

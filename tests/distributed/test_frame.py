@@ -147,7 +147,7 @@ def test_new_rows_get_index_labels_that_do_not_collide():
         assert list(got.index) == list(expected.index)
 
 
-def test_empty_partitions_and_partitions_of_one_class_are_no_matter():
+def test_empty_partitions_and_partitions_of_one_class_change_nothing():
     table = numeric_table(300).sort_values("y", ignore_index=True)
     sampler = tree(on_shortfall="interior")
     expected, _ = in_memory(sampler, table)
@@ -220,13 +220,13 @@ def test_what_is_not_distributed_is_refused():
         fit_resample(CounterfactualOverSampler(prefit=True), ddf, "y")
 
 
-def test_a_shortfall_that_no_policy_mends_is_an_error():
+def test_a_shortfall_that_no_policy_fills_is_an_error():
     sampler = tree(on_shortfall="raise", epsilon=1e-6)
     with pytest.raises(ShortfallError, match=r"class 1: .* missing"):
         fit_resample(sampler, partitioned(numeric_table(200), 2), "y")
 
 
-def test_a_classifier_that_says_one_class_only_is_refused():
+def test_a_classifier_that_predicts_a_single_class_is_refused():
     table = numeric_table(200)
     f = DecisionTreeClassifier(max_depth=1, min_samples_leaf=100, random_state=0)
     f.fit(table.drop(columns="y"), table["y"])

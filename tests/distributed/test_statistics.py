@@ -1,56 +1,21 @@
-import math
-
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
-from hypothesis.extra.numpy import arrays
 
-from counterbalance.distributed.brackets import Bracket, Inside
-from counterbalance.distributed.layout import Layout
-from counterbalance.distributed.profiles import profile_in_passes
-from counterbalance.distributed.scan import Reading, Surveyed, make_layout, survey_partition
-from counterbalance.distributed.statistics import MOST_CUTS, join_columns
-from counterbalance.distributed.sums import exact_sum, mean_of
+from counterbalance.distributed.scan import ColumnSettings, TableLayout, make_layout, scan_partition
+from counterbalance.distributed.statistics import MOST_CUTS, join_columns, profile_in_passes
 from counterbalance.errors import TableError
 from counterbalance.profile import by_importance, profile_table
 from counterbalance.table.labels import read_labels
 from counterbalance.table.table import read_table
 from large_tables import mixed_table
 
-READING = Reading(None, None, snap_to_grid=False)
-within_one = st.floats(-1, 1, allow_subnormal=False)
+SETTINGS = ColumnSettings(None, None, snap_to_grid=False)
 
 
-@given(arrays(np.float64, st.integers(0, 200), elements=within_one), st.integers(0, 200))
-def test_a_sum_has_no_order_and_is_rounded_once(values, cut):
-    total = exact_sum(values)
-    assert total == exact_sum(values[::-1]) == exact_sum(values[:cut]) + exact_sum(values[cut:])
-    assert mean_of(total, 1) == pytest.approx(math.fsum(values), rel=1e-15, abs=2.0**-100)
-
-
-def test_the_mean_of_tiny_values_keeps_its_digits():
-    assert mean_of(exact_sum(np.full(1000, 1e-18)), 1000) == pytest.approx(1e-18, rel=1e-13)
-
-
-@given(
-    arrays(np.float64, st.integers(1, 80), elements=st.integers(-4, 4).map(float)),
-    st.integers(1, 80),
-)
-@settings(max_examples=50)
-def test_a_bracketed_median_is_numpys_or_is_said_to_be_missed(cells, n_parts):
-    bracket = Bracket.around_median(np.sort(cells[::3]))
-    parts = [Inside.of(part, bracket) for part in np.array_split(cells, n_parts)]
-    assert Inside.join(parts).median in {float(np.median(cells)), None}
-    everything = Bracket(-np.inf, np.inf)
-    assert Inside.of(cells, everything).median == np.median(cells)
-
-
-def layout_of(table: pd.DataFrame) -> Layout:
-    found = survey_partition(table, "partition 0", "y", READING, 97)
-    assert isinstance(found, Surveyed)
-    return make_layout(found, list(table.columns), "y", READING)
+def layout_of(table: pd.DataFrame) -> TableLayout:
+    found = scan_partition(table, "partition 0", "y", SETTINGS, 97)
+    return make_layout(found, list(table.columns), "y", SETTINGS)
 
 
 def measured(table, n_parts, n_sample=None, size=50):
@@ -81,7 +46,7 @@ def test_the_profile_in_passes_is_the_in_memory_one(n_parts):
     assert_close(*measured(mixed_table(400), n_parts))
 
 
-def test_it_is_so_for_columns_that_are_hard():
+def test_the_profile_in_passes_of_degenerate_columns_is_the_in_memory_one():
     rng = np.random.default_rng(0)
     n = 500
     table = pd.DataFrame(
@@ -101,7 +66,7 @@ def test_it_is_so_for_columns_that_are_hard():
     assert_close(*measured(table, 3))
 
 
-def test_a_sample_that_misleads_costs_another_pass_and_no_accuracy():
+def test_a_misleading_sample_costs_another_pass_but_no_accuracy():
     rng = np.random.default_rng(0)
     table = pd.DataFrame({"a": np.sort(rng.normal(size=400)), "b": rng.normal(size=400) - 9})
     table["c"], table["y"] = "one", np.arange(400) % 3 == 0
@@ -116,7 +81,7 @@ def test_a_column_wider_than_a_float_is_refused():
         measured(table, 1)
 
 
-def test_the_spearman_order_from_bins_is_off_by_less_than_is_said():
+def test_the_error_of_correlations_from_bins_is_within_the_documented_bound():
     rng = np.random.default_rng(0)
     n = 20_000
     table = pd.DataFrame(rng.normal(size=(n, 3)), columns=list("abc"))

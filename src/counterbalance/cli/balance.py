@@ -308,7 +308,7 @@ def write_page(balanced: BalancedTable, path: Path, again: str, *, rows: bool) -
 
     ``again`` is the command that makes it again.
     """
-    from counterbalance.cli.table_checks import Topic
+    from counterbalance.io.column_checks import Topic
     from counterbalance.report import summarise_sampler, write_report
 
     # Findings that quote a cell.

@@ -26,8 +26,8 @@ from counterbalance.cli.terminal import note, say, show_json, show_tables, worki
 from counterbalance.errors import CounterbalanceError, ShortfallWarning, TableError
 
 if TYPE_CHECKING:
-    from counterbalance.cli.table_checks import Finding
-    from counterbalance.distributed import Balanced
+    from counterbalance.distributed import BalancedFiles
+    from counterbalance.io.column_checks import TableFinding
 
 
 @dataclass(frozen=True)
@@ -70,6 +70,7 @@ def balance_on_dask(
 ) -> int:
     """Balance parquet files into a folder of such files, and say what was done."""
     from counterbalance import CounterfactualOverSampler
+    from counterbalance.cli.table_checks import OPTIONS
     from counterbalance.distributed import balance_files
 
     if out is None:
@@ -97,6 +98,7 @@ def balance_on_dask(
                 use=use,
                 progress=progress,
                 notice=progress.note,
+                remedies=OPTIONS,
             )
     except CounterbalanceError as error:
         raise type(error)(in_options(str(error))) from error
@@ -124,7 +126,7 @@ class Progress:
             sys.stderr.write(f"\r\x1b[K{what}: {done:,} of {total:,} partitions")
             sys.stderr.flush()
 
-    def note(self, finding: Finding) -> None:
+    def note(self, finding: TableFinding) -> None:
         """Say what was recognised on a line of its own."""
         self.end()
         note(finding.text)
@@ -135,7 +137,7 @@ class Progress:
             sys.stderr.write("\r\x1b[K")
 
 
-def summarise(balanced: Balanced, target: str) -> dict[str, Any]:
+def summarise(balanced: BalancedFiles, target: str) -> dict[str, Any]:
     """Return everything there is to say about the result, as plain values."""
     return {
         "target": target,

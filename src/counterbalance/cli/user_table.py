@@ -17,8 +17,8 @@ from counterbalance.io.reading import AS_IT_IS, Reading
 if TYPE_CHECKING:
     import pandas as pd
 
-    from counterbalance.cli.table_checks import Finding
     from counterbalance.io import TableFile
+    from counterbalance.io.column_checks import TableFinding
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,8 +39,8 @@ class UserTable:
         The class of each row.
     kept : tuple of str
         Columns that stay in the file but are not used.
-    findings : tuple of Finding
-        What was recognised in the table, and what was done about it.
+    findings : tuple of TableFinding
+        What was recognised in the table and what was done about it.
     """
 
     path: Path
@@ -49,11 +49,11 @@ class UserTable:
     X: pd.DataFrame
     y: pd.Series[Any]
     kept: tuple[str, ...]
-    findings: tuple[Finding, ...]
+    findings: tuple[TableFinding, ...]
 
     def columns(self, given: Sequence[str] | None, option: str) -> list[str]:
         """Return the features that an option names; a column that is not used is refused."""
-        from counterbalance.cli.table_checks import check_columns
+        from counterbalance.io.column_checks import check_columns
 
         names = [str(name) for name in self.stored.frame.columns]
         columns = check_columns(given or (), names, option)
@@ -95,11 +95,12 @@ def read_user_table(
 
     ``apart`` names, for an option, a column that has a role of its own and is no feature.
     """
-    from counterbalance.cli.table_checks import Finding, Topic, check_columns, diagnose
+    from counterbalance.cli.table_checks import diagnose
+    from counterbalance.io.column_checks import TableFinding, Topic, check_columns
 
     stored = _read(path, target, reading)
     # Said before anything can be refused, because they may explain it.
-    reading_notes = tuple(Finding(Topic.READING, None, text) for text in stored.notes)
+    reading_notes = tuple(TableFinding(Topic.READING, None, text) for text in stored.notes)
     for finding in reading_notes:
         note(finding.text)
     named = {option: column for option, column in (apart or {}).items() if column is not None}
@@ -125,8 +126,8 @@ def read_user_table(
 
 def _read(path: Path, target: str, reading: Reading) -> TableFile:
     """Read a file as the options say; on a terminal, ask about a doubtful header."""
-    from counterbalance.cli.table_checks import check_columns
     from counterbalance.io import HeaderError, read_table_file
+    from counterbalance.io.column_checks import check_columns
 
     try:
         stored = read_table_file(path, reading)

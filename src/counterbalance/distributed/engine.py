@@ -1,11 +1,11 @@
-"""Engine: runs tasks on whatever Dask runs on, and says in words what can go wrong there.
+"""Engine: runs tasks wherever Dask runs, starts clusters, and explains what goes wrong there.
 
     task       a function call to be made on a worker
-    keep       make tasks and leave their results on the workers
-    compute    make tasks and fetch their results
-    joined     fetch one result: the tasks' results joined, a few at a time, on the workers
+    keep       run tasks and leave their results on the workers
+    compute    run tasks and fetch their results
+    joined     fetch one result: those of the tasks, joined on the workers, a few at a time
 
-Without a client tasks run in this process, by Dask's own threads.
+Without a client, tasks run in this process, on Dask's own threads.
 """
 
 from __future__ import annotations
@@ -28,35 +28,34 @@ from distributed.system import MEMORY_LIMIT
 
 from counterbalance.errors import EngineError
 from counterbalance.extras import require
+from counterbalance.safe_path import safe_path_for_children
 from distributed import Client, KilledWorker, LocalCluster, as_completed, get_client
 
-# Below it Dask's own needs leave so little that a worker pauses at 80 % and waits for ever.
+# With less, Dask itself leaves so little that a worker pauses at 80 % and waits for ever.
 SMALLEST_WORKER = 10**9
-# The share of its memory that a worker's block may take, with all that is made of it.
+# The share of a worker's memory that a block may take, with all that is computed from it.
 SHARE_FOR_BLOCK = 0.1
-# Bytes that a cell of a block takes: in the file's form, in pandas', as code, as copies.
+# Bytes that a cell of a block takes: in Arrow's form, in pandas', as code, in copies.
 BYTES_PER_CELL = 64
 FEWEST_ROWS = 1_000
-# What a worker keeps of the memory that it has freed. Dask's own 64 kB give every array back
-# to the system, which then fills each new one with zeros: a third of the time of a search.
+# How much freed memory a worker keeps. With Dask's default of 64 kB every array goes back to the
+# system, which then fills each new one with zeros: that takes a third of the time of a search.
 KEPT_MEMORY = 128 * 2**20
-# The largest array that memory kept is used for; a larger one goes back when it is freed.
+# The largest array that uses the kept memory; a larger one goes back when it is freed.
 LARGEST_KEPT = 32 * 2**20
-# Without it a process that runs "python -c" imports from the current folder first.
-SAFE_PATH = "PYTHONSAFEPATH"
-# So many results are joined by one task.
+# How many results one task joins.
 JOINED_AT_ONCE = 16
 
-# Told what is being done, how many of its tasks are done, and how many there are.
+# Called with what is being done, how many of its tasks are done, and how many there are.
 Progress = Callable[[str, int, int], None]
 
 
 def silent(what: str, done: int, total: int) -> None:
-    """Say nothing."""
+    """Show no progress."""
 
 
 @dataclass(frozen=True)
-class Engine:
+class DaskEngine:
     """Where tasks run."""
 
     client: Any | None
@@ -64,7 +63,7 @@ class Engine:
     progress: Progress = silent
 
     @classmethod
-    def of(cls, client: Any | None, progress: Progress = silent) -> Engine:
+    def of(cls, client: Any | None, progress: Progress = silent) -> DaskEngine:
         """Return the engine of a client, of the active one, or of this process."""
         if client is None:
             try:
@@ -74,7 +73,7 @@ class Engine:
         return cls(client, _check_workers(client), progress)
 
     def block_rows(self, n_columns: int) -> int:
-        """Return how many rows a block may have so that a worker stays within its memory."""
+        """Return how many rows a block may have to stay within a worker's memory."""
         rows = int(self.memory * SHARE_FOR_BLOCK) // (BYTES_PER_CELL * n_columns)
         return max(FEWEST_ROWS, rows)
 
@@ -83,26 +82,26 @@ class Engine:
         return dask.delayed(call, pure=False)(*arguments)
 
     def constant(self, thing: Any) -> Any:
-        """Return something that many tasks need, to be sent to a worker once."""
+        """Return something that many tasks of one step need, sent to a worker once."""
         return dask.delayed(thing, pure=False, traverse=False)
 
     def held(self, thing: Any, what: str) -> Any:
         """Return something large that the tasks of many steps need, sent to a worker once.
 
-        It stays on the workers, which pass it on to each other. The scheduler can make it
-        again when workers die.
+        It stays on the workers, which pass it on to each other. The scheduler can restore it
+        when workers die.
         """
         if self.client is None:
             return self.constant(thing)
         return self.keep([self.task(_itself, self.constant(thing))], what)[0]
 
     def keep(self, tasks: list[Any], what: str) -> list[Any]:
-        """Make the tasks; what they give stays on the workers, and is made again if one dies."""
+        """Run the tasks; their results stay on the workers and are restored if one dies."""
         with self._in_words(what):
             return list(dask.persist(*tasks)) if self.client is None else self.client.persist(tasks)
 
     def compute(self, tasks: list[Any], what: str) -> list[Any]:
-        """Make the tasks and return what they give, in their order."""
+        """Run the tasks and return their results, in their order."""
         with self._in_words(what):
             if self.client is None:
                 results = list(dask.compute(*tasks))
@@ -125,8 +124,8 @@ class Engine:
     @contextmanager
     def _in_words(self, what: str) -> Iterator[None]:
         try:
-            # A forest as f takes some 50 MB and more and is sent as part of a task, so that it
-            # can be sent again when workers die; Dask would warn of it.
+            # A forest takes 50 MB or more and is sent as part of a task, so that it can be sent
+            # again when workers die; Dask would warn of that.
             with dask.config.set({"distributed.admin.large-graph-warning-threshold": "1GB"}):
                 yield
         except KilledWorker as error:
@@ -140,7 +139,7 @@ class Engine:
                 raise
             raise EngineError(
                 f"{what}: the scheduler is lost ({type(error).__name__}); start it anew and run "
-                "the same again: what is finished is kept and not made once more"
+                "the same again: what is finished is kept and not done again"
             ) from error
 
 
@@ -156,7 +155,7 @@ def _is_lost(client: Any, error: BaseException) -> bool:
 
 
 def _check_workers(client: Any) -> int:
-    """Return the memory for one thread of the smallest worker; refuse what is too small."""
+    """Return the memory of one thread of the smallest worker; refuse one that is too small."""
     workers = client.scheduler_info(n_workers=-1)["workers"]
     if not workers:
         raise EngineError(
@@ -192,8 +191,8 @@ def local_client(n_workers: int | None, memory: int | str | None) -> Iterator[An
     """Start a cluster of processes on this machine, and close it at the end.
 
     Nobody else can use it: it listens on this machine only, and speaks TLS with a key that
-    exists in its processes alone. Whoever connects must hold that key; Dask runs whatever it
-    is sent. It shows nothing over HTTP, and spills into a folder of its owner's.
+    exists only in its processes. Whoever connects must hold that key, because Dask runs whatever
+    it is sent. It serves nothing over HTTP, and spills into a folder that only its owner can read.
     """
     if memory is not None:
         check_memory(_bytes(memory), "memory: each worker")
@@ -221,10 +220,10 @@ def local_client(n_workers: int | None, memory: int | str | None) -> Iterator[An
             protocol="tls://",
             security=Security.temporary(),
             dashboard_address=None,
-            scheduler_kwargs={"dashboard_address": "127.0.0.1:0"},  # of a server of no page
+            scheduler_kwargs={"dashboard_address": "127.0.0.1:0"},  # a server without pages
             local_directory=scratch,
             processes=True,
-            silence_logs=logging.ERROR,  # a worker that is slow to end is no news
+            silence_logs=logging.ERROR,  # a worker that is slow to end is not worth a warning
         ) as cluster,
         Client(cluster) as client,
     ):
@@ -232,14 +231,22 @@ def local_client(n_workers: int | None, memory: int | str | None) -> Iterator[An
 
 
 @contextmanager
-def safe_path_for_children() -> Iterator[None]:
-    """Keep Python files of the current folder from being imported by processes started here."""
-    before = os.environ.get(SAFE_PATH)
-    os.environ[SAFE_PATH] = "1"
-    try:
-        yield
-    finally:
-        if before is None:
-            del os.environ[SAFE_PATH]
-        else:
-            os.environ[SAFE_PATH] = before
+def connect(
+    client: Any | None, scheduler: str | None, n_workers: int | None, memory: int | str | None
+) -> Iterator[Any]:
+    """Give the client, that of a scheduler, or that of a cluster started for the purpose."""
+    if client is not None:
+        yield client
+    elif scheduler is not None:
+        try:
+            connected = Client(scheduler)
+        except (OSError, TimeoutError, ValueError) as error:
+            raise EngineError(
+                f"no scheduler answers at {scheduler}; check the address, as in "
+                f"tcp://127.0.0.1:8786. Dask said: {error}"
+            ) from error
+        with connected:
+            yield connected
+    else:
+        with local_client(n_workers, memory) as started:
+            yield started

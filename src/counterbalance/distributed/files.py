@@ -1,82 +1,77 @@
-"""Files: parquet in, parquet out, and a run that can be stopped and taken up again.
+"""Files: balance parquet files into a folder of such files; a stopped run can be resumed.
 
     OUT.partial/                    while it runs
-        part-00000.parquet          the rows that came in, then the new ones
+        part-00000.parquet          the rows of the input, then the new ones
         _provenance/                where the new ones come from
-        _work/                      the plan, what was found, what is written
-    OUT/                            when it is whole: the same without _work, and
+        _work/                      the plan, what was found, what was written
+    OUT/                            when it is complete: the same without _work, and
         _manifest.json              every file with its SHA-256, counts, yields
 
-The folder gets its name in the last step: there is never half a result under it.
+The folder gets its name in the last step, so a result under that name is always complete.
 """
 
 from __future__ import annotations
 
 import json
 import shutil
-from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
 import joblib
-import pyarrow as pa
 
 from counterbalance import CounterfactualOverSampler, __version__
-from counterbalance.cli.table_checks import Finding
-from counterbalance.distributed.balancing import Balance, balance
-from counterbalance.distributed.engine import Engine, Progress, local_client, silent
-from counterbalance.distributed.inputs import Inputs, read_inputs
-from counterbalance.distributed.plan import check_sampler
-from counterbalance.distributed.preparing import Source, Statistics
-from counterbalance.distributed.recognition import (
+from counterbalance.distributed.columns import (
     Notice,
-    Recognised,
-    recognise,
-    use_names,
+    UsedColumns,
+    choose_columns,
+    parameters_by_name,
     warn_of,
 )
-from counterbalance.distributed.records import Written, remove_unfinished, write_text
-from counterbalance.distributed.resuming import PLAN, prepare_or_resume
-from counterbalance.distributed.unfinished import (
+from counterbalance.distributed.engine import DaskEngine, Progress, connect, silent
+from counterbalance.distributed.inputs import Inputs, read_inputs
+from counterbalance.distributed.prepare import (
+    PartitionedTable,
+    Statistics,
+    check_sampler,
+    with_parameters,
+)
+from counterbalance.distributed.resume import (
+    PLAN,
     WORK,
+    WrittenFile,
     check_unfinished,
     open_unfinished,
+    prepare_or_resume,
     publish_modes,
+    remove_unfinished,
+    write_text,
 )
-from counterbalance.distributed.writing import (
-    PROVENANCE,
-    RECORDS,
-    Order,
-    Target,
-    write_interiors,
-    write_partition,
-)
+from counterbalance.distributed.rows import Balance, balance
+from counterbalance.distributed.write import PROVENANCE, RECORDS, write_result
 from counterbalance.errors import CounterbalanceError, EngineError, TableError
+from counterbalance.io.column_checks import IN_PYTHON, Remedies, TableFinding
 from counterbalance.search.problem import Yield
 from counterbalance.table.labels import plain
 from counterbalance.user_warnings import warn_user
-from distributed import Client
 
 MANIFEST = "_manifest.json"
-# Numbers of files have at least so many digits, so that names sort as numbers do.
-DIGITS = 5
 FOUND = f"{WORK}/found"
 
 
 @dataclass(frozen=True)
-class Balanced:
+class BalancedFiles:
     """What was written."""
 
     folder: Path
     before: dict[Any, int]  # rows of each class
     after: dict[Any, int]
     yields: dict[tuple[Any, Any], Yield]
-    origins: dict[Any, dict[str, int]]  # new rows of each class by what they are
-    files: list[Written]
-    kept: tuple[str, ...] = ()  # columns that are not used, empty in new rows
-    findings: tuple[Finding, ...] = ()  # what was recognised in the columns
+    origins: dict[Any, dict[str, int]]  # new rows of each class by their origin
+    files: list[WrittenFile]
+    kept: tuple[str, ...] = ()  # columns that are not used and are empty in new rows
+    findings: tuple[TableFinding, ...] = ()  # what was recognised in the columns
 
 
 def balance_files(
@@ -95,12 +90,13 @@ def balance_files(
     use: Sequence[str] = (),
     progress: Progress = silent,
     notice: Notice = warn_of,
-) -> Balanced:
+    remedies: Remedies = IN_PYTHON,
+) -> BalancedFiles:
     """Balance a table of parquet files, larger than any memory, into a folder of such files.
 
     Read in the order of their names, the files of the result hold what the in-memory
-    sampler returns. A run that was stopped is taken up where it stood by calling the same
-    again: what is finished is kept in ``OUT.partial``, with its checksums.
+    sampler returns. To resume a stopped run, make the same call again: what was finished
+    is kept in ``OUT.partial``, with its checksums.
 
     Parameters
     ----------
@@ -109,13 +105,13 @@ def balance_files(
     target : str
         The column with the classes.
     out : path
-        The folder to make. It must not exist, or be empty.
+        The folder to make. It must not exist yet, or be empty.
     sampler : CounterfactualOverSampler, default=None
         The sampler; None for the default one with ``random_state=0``.
     client : distributed.Client, default=None
-        A cluster in use.
+        The client of a running cluster.
     scheduler : str, default=None
-        The address of a scheduler, in place of a client. With neither, a cluster is started
+        The address of a scheduler, instead of a client. With neither, a cluster is started
         on this machine and closed at the end.
     n_workers : int, default=None
         Workers of that cluster; None for one per core.
@@ -127,17 +123,19 @@ def balance_files(
         Columns that stay in the files but are not used. They are empty in new rows, as are
         those that look like identifiers, dates or free text.
     use : sequence of str, default=()
-        Columns to use although they look like it.
+        Columns to use even if they look like that.
     progress : callable, default=silent
         Called with what is being done, how many of its tasks are done, and how many there are.
     notice : callable, default=warn_of
-        Called with everything remarkable in a column, before the work starts; by default a
-        column that is not used is a warning.
+        Called with everything remarkable in a column, before the work starts; by default
+        there is a warning of each column that is not used.
+    remedies : Remedies, default=IN_PYTHON
+        How messages say what to do about a column; the command line names its options.
 
     Returns
     -------
-    balanced : Balanced
-        The folder, the counts before and after, yields, origins, files, the columns kept.
+    balanced : BalancedFiles
+        The folder, the counts before and after, yields, origins, files and kept columns.
     """
     own = check_sampler(CounterfactualOverSampler(random_state=0) if sampler is None else sampler)
     inputs = read_inputs(paths, target)
@@ -150,19 +148,20 @@ def balance_files(
                 "no index; write the files with index=False"
             )
         )
-    # The estimator is hashed as a whole: a Dask classifier then leaves its client out.
+    # The estimator is hashed as a whole, because a Dask classifier then leaves out its client.
     settings = own.get_params(deep=False)
     asked = (target, sorted(keep), sorted(use))
     run = joblib.hash((__version__, inputs.fingerprint, asked, settings, statistics, fit_rows))
     partial = out.with_name(f"{out.name}.partial")
     check_unfinished(partial, run)
-    with _client(client, scheduler, n_workers, memory) as connected:
-        engine = Engine.of(connected, progress)
+    with connect(client, scheduler, n_workers, memory) as connected:
+        engine = DaskEngine.of(connected, progress)
         names = inputs.schema.names
-        columns = recognise(engine, inputs.partitions, names, target, keep, use)
+        columns = choose_columns(engine, inputs.partitions, names, target, keep, use, remedies)
         for finding in columns.findings:
             notice(finding)
-        use_names(own, [name for name in names if name != target], columns.kept)
+        features = [name for name in names if name != target]
+        own = with_parameters(own, **parameters_by_name(own, features, columns.kept, remedies))
         folders = (partial / FOUND, partial / RECORDS, partial / PROVENANCE)
         open_unfinished(partial, run, folders)
         try:
@@ -171,7 +170,7 @@ def balance_files(
             )
         except CounterbalanceError as error:
             if not (partial / WORK / PLAN).exists():
-                shutil.rmtree(partial)  # nothing was prepared: nothing to go on with
+                shutil.rmtree(partial)  # nothing was prepared, so there is nothing to resume
             if not isinstance(error, EngineError):
                 raise
             raise EngineError(f"{error}; the unfinished result is in {partial}") from error
@@ -179,18 +178,18 @@ def balance_files(
 
 
 def _run(
-    engine: Engine,
+    engine: DaskEngine,
     inputs: Inputs,
     target: str,
-    columns: Recognised,
+    columns: UsedColumns,
     sampler: CounterfactualOverSampler,
     statistics: Statistics,
     fit_rows: int | None,
     partial: Path,
-) -> tuple[Balance, list[Written]]:
+) -> tuple[Balance, list[WrittenFile]]:
     used = list(columns.used)
     parts = [part.only(used) for part in inputs.partitions]
-    source = Source(
+    source = PartitionedTable(
         parts,
         [part.path for part in parts],
         used,
@@ -200,57 +199,17 @@ def _run(
     work = partial / WORK
     prepared = prepare_or_resume(engine, source, sampler, statistics, fit_rows, work)
     result = balance(engine, source, prepared, sampler.constraints, str(partial / FOUND))
-    return result, _write(engine, result, inputs, columns, partial)
-
-
-def _write(
-    engine: Engine, result: Balance, inputs: Inputs, columns: Recognised, partial: Path
-) -> list[Written]:
-    prepared, pieces, parts = result.prepared, result.pieces, inputs.partitions
-    label = inputs.schema.field(prepared.plan.layout.target).type
-    target = Target(
-        str(partial.absolute()),
-        inputs.with_nulls(columns.kept),
-        label.value_type if pa.types.is_dictionary(label) else label,
-        prepared.n_rows,
-        max(DIGITS, len(str(len(parts) + len(pieces)))),
-    )
-    orders = [Order(piece, len(parts) + place) for place, piece in enumerate(pieces)]
-    tasks = []
-    for part, place in zip(parts, prepared.places, strict=True):
-        mine = [
-            order
-            for order in orders
-            if order.piece.chosen is not None and order.piece.partition == place.number
-        ]
-        found = [
-            result.filling.chosen[order.piece.chosen].parts[place.number]
-            for order in mine
-            if order.piece.chosen is not None
-        ]
-        tasks.append(
-            engine.task(write_partition, part, place, result.plan, result.f, mine, found, target)
-        )
-    for order in orders:
-        if order.piece.chosen is None:
-            code, first = order.piece.target, order.piece.first
-            chosen = result.interiors[code].part(first, first + order.piece.n_rows)
-            members = result.members[code]
-            tasks.append(
-                engine.task(write_interiors, members, result.plan, result.f, order, chosen, target)
-            )
-    written = engine.compute(tasks, "write")
-    return sorted((file for files in written for file in files), key=lambda file: file.name)
+    return result, write_result(engine, result, inputs, columns.kept, partial)
 
 
 def _finish(
     out: Path,
     partial: Path,
     inputs: Inputs,
-    columns: Recognised,
+    columns: UsedColumns,
     result: Balance,
-    files: list[Written],
-) -> Balanced:
+    files: list[WrittenFile],
+) -> BalancedFiles:
     layout = result.prepared.plan.layout
     classes = [plain(label) for label in layout.classes]
     before = dict(zip(classes, layout.counts.tolist(), strict=True))
@@ -279,30 +238,9 @@ def _finish(
     if out.exists():
         out.rmdir()
     partial.replace(out)
-    return Balanced(
+    return BalancedFiles(
         out, before, after, result.yields, origins, files, columns.kept, columns.findings
     )
-
-
-@contextmanager
-def _client(
-    client: Any | None, scheduler: str | None, n_workers: int | None, memory: int | str | None
-) -> Iterator[Any]:
-    if client is not None:
-        yield client
-    elif scheduler is not None:
-        try:
-            connected = Client(scheduler)
-        except (OSError, TimeoutError, ValueError) as error:
-            raise EngineError(
-                f"no scheduler answers at {scheduler}; check the address, as in "
-                f"tcp://127.0.0.1:8786. Dask said: {error}"
-            ) from error
-        with connected:
-            yield connected
-    else:
-        with local_client(n_workers, memory) as started:
-            yield started
 
 
 def _check_out(out: Path) -> None:

@@ -1,4 +1,4 @@
-"""Frame: a Dask dataframe in, a lazy one out."""
+"""Frame: balance a Dask dataframe; the result is a lazy one."""
 
 from __future__ import annotations
 
@@ -9,30 +9,39 @@ from typing import Any
 import dask.dataframe as dd
 import pandas as pd
 
-from counterbalance.distributed.balancing import Balance, Piece, balance
-from counterbalance.distributed.building import (
-    New,
-    Numbering,
+from counterbalance.distributed.engine import DaskEngine
+from counterbalance.distributed.inputs import Place, blocks, check_target
+from counterbalance.distributed.prepare import (
+    IndexLabels,
+    PartitionedTable,
+    SearchPlan,
+    Statistics,
+    check_sampler,
+    prepare,
+)
+from counterbalance.distributed.rows import (
+    Balance,
+    BuiltRows,
+    ClassRows,
+    Interiors,
+    Piece,
+    balance,
     build_block,
+    build_interiors,
     no_provenance,
     numbered,
 )
-from counterbalance.distributed.engine import Engine
-from counterbalance.distributed.found import Found
-from counterbalance.distributed.inside import Interiors, Members, build_interiors
-from counterbalance.distributed.partitions import Place, blocks
-from counterbalance.distributed.plan import Plan, check_sampler
-from counterbalance.distributed.preparing import Source, Statistics, prepare
+from counterbalance.distributed.search import Found
 from counterbalance.errors import TableError
 from counterbalance.profile import Profile
 from counterbalance.search.problem import Yield
 
 
 @dataclass(frozen=True)
-class Resampled:
-    """A balanced table, not yet computed, and how it came to be."""
+class ResampledFrame:
+    """A balanced table, not yet computed, and how it came about."""
 
-    frame: Any  # the rows of the table and the new ones behind them, target included
+    frame: Any  # the rows of the table, followed by the new ones, target included
     provenance: Any  # one row per new sample: see ``counterbalance.rows.provenance``
     estimator: Any
     profile: Profile
@@ -48,17 +57,17 @@ def fit_resample(
     *,
     statistics: Statistics = "auto",
     fit_rows: int | None = None,
-) -> Resampled:
+) -> ResampledFrame:
     """Balance a Dask dataframe.
 
-    The search runs now, on the cluster; the rows of the result are built when they are
-    asked for. Given the same f and statistics they are the rows that the in-memory sampler
+    The search runs at once, on the cluster; the rows of the result are built when they are
+    computed. Given the same f and statistics they are the rows that the in-memory sampler
     returns, in the same order, for any partitioning and any number of workers.
 
     Parameters
     ----------
     sampler : CounterfactualOverSampler
-        The sampler; it stays as it is.
+        The sampler; it is not changed.
     ddf : dask.dataframe.DataFrame
         The table, target included. A row's position over all partitions is its id.
     target : label
@@ -67,17 +76,17 @@ def fit_resample(
         Where to run; None for the active client, or this process if there is none.
     statistics : {"auto", "gathered", "passes"} or Profile, default="auto"
         How the features are measured. "gathered" brings one column at a time to a worker
-        and gives the bits of the in-memory profile; "passes" needs no more memory than a
-        block and is exact but for the last bits of deviations and for the Spearman order
-        of nearly equal features; "auto" gathers where single columns fit a worker. A
+        and gives the in-memory profile bit for bit; "passes" needs no more memory than a
+        block and is exact, except for the last bits of deviations and the Spearman order of
+        nearly equal features; "auto" gathers if single columns fit into a worker's memory. A
         profile is used as it is.
     fit_rows : int, default=None
-        How many rows f is fitted to, at most some; None for what a worker can hold.
+        About how many rows f is fitted to at most; None for as many as a worker can hold.
 
     Returns
     -------
-    resampled : Resampled
-        The lazy table and its provenance, f, the profile and the yields.
+    resampled : ResampledFrame
+        The lazy table and its provenance, f, the profile, the feature order and the yields.
     """
     if not isinstance(ddf, dd.DataFrame):
         raise TableError(
@@ -86,9 +95,9 @@ def fit_resample(
         )
     _check_columns(ddf, target)
     own = check_sampler(sampler)
-    engine = Engine.of(client)
+    engine = DaskEngine.of(client)
     parts = ddf.to_delayed()
-    source = Source(
+    source = PartitionedTable(
         parts,
         [f"partition {number}" for number in range(len(parts))],
         list(ddf.columns),
@@ -99,7 +108,7 @@ def fit_resample(
     result = balance(engine, source, prepared, own.constraints)
     frame, provenance = _lazy(engine, result, ddf)
     plan = prepared.plan
-    return Resampled(
+    return ResampledFrame(
         frame,
         provenance,
         prepared.f,
@@ -110,14 +119,7 @@ def fit_resample(
 
 
 def _check_columns(ddf: Any, target: Any) -> None:
-    names = list(ddf.columns)
-    if target not in names:
-        raise TableError(
-            f"the target column {target!r} is not in ddf; "
-            f"its columns are {', '.join(map(repr, names))}"
-        )
-    if len(names) == 1:
-        raise TableError(f"ddf holds the target {target!r} only; it needs at least one feature")
+    check_target(list(ddf.columns), target, "ddf")
     unknown = [
         name
         for name, dtype in ddf.dtypes.items()
@@ -130,14 +132,14 @@ def _check_columns(ddf: Any, target: Any) -> None:
         )
 
 
-def _lazy(engine: Engine, result: Balance, ddf: Any) -> tuple[Any, Any]:
+def _lazy(engine: DaskEngine, result: Balance, ddf: Any) -> tuple[Any, Any]:
     prepared, layout = result.prepared, result.prepared.plan.layout
     new = [_build_task(engine, result, piece) for piece in result.pieces]
     nothing = no_provenance(layout)
     if not new:
         return ddf, dd.from_pandas(nothing, npartitions=1)
     empty = ddf._meta  # noqa: SLF001  (Dask's way to say what a partition looks like)
-    if prepared.numbering.first is None:
+    if prepared.index_labels.first is None:
         empty = empty.set_axis(empty.index.astype("str"))
     rows = [engine.task(_rows, one) for one in new]
     notes = [engine.task(_notes, one) for one in new]
@@ -145,31 +147,30 @@ def _lazy(engine: Engine, result: Balance, ddf: Any) -> tuple[Any, Any]:
     return frame, dd.from_delayed(notes, meta=nothing, verify_meta=False)
 
 
-def _build_task(engine: Engine, result: Balance, piece: Piece) -> Any:
+def _build_task(engine: DaskEngine, result: Balance, piece: Piece) -> Any:
     prepared = result.prepared
-    numbers = (prepared.n_rows, piece.start, prepared.numbering)
-    if piece.chosen is None:
-        part = result.interiors[piece.target].part(piece.first, piece.first + piece.n_rows)
-        members = result.members[piece.target]
-        return engine.task(_build_inside, members, result.plan, result.f, piece, part, *numbers)
+    numbers = (prepared.n_rows, piece.start, prepared.index_labels)
+    if piece.is_interior:
+        members, chosen = result.interior(piece)
+        return engine.task(_build_interior, members, result.plan, result.f, piece, chosen, *numbers)
     partition, place = result.source.parts[piece.partition], prepared.places[piece.partition]
-    found = result.filling.chosen[piece.chosen].parts[piece.partition]
+    found = result.found(piece)
     return engine.task(
-        _build_piece, partition, place, result.plan, result.f, piece, found, *numbers
+        _build_inversions, partition, place, result.plan, result.f, piece, found, *numbers
     )
 
 
-def _build_piece(
+def _build_inversions(
     partition: pd.DataFrame,
     place: Place,
-    plan: Plan,
+    plan: SearchPlan,
     f: Any,
     piece: Piece,
     found: Found,
     n_old: int,
     start: int,
-    numbering: Numbering,
-) -> New:
+    index_labels: IndexLabels,
+) -> BuiltRows:
     parts, first = [], place.first
     for block in blocks(partition, plan.size):
         some = found.between(first, first + len(block), piece.target)
@@ -177,31 +178,31 @@ def _build_piece(
             problem = plan.problem(block, first)
             parts.append(build_block(problem, f, plan, some, piece.target, piece.origin))
         first += len(block)
-    return numbered(_join(parts), n_old, start, numbering)
+    return numbered(_join(parts), n_old, start, index_labels)
 
 
-def _build_inside(
-    members: Members,
-    plan: Plan,
+def _build_interior(
+    members: ClassRows,
+    plan: SearchPlan,
     f: Any,
     piece: Piece,
     chosen: Interiors,
     n_old: int,
     start: int,
-    numbering: Numbering,
-) -> New:
+    index_labels: IndexLabels,
+) -> BuiltRows:
     new = build_interiors(members, plan, f, piece.target, chosen)
-    return numbered(new, n_old, start, numbering)
+    return numbered(new, n_old, start, index_labels)
 
 
-def _join(parts: Sequence[New]) -> New:
+def _join(parts: Sequence[BuiltRows]) -> BuiltRows:
     rows, notes = zip(*((part.rows, part.provenance) for part in parts), strict=True)
-    return New(pd.concat(rows, ignore_index=True), pd.concat(notes, ignore_index=True))
+    return BuiltRows(pd.concat(rows, ignore_index=True), pd.concat(notes, ignore_index=True))
 
 
-def _rows(new: New) -> pd.DataFrame:
+def _rows(new: BuiltRows) -> pd.DataFrame:
     return new.rows
 
 
-def _notes(new: New) -> pd.DataFrame:
+def _notes(new: BuiltRows) -> pd.DataFrame:
     return new.provenance

@@ -1,7 +1,15 @@
-"""Inputs: parquet files that together are one table, checked before any work starts.
+"""Inputs: parquet files that together are one table, and how their rows are read.
 
-Only the footers are read here: whether each file can be opened, has the same columns of
-the same types, and where nulls are. What the cells hold is the survey's matter.
+    partition    rows that one task works on: a frame of a Dask dataframe, or some row
+                 groups of a parquet file
+    block        as many rows of a partition as fit into a worker's memory
+    first        the position of a partition's first row in the whole table
+
+A row's position in the whole table is its id: its random draws depend on nothing else.
+
+The files are checked before any work starts, by their footers only: whether each can be opened,
+whether all have the same columns of the same types, and which columns hold nulls. The cells are
+looked at by the scan.
 """
 
 from __future__ import annotations
@@ -9,19 +17,125 @@ from __future__ import annotations
 import glob
 import hashlib
 import json
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
 import pyarrow as pa
 from pyarrow import parquet
 
-from counterbalance.distributed.partitions import NULLABLE, FileRows, cut_file
 from counterbalance.errors import TableError
 
+# Cells of one task: few enough to be processed again when a worker dies, and enough to keep the
+# scheduler from being busy. It never depends on the memory: a rerun cuts the files the same way.
+CELLS_PER_PARTITION = 5_000_000
+# The dtypes of pandas for whole numbers and booleans with missing cells.
+NULLABLE = {
+    pa.bool_(): pd.BooleanDtype(),
+    pa.int8(): pd.Int8Dtype(),
+    pa.int16(): pd.Int16Dtype(),
+    pa.int32(): pd.Int32Dtype(),
+    pa.int64(): pd.Int64Dtype(),
+    pa.uint8(): pd.UInt8Dtype(),
+    pa.uint16(): pd.UInt16Dtype(),
+    pa.uint32(): pd.UInt32Dtype(),
+    pa.uint64(): pd.UInt64Dtype(),
+}
 # How many faulty files a message names.
 NAMED_FILES = 5
+
+
+@dataclass(frozen=True)
+class Place:
+    """Which rows of the whole table a partition holds."""
+
+    number: int
+    name: str
+    first: int
+    n_rows: int
+
+
+@dataclass(frozen=True)
+class FileRows:
+    """Some row groups of a parquet file."""
+
+    path: str
+    groups: tuple[int, ...]
+    columns: tuple[str, ...]
+    nullable: frozenset[str]  # columns with nulls in some file: read as nullable from every file
+    n_rows: int
+
+    def batches(self, size: int) -> Iterator[pa.RecordBatch]:
+        """Read the rows, at most ``size`` at a time."""
+        with parquet.ParquetFile(self.path) as file:
+            for batch in file.iter_batches(size, row_groups=self.groups, columns=self.columns):
+                if batch.num_rows:
+                    yield batch.select(self.columns)
+
+    def frame(self, batch: pa.RecordBatch) -> pd.DataFrame:
+        """Return a batch as a frame; whole numbers with nulls stay whole.
+
+        Decimals become floats, as in memory.
+        """
+        fields = {field.name: field.type for field in batch.schema}
+        plain = [name for name in self.columns if name not in self.nullable]
+        table = pa.Table.from_batches([batch])
+        for place, field in enumerate(batch.schema):
+            if pa.types.is_decimal(field.type):
+                cells = table.column(place).cast(pa.float64())
+                table = table.set_column(place, field.with_type(pa.float64()), cells)
+        frame: pd.DataFrame = table.select(plain).to_pandas().reset_index(drop=True)
+        for name in self.columns:
+            if name in self.nullable:
+                dtype = NULLABLE[fields[name]]
+                frame[name] = table.column(name).to_pandas(types_mapper={fields[name]: dtype}.get)
+        return frame[list(self.columns)]
+
+    def only(self, columns: list[str]) -> FileRows:
+        """Return the same rows with fewer columns."""
+        return replace(self, columns=tuple(columns))
+
+
+# A partition as a task gets it.
+Partition = FileRows | pd.DataFrame
+
+
+def blocks(partition: Partition, size: int) -> Iterator[pd.DataFrame]:
+    """Yield the rows of a partition in order, at most ``size`` at a time."""
+    if isinstance(partition, FileRows):
+        yield from map(partition.frame, partition.batches(size))
+        return
+    for start in range(0, len(partition), size):
+        yield partition.iloc[start : start + size]
+
+
+def places(names: list[str], lengths: list[int]) -> list[Place]:
+    """Return where each partition lies in the whole table."""
+    found, first = [], 0
+    for number, (name, n_rows) in enumerate(zip(names, lengths, strict=True)):
+        found.append(Place(number, name, first, n_rows))
+        first += n_rows
+    return found
+
+
+def cut_file(path: str, columns: tuple[str, ...], nullable: frozenset[str]) -> list[FileRows]:
+    """Cut a file between row groups into partitions of a moderate size, at least one."""
+    most = max(1, CELLS_PER_PARTITION // len(columns))
+    with parquet.ParquetFile(path) as file:
+        sizes = [
+            file.metadata.row_group(group).num_rows for group in range(file.metadata.num_row_groups)
+        ]
+    cuts: list[list[int]] = [[]]
+    for group, n_rows in enumerate(sizes):
+        if cuts[-1] and sum(sizes[member] for member in cuts[-1]) + n_rows > most:
+            cuts.append([])
+        cuts[-1].append(group)
+    return [
+        FileRows(path, tuple(cut), columns, nullable, sum(sizes[group] for group in cut))
+        for cut in cuts
+    ]
 
 
 @dataclass(frozen=True)
@@ -30,12 +144,12 @@ class Inputs:
 
     paths: tuple[str, ...]
     schema: pa.Schema  # of the columns that are kept, in the order of the first file
-    indexes: tuple[str, ...]  # columns that hold a pandas index: they are left out
+    indexes: tuple[str, ...]  # columns that hold a pandas index, which are left out
     nullable: frozenset[str]
 
     @property
     def partitions(self) -> list[FileRows]:
-        """The rows of all files, cut into tasks."""
+        """The rows of all files, cut into partitions."""
         columns = tuple(self.schema.names)
         return [part for path in self.paths for part in cut_file(path, columns, self.nullable)]
 
@@ -49,13 +163,13 @@ class Inputs:
 
     @property
     def fingerprint(self) -> str:
-        """A word that changes when a file does: its name, size or time of change."""
+        """A hash that changes when a file does: its name, size or time of change."""
         facts = [(Path(path).name, *_size_and_time(path)) for path in self.paths]
         return hashlib.sha256(json.dumps(facts).encode()).hexdigest()
 
 
 def read_inputs(paths: str | Path | Iterable[str | Path], target: str) -> Inputs:
-    """Find the files and check that they are parts of one table with the column ``target``."""
+    """Find the files; check that they are parts of one table with a column ``target``."""
     files = _expand(paths)
     schemas: dict[str, pa.Schema] = {}
     metadata: dict[str, parquet.FileMetaData] = {}
@@ -65,12 +179,15 @@ def read_inputs(paths: str | Path | Iterable[str | Path], target: str) -> Inputs
             with parquet.ParquetFile(path) as file:
                 schemas[path], metadata[path] = file.schema_arrow, file.metadata
         except (OSError, pa.ArrowException) as error:
-            faults.append(f"{path} cannot be read as parquet ({_first_line(error)})")
-    _refuse(faults, "mend it or leave it out")
+            faults.append(f"{path} cannot be read as parquet ({first_line(error)})")
+    _refuse(faults, "repair it or leave it out")
     first = schemas[files[0]]
     indexes = _index_columns(first)
     kept = _without_index(first, indexes)
-    _check_columns(kept.names, target, files[0])
+    check_target(kept.names, target, files[0])
+    repeated = sorted({name for name in kept.names if kept.names.count(name) > 1})
+    if repeated:
+        raise TableError(f"{files[0]} has the column {repeated[0]!r} more than once; rename it")
     for path in files[1:]:
         faults.extend(_differences(path, files[0], schemas[path], kept))
     _refuse(faults, "give every file the same columns and types, or leave it out")
@@ -83,7 +200,7 @@ def read_inputs(paths: str | Path | Iterable[str | Path], target: str) -> Inputs
 
 
 def _expand(paths: str | Path | Iterable[str | Path]) -> list[str]:
-    """Return the files behind paths, patterns and folders; each list of matches is sorted."""
+    """Return the files that paths, patterns and folders stand for; matches are sorted."""
     given = [paths] if isinstance(paths, (str, Path)) else list(paths)
     files: list[str] = []
     for item in map(str, given):
@@ -104,17 +221,15 @@ def _expand(paths: str | Path | Iterable[str | Path]) -> list[str]:
     return files
 
 
-def _check_columns(names: list[str], target: str, path: str) -> None:
+def check_target(names: list[Any], target: Any, where: str) -> None:
+    """Refuse a table without the target column, or with nothing else."""
     if target not in names:
         raise TableError(
-            f"the target column {target!r} is not in {path}; "
+            f"the target column {target!r} is not in {where}; "
             f"its columns are {', '.join(map(repr, names))}"
         )
     if len(names) == 1:
-        raise TableError(f"{path} holds the target {target!r} only; it needs at least one feature")
-    repeated = sorted({name for name in names if names.count(name) > 1})
-    if repeated:
-        raise TableError(f"{path} has the column {repeated[0]!r} more than once; rename it")
+        raise TableError(f"{where} holds the target {target!r} only; it needs at least one feature")
 
 
 def _differences(path: str, first: str, schema: pa.Schema, kept: pa.Schema) -> list[str]:
@@ -122,7 +237,7 @@ def _differences(path: str, first: str, schema: pa.Schema, kept: pa.Schema) -> l
     expected = {field.name: field.type for field in kept}
     absent, extra = expected.keys() - own.keys(), own.keys() - expected.keys()
     found = [f"{path} has no column {name!r}" for name in sorted(absent)]
-    found += [f"{path} has a column {name!r} that {first} has not" for name in sorted(extra)]
+    found += [f"{path} has a column {name!r} that {first} does not have" for name in sorted(extra)]
     found += [
         f"{path} has the column {name!r} as {own[name]}, {first} as {expected[name]}"
         for name in expected
@@ -138,7 +253,7 @@ def _index_columns(schema: pa.Schema) -> list[str]:
 
 
 def _without_index(schema: pa.Schema, indexes: list[str]) -> pa.Schema:
-    """Return the schema without the index; what it says of dtypes to pandas stays."""
+    """Return the schema without the index; its other notes for pandas stay."""
     kept = pa.schema([field for field in schema if field.name not in indexes])
     described: dict[str, Any] = schema.pandas_metadata or {}
     if not described:
@@ -149,7 +264,7 @@ def _without_index(schema: pa.Schema, indexes: list[str]) -> pa.Schema:
 
 
 def _may_hold_null(metadata: parquet.FileMetaData, name: str) -> bool:
-    """Say whether a column holds nulls, or does not tell."""
+    """Say whether a column holds nulls, or may do so for all that its file says."""
     for group in range(metadata.num_row_groups):
         row_group = metadata.row_group(group)
         for place in range(row_group.num_columns):
@@ -173,5 +288,6 @@ def _refuse(faults: list[str], remedy: str) -> None:
         raise TableError(f"{'; '.join(faults[:NAMED_FILES])}{more}; {remedy}")
 
 
-def _first_line(error: Exception) -> str:
+def first_line(error: Exception) -> str:
+    """Return the first line of what an error says."""
     return str(error).strip().split("\n", maxsplit=1)[0]

@@ -9,8 +9,8 @@ import pytest
 
 from counterbalance import CounterfactualOverSampler
 from counterbalance.distributed import balance_files, fit_resample
-from counterbalance.distributed.engine import Engine
-from counterbalance.distributed.preparing import Source, prepare
+from counterbalance.distributed.engine import DaskEngine
+from counterbalance.distributed.prepare import PartitionedTable, prepare
 from counterbalance.errors import ClassifierError, EngineError
 from distributed import Client, LocalCluster
 from large_tables import assert_same, in_memory, mixed_table, numeric_table
@@ -65,7 +65,7 @@ def sampler(estimator, **settings):
 
 @pytest.mark.parametrize("make", [lightgbm, xgboost])
 @pytest.mark.parametrize("make_table", [numeric_table, mixed_table])
-def test_trained_on_the_workers_it_is_an_f_like_any_other(client, make, make_table):
+def test_a_classifier_trained_on_the_workers_is_an_f_like_any_other(client, make, make_table):
     table = make_table(900)
     resampled = fit_resample(sampler(make()), partitioned(table, 5), "y", client)
     f = resampled.estimator
@@ -78,7 +78,7 @@ def test_trained_on_the_workers_it_is_an_f_like_any_other(client, make, make_tab
     assert_same(frame, provenance, *in_memory(again, table))
 
 
-def test_files_are_balanced_with_it(client, tmp_path):
+def test_files_are_balanced_with_a_dask_classifier(client, tmp_path):
     table = mixed_table(900)
     (tmp_path / "in").mkdir()
     for number, rows in enumerate(np.array_split(np.arange(len(table)), 3)):
@@ -90,7 +90,7 @@ def test_files_are_balanced_with_it(client, tmp_path):
 
 
 @pytest.mark.filterwarnings("ignore:Parameter n_jobs will be ignored")
-def test_a_classifier_that_the_user_trained_is_asked_through_its_local_model(client):
+def test_a_classifier_that_the_user_trained_is_used_through_its_local_model(client):
     table = numeric_table(900)
     ddf = partitioned(table, 5)
     full = dd.from_pandas(table, npartitions=2)
@@ -102,17 +102,21 @@ def test_a_classifier_that_the_user_trained_is_asked_through_its_local_model(cli
 
 def source_of(table):
     parts = dd.from_pandas(table, npartitions=2).to_delayed()
-    return Source(list(parts), ["a", "b"], list(table.columns), "y", lambda _: [])
+    return PartitionedTable(list(parts), ["a", "b"], list(table.columns), "y", lambda _: [])
 
 
-def test_it_needs_a_cluster():
+def test_a_dask_classifier_needs_a_cluster():
     with pytest.raises(EngineError, match=r"DaskLGBMClassifier, which needs a cluster"):
         prepare(
-            Engine(None, 10**9), source_of(numeric_table(300)), sampler(lightgbm()), "passes", None
+            DaskEngine(None, 10**9),
+            source_of(numeric_table(300)),
+            sampler(lightgbm()),
+            "passes",
+            None,
         )
 
 
-def test_what_the_library_cannot_do_is_said_in_words(client):
+def test_errors_of_the_library_are_reported_with_the_name_of_the_classifier(client):
     ddf = dd.from_pandas(numeric_table(300), npartitions=2)
     with pytest.raises(ClassifierError, match=r"DaskLGBMClassifier could not be trained: "):
         fit_resample(sampler(lightgbm(boosting_type="no such")), ddf, "y", client)
@@ -125,6 +129,6 @@ def test_what_the_library_cannot_do_is_said_in_words(client):
 
 
 def test_a_table_larger_than_the_memory_of_all_workers_is_refused(client):
-    small = Engine(client, memory=10_000)
+    small = DaskEngine(client, memory=10_000)
     with pytest.raises(EngineError, match=r"trained on all rows at once, some .* of all workers"):
         prepare(small, source_of(numeric_table(300)), sampler(lightgbm()), "passes", None)

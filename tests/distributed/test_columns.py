@@ -2,7 +2,6 @@
 
 from decimal import Decimal
 
-import dask
 import numpy as np
 import pandas as pd
 import pyarrow as pa
@@ -13,31 +12,21 @@ from pyarrow import parquet
 from sklearn.tree import DecisionTreeClassifier
 
 from counterbalance import CounterfactualOverSampler
-from counterbalance.cli.table_checks import look_at_column
 from counterbalance.constraints import Immutable, Range
-from counterbalance.distributed import files, recognition
+from counterbalance.distributed import columns
 from counterbalance.distributed.files import balance_files
 from counterbalance.distributed.inputs import read_inputs
 from counterbalance.errors import TableError
 from counterbalance.io.arrow import ArrowTable
-from large_tables import in_memory, numeric_table
+from counterbalance.io.column_checks import look_at_column
+from large_tables import in_memory, no_cluster, numeric_table, write_parts
 
 pytestmark = pytest.mark.filterwarnings("ignore::counterbalance.errors.ShortfallWarning")
 
 
 @pytest.fixture(autouse=True)
-def _in_this_process(monkeypatch):
-    """Run the tasks here: the tests of faults use real workers."""
-
-    class Nobody:
-        def __enter__(self):
-            return None
-
-        def __exit__(self, *_):
-            return None
-
-    monkeypatch.setattr(files, "_client", lambda *_: Nobody())
-    with dask.config.set(scheduler="synchronous"):
+def _no_cluster(monkeypatch):
+    with no_cluster(monkeypatch):
         yield
 
 
@@ -46,11 +35,6 @@ def sampler(**options):
     return CounterfactualOverSampler(
         estimator=f, n_draws=3, on_shortfall="interior", random_state=0, **options
     )
-
-
-def write_parts(table, folder, n):
-    for number, rows in enumerate(np.array_split(np.arange(len(table)), n)):
-        table.iloc[rows].to_parquet(folder / f"in-{number:02d}.parquet", index=False)
 
 
 # Cells made of whole numbers, of which few or many differ.
@@ -83,7 +67,7 @@ KINDS = {
     n_files=st.integers(1, 4),
 )
 @settings(max_examples=12, deadline=None, suppress_health_check=list(HealthCheck))
-def test_a_column_of_files_is_seen_as_in_memory(
+def test_a_column_of_files_is_judged_as_in_memory(
     kind, name, n, few, seed, n_files, tmp_path_factory
 ):
     cells = KINDS[kind](np.random.default_rng(seed).integers(0, few, n))
@@ -93,18 +77,18 @@ def test_a_column_of_files_is_seen_as_in_memory(
         parquet.write_table(table.take(rows), folder / f"{number}.parquet")
     expected = look_at_column(ArrowTable(table).frame[name], name)
     parts = [part.only([name]) for part in read_inputs(folder, "y").partitions]
-    assert recognition.look_at_parts(parts, name) == recognition.Look(expected)
+    assert columns.look_at_column_of_files(parts, name) == columns.ColumnLook(expected)
 
 
-def test_a_column_beyond_the_limit_is_judged_by_its_beginning_and_that_is_said(
+def test_a_column_beyond_the_limit_is_judged_by_its_beginning_and_the_finding_says_so(
     tmp_path, monkeypatch
 ):
-    monkeypatch.setattr(recognition, "MOST_ROWS", 60)
-    monkeypatch.setattr(recognition, "FIRST_ROWS", 20)
+    monkeypatch.setattr(columns, "MOST_ROWS", 60)
+    monkeypatch.setattr(columns, "FIRST_ROWS", 20)
     table = numeric_table(200).assign(name=[f"patient {n % 100}" for n in range(200)])
     write_parts(table, tmp_path, 3)
     parts = [part.only(["name"]) for part in read_inputs(tmp_path, "y").partitions]
-    finding = recognition.look_at_parts(parts, "name").finding
+    finding = columns.look_at_column_of_files(parts, "name").finding
     assert "60 different values in 60 rows" in finding.text
     assert finding.text.endswith("(as its first 60 rows show)")
     assert look_at_column(table["name"], "name") is None  # half of them differ
@@ -114,9 +98,9 @@ def test_a_python_call_leaves_identifiers_empty_and_warns(tmp_path):
     table = numeric_table(200)
     expected, _ = in_memory(sampler(), table)
     table.insert(2, "person", [f"person {n}" for n in range(200)])
-    (tmp_path / "in").mkdir()
     write_parts(table, tmp_path / "in", 3)
-    with pytest.warns(UserWarning, match="column 'person' is kept but not used") as warned:
+    said = r"column 'person' is kept but not used: .*; use=\['person'\] uses it"
+    with pytest.warns(UserWarning, match=said) as warned:
         balanced = balance_files(tmp_path / "in", "y", tmp_path / "out", sampler=sampler())
     assert {warning.filename for warning in warned} == {__file__}
     rows = pd.read_parquet(tmp_path / "out")
@@ -127,14 +111,14 @@ def test_a_python_call_leaves_identifiers_empty_and_warns(tmp_path):
 
 
 @pytest.mark.parametrize("chosen", [[5], [False] * 5 + [True, False], ["count"]])
-def test_positions_mean_columns_of_the_files_whatever_is_kept(chosen):
+def test_positions_mean_columns_of_the_files_whichever_are_kept(chosen):
     features = ["person", *"abcd", "count", "single"]
     given = sampler(integer_features=chosen, constraints=[Immutable(1, "b"), Range(6, 0, 1)])
-    recognition.use_names(given, features, ["person"])
-    assert given.integer_features == ["count"]
-    assert given.constraints == [Immutable("a", "b"), Range("single", 0, 1)]
+    found = columns.parameters_by_name(given, features, ["person"])
+    assert found["integer_features"] == ["count"]
+    assert found["constraints"] == [Immutable("a", "b"), Range("single", 0, 1)]
     with pytest.raises(TableError, match=r"Immutable\(0\) names 'person', which is not used"):
-        recognition.use_names(sampler(constraints=Immutable(0)), features, ["person"])
+        columns.parameters_by_name(sampler(constraints=Immutable(0)), features, ["person"])
 
 
 def test_decimals_are_numbers_and_come_out_as_decimals(tmp_path):

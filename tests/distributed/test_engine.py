@@ -1,4 +1,4 @@
-"""The cluster that is started on this machine: whose it is, and what it imports."""
+"""The cluster that is started on this machine: who can use it, and what it imports."""
 
 import os
 import subprocess
@@ -13,7 +13,8 @@ import pytest
 from distributed.security import Security
 
 import counterbalance
-from counterbalance.distributed.engine import SAFE_PATH, Engine, local_client
+from counterbalance.distributed.engine import DaskEngine, local_client
+from counterbalance.safe_path import VARIABLE as SAFE_PATH
 from distributed import Client
 
 WITHOUT_KEY = {"distributed.comm.timeouts.connect": "3s"}
@@ -30,7 +31,7 @@ def addresses(client):
     return [client.scheduler.address, *workers]
 
 
-def test_it_listens_on_this_machine_only_and_speaks_tls(client):
+def test_the_cluster_listens_on_this_machine_only_and_speaks_tls(client):
     for address in addresses(client):
         assert address.startswith("tls://127.0.0.1:")
     pids = {os.getpid(), *client.run(os.getpid).values()}
@@ -46,7 +47,7 @@ def test_it_listens_on_this_machine_only_and_speaks_tls(client):
 @pytest.mark.parametrize(
     ("protocol", "security"), [("tcp://", lambda: None), ("tls://", Security.temporary)]
 )
-def test_whoever_lacks_its_key_cannot_connect(client, protocol, security):
+def test_nobody_can_connect_without_the_key(client, protocol, security):
     for address in addresses(client):
         stranger = {"address": address.replace("tls://", protocol), "security": security()}
         with dask.config.set(WITHOUT_KEY), pytest.raises((OSError, ValueError)):
@@ -57,13 +58,13 @@ PAGES = ["status", "info/main/workers.html", "metrics", "json/identity.json"]
 
 
 @pytest.mark.parametrize("page", PAGES)
-def test_it_shows_nothing_over_http(client, page):
+def test_the_cluster_serves_nothing_over_http(client, page):
     port = client.run_on_scheduler(lambda dask_scheduler: dask_scheduler.http_server.port)
     with pytest.raises(HTTPError, match="404"):
         urlopen(f"http://127.0.0.1:{port}/{page}", timeout=5)
 
 
-def test_what_workers_spill_lies_in_a_folder_of_the_owner(client):
+def test_workers_spill_into_a_folder_that_only_the_owner_can_read(client):
     for folder in client.run(lambda dask_worker: dask_worker.local_directory).values():
         top = next(one for one in Path(folder).parents if one.name.startswith("counterbalance-"))
         assert top.stat().st_mode & 0o777 == 0o700
@@ -115,8 +116,8 @@ class Sent:
         return str, ("sent",)
 
 
-def test_what_many_steps_need_is_sent_to_the_workers_once(client):
-    engine = Engine.of(client)
+def test_what_is_held_for_many_steps_is_sent_to_the_workers_once(client):
+    engine = DaskEngine.of(client)
     held = engine.held(Sent(), "search")
     assert engine.compute([engine.task(len, held)], "search") == [4]
     times = Sent.times

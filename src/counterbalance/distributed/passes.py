@@ -1,0 +1,324 @@
+"""Passes: search all partitions, select, and search again as the shortfall policies say.
+
+    key       a whole number that sorts as the distance (or, for a random selection, the lot)
+    cutoff    (key, factual): everything up to it is taken
+
+A pass runs on the workers and what it found stays there; only counts and cutoffs come to the
+client. What each policy does is said in ``rows.shortfall``.
+
+The n-th smallest key is found digit by digit: each round counts the next 16 bits of the keys that
+share the digits known so far, until few enough are left to be sorted. The result is exact, and
+ties go to the earlier factual, as in memory.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from counterbalance.arrays import Integers, Words
+from counterbalance.distributed.engine import DaskEngine
+from counterbalance.distributed.prepare import SearchPlan
+from counterbalance.distributed.search import Found, Pass, SavedFound, load
+from counterbalance.rows.shortfall import ENDS, MOST_REDRAWS, Policy, Tally
+from counterbalance.search.draws import stream, uniform
+from counterbalance.search.problem import Yield
+from counterbalance.search.selection import Selection
+from counterbalance.table.labels import plain
+
+DIGIT = 16  # bits
+# At most so many keys come to the client to be sorted.
+FEW = 50_000
+
+# Makes a pass: (pass, what was taken, what was seen) -> what each partition found.
+MakePass = Callable[[Pass, list[list[Any]], list[list[Any]]], list[Any]]
+
+
+class Cutoff(NamedTuple):
+    """The last inversion of a class that is taken."""
+
+    key: int
+    factual: int
+
+
+TAKE_NONE = Cutoff(-1, -1)
+Cutoffs = dict[int, Cutoff | None]  # by class; None takes everything
+
+
+@dataclass(frozen=True)
+class Digits:
+    """The digits of a wanted key that are known: its highest ``n_bits`` bits."""
+
+    prefix: int
+    n_bits: int
+
+    def share(self, keys: Words) -> NDArray[np.bool_]:
+        """Say which keys have these digits."""
+        if not self.n_bits:
+            return np.ones(len(keys), dtype=bool)
+        return np.asarray(keys >> np.uint64(64 - self.n_bits) == np.uint64(self.prefix))
+
+    def next(self, keys: Words) -> Integers:
+        """Return the next digit of each key."""
+        shifted = keys >> np.uint64(64 - self.n_bits - DIGIT)
+        return np.asarray(shifted & np.uint64(2**DIGIT - 1)).astype(np.intp)
+
+
+def keys_of(found: Found, target: int, how: Selection, seed: int) -> tuple[Words, Integers]:
+    """Return the keys of the inversions to a class, and their factuals."""
+    some = found.inversions.take(found.inversions.target == target)
+    if how == "nearest":
+        value = some.distance
+    else:
+        value = uniform(stream(seed, some.factual, some.draw), some.target)
+    # Floats that are not negative sort as their bits do.
+    return np.ascontiguousarray(value).view(np.uint64), some.factual
+
+
+def take_up_to(found: Found | SavedFound, cutoffs: Cutoffs, how: Selection, seed: int) -> Found:
+    """Return the inversions up to the cutoff of each class; a class without one gets none."""
+    found = load(found)
+    taken = np.zeros(len(found.inversions), dtype=bool)
+    for target, cutoff in cutoffs.items():
+        here = np.flatnonzero(found.inversions.target == target)
+        if cutoff is None:
+            taken[here] = True
+        elif cutoff != TAKE_NONE:
+            keys, factual = keys_of(found, target, how, seed)
+            key = np.uint64(cutoff.key)
+            taken[here] = (keys < key) | ((keys == key) & (factual <= cutoff.factual))
+    return found.take(taken)
+
+
+def find_cutoffs(
+    engine: DaskEngine,
+    found: list[Any],
+    counts: Integers,
+    wanted: dict[int, int],
+    how: Selection,
+    seed: int,
+) -> Cutoffs:
+    """Return the cutoffs that give each class as many as wanted, or all that there are.
+
+    ``counts`` says how many inversions to each class were found.
+    """
+    cutoffs: Cutoffs = {}
+    for target, n in wanted.items():
+        if n >= counts[target]:
+            cutoffs[target] = None
+        elif n == 0:
+            cutoffs[target] = TAKE_NONE
+        else:
+            cutoffs[target] = _nth(engine, found, target, n, int(counts[target]), how, seed)
+    return cutoffs
+
+
+def _nth(
+    engine: DaskEngine, found: list[Any], target: int, n: int, total: int, how: Selection, seed: int
+) -> Cutoff:
+    digits, left = Digits(0, 0), total
+    while left > FEW and digits.n_bits < 64:  # noqa: PLR2004
+        tasks = [engine.task(_count, part, target, digits, how, seed) for part in found]
+        count = engine.joined(tasks, _add, f"select class {target}")
+        ends = np.cumsum(count)
+        digit = int(np.searchsorted(ends, n))
+        n -= int(ends[digit] - count[digit])
+        left = int(count[digit])
+        digits = Digits((digits.prefix << DIGIT) | digit, digits.n_bits + DIGIT)
+    tasks = [engine.task(_smallest, part, target, digits, n, how, seed) for part in found]
+    keys, factual = engine.joined(tasks, _Smallest(n), f"select class {target}")
+    return Cutoff(int(keys[n - 1]), int(factual[n - 1]))
+
+
+def _count(
+    found: Found | SavedFound, target: int, digits: Digits, how: Selection, seed: int
+) -> Integers:
+    keys, _ = keys_of(load(found), target, how, seed)
+    return np.bincount(digits.next(keys[digits.share(keys)]), minlength=2**DIGIT)
+
+
+def _add(parts: list[Integers]) -> Integers:
+    return np.asarray(np.sum(parts, axis=0))
+
+
+def _smallest(
+    found: Found | SavedFound, target: int, digits: Digits, n: int, how: Selection, seed: int
+) -> tuple[Words, Integers]:
+    keys, factual = keys_of(load(found), target, how, seed)
+    here = digits.share(keys)
+    return _Smallest(n)([(keys[here], factual[here])])
+
+
+@dataclass(frozen=True)
+class _Smallest:
+    """Keeps the n smallest (key, factual) of some parts."""
+
+    n: int
+
+    def __call__(self, parts: list[tuple[Words, Integers]]) -> tuple[Words, Integers]:
+        keys, factual = (np.concatenate(arrays) for arrays in zip(*parts, strict=True))
+        order = np.lexsort((factual, keys))[: self.n]
+        return keys[order], factual[order]
+
+
+@dataclass(frozen=True)
+class FoundCounts:
+    """What the client is told about the inversions of one partition."""
+
+    right: Integers
+    answers: Integers
+    pairs: Integers  # inversions by (larger class, smaller class)
+
+    @classmethod
+    def of(cls, found: Found | SavedFound) -> FoundCounts:
+        """Count what was found."""
+        found = load(found)
+        return cls(found.right, found.answers, found.pairs())
+
+
+@dataclass(frozen=True)
+class PassSelection:
+    """What was selected of one pass, partition by partition."""
+
+    origin: str
+    parts: list[Any]  # of Found, on the workers
+    counts: Integers  # (partitions, classes)
+
+
+@dataclass
+class Selections:
+    """What was selected for the classes so far."""
+
+    asked: dict[int, int]
+    passes: list[PassSelection] = field(default_factory=list)
+    yields: dict[tuple[Any, Any], Yield] = field(default_factory=dict)
+    answers: Integers = field(default_factory=lambda: np.zeros(0, dtype=np.intp))
+
+    def count(self, target: int, origin: str) -> int:
+        """Return how many samples of a class have an origin."""
+        return sum(
+            int(selected.counts[:, target].sum())
+            for selected in self.passes
+            if selected.origin == origin
+        )
+
+    def missing(self, target: int) -> int:
+        """Return how many samples a class still lacks."""
+        return self.asked[target] - sum(int(c.counts[:, target].sum()) for c in self.passes)
+
+    @property
+    def short(self) -> tuple[int, ...]:
+        """The classes that lack samples."""
+        return tuple(target for target in self.asked if self.missing(target))
+
+    def tally(self, target: int, interior: int, copies: int) -> Tally:
+        """Return how many samples of a class have which origin."""
+        made = {
+            origin: self.count(target, origin) for origin in ("inversion", "redraw", "threshold")
+        }
+        return Tally(target, self.asked[target], made | {"interior": interior, "copy": copies})
+
+
+def fill(
+    engine: DaskEngine,
+    plan: SearchPlan,
+    make_pass: MakePass,
+    policies: tuple[Policy, ...],
+    *,
+    has_threshold: bool,
+) -> Selections:
+    """Search, and search again as the policies say; interior samples are made elsewhere."""
+    selections = Selections({target: n for target, n in plan.asked.items() if n})
+    passes = _Passes(engine, plan, make_pass, selections)
+    passes.first()
+    for policy in policies:
+        if not selections.short or policy in {*ENDS, "interior"}:
+            break
+        if policy == "redraw":
+            passes.redraw()
+        elif has_threshold:
+            passes.move_threshold()
+    return selections
+
+
+@dataclass(frozen=True)
+class _Passes:
+    """Makes passes and adds what they give to the selections."""
+
+    engine: DaskEngine
+    plan: SearchPlan
+    make_pass: MakePass
+    selections: Selections
+
+    def first(self) -> None:
+        """Make the paper's pass and count what it yields."""
+        targets = tuple(self.selections.asked)
+        found, counted = self._search(Pass(0, targets), [])
+        used = self._choose("inversion", found, counted, targets)
+        self.selections.answers = np.unique(np.concatenate([one.answers for one in counted]))
+        layout = self.plan.layout
+        right = np.sum([one.right for one in counted], axis=0)
+        pairs = np.sum([one.pairs for one in counted], axis=0)
+        for target in targets:
+            for source in np.flatnonzero(layout.counts > layout.counts[target]):
+                names = tuple(plain(layout.classes[code]) for code in (source, target))
+                self.selections.yields[names] = Yield(
+                    int(layout.counts[source]),
+                    int(right[source]),
+                    int(pairs[source, target]),
+                    int(used[source, target]),
+                )
+
+    def redraw(self) -> None:
+        """Draw again, first for the factuals that inverted, then for all."""
+        seen = [selected.parts for selected in self.selections.passes]
+        taken, passes = list(seen), range(1, MOST_REDRAWS + 1)
+        for likely, more in ((True, 0), (False, MOST_REDRAWS)):
+            going = self.selections.short
+            for number in passes:
+                if not going:
+                    break
+                a_pass = Pass(number + more, going, "redraw", likely)
+                found, counted = self._search(a_pass, taken if likely else [], seen)
+                self._choose("redraw", found, counted, going)
+                seen.append(found)
+                fresh = np.sum([one.pairs for one in counted], axis=(0, 1))
+                going = tuple(t for t in going if fresh[t] and self.selections.missing(t))
+
+    def move_threshold(self) -> None:
+        """Search with f's threshold at the class prior, among factuals that gave nothing yet."""
+        short = self.selections.short
+        taken = [selected.parts for selected in self.selections.passes]
+        found, counted = self._search(Pass(0, short, "threshold"), taken)
+        self._choose("threshold", found, counted, short)
+
+    def _search(
+        self, a_pass: Pass, taken: list[list[Any]], seen: list[list[Any]] | None = None
+    ) -> tuple[list[Any], list[FoundCounts]]:
+        what = "search" if a_pass.origin == "inversion" else f"search again ({a_pass.name})"
+        found = self.engine.keep(self.make_pass(a_pass, taken, seen or []), what)
+        tasks = [self.engine.task(FoundCounts.of, part) for part in found]
+        return found, self.engine.compute(tasks, what)
+
+    def _choose(
+        self, origin: str, found: list[Any], counted: list[FoundCounts], targets: tuple[int, ...]
+    ) -> Integers:
+        """Select as many as are missing; return how many of them each pair of classes gave."""
+        plan, selections = self.plan, self.selections
+        how, seed = plan.selection, plan.space.seed
+        counts = np.sum([one.pairs for one in counted], axis=(0, 1))
+        wanted = {target: selections.missing(target) for target in targets}
+        cutoffs = find_cutoffs(self.engine, found, counts, wanted, how, seed)
+        # Not kept on the workers: it is cheap to compute again from what was found.
+        parts = [self.engine.task(take_up_to, part, cutoffs, how, seed) for part in found]
+        pairs = self.engine.compute(
+            [self.engine.task(Found.pairs, part) for part in parts], "select"
+        )
+        selections.passes.append(
+            PassSelection(origin, parts, np.array([one.sum(axis=0) for one in pairs]))
+        )
+        return np.asarray(np.sum(pairs, axis=0))
