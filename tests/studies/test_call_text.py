@@ -20,20 +20,17 @@ from counterbalance.compare.strategies import OURS as COMPARED
 from counterbalance.compare.strategies import make_ours as make_compared
 from counterbalance.studies.reproduction import methods
 from counterbalance.studies.reproduction.page import page as reproduction_page
+from counterbalance.studies.reproduction.run import all_tables, compute
 from counterbalance.studies.reproduction.settings import Settings
-from counterbalance.studies.reproduction.tables import all_tables
-from counterbalance.studies.reproduction.trials import compute
-from counterbalance.studies.study import classifiers as study_classifiers
-from counterbalance.studies.study.ours import OURS
+from counterbalance.studies.study.methods import OURS
 from counterbalance.studies.study.page import page as study_page
-from counterbalance.trials import classifiers
-from counterbalance.trials.call_text import TOLD, as_call, f_of
-from counterbalance.trials.expected import expected_warnings
-from counterbalance.trials.runner import RunSummary
-from counterbalance.trials.versions import versions
+from counterbalance.trials import RunSummary, classifiers
+from counterbalance.trials.classifiers import TOLD, as_call, f_of
+from counterbalance.trials.fingerprint import versions
+from counterbalance.trials.resamplers import expected_warnings
 
 pd = pytest.importorskip("pandas")
-PACKAGES = {"reproduce": "reproduction", "compare": "comparison"}
+PACKAGES = {"reproduce": "studies.reproduction", "compare": "compare"}
 
 
 def calls_of(text):
@@ -125,8 +122,8 @@ def test_the_reproduction_prints_the_settings_of_experiment_one_as_they_run(page
 
 
 def test_the_reproduction_prints_the_base_of_the_sensitivity_study_as_it_runs(page, ran):
-    cell = {"experiment": "sensitivity", "setting": "f", "value": "LR", "seed": 0}
-    compute(Settings(), cell)
+    trial = {"experiment": "sensitivity", "setting": "f", "value": "LR", "seed": 0}
+    compute(Settings(), trial)
     note = section(page, "Sensitivity of ours to T, epsilon and f, synthetic data")
     check(calls_of(note)[0], ran[0])
     assert f"from T = {ran[0].n_draws}, no epsilon" in note
@@ -134,14 +131,14 @@ def test_the_reproduction_prints_the_base_of_the_sensitivity_study_as_it_runs(pa
 
 def test_the_pages_print_the_settings_of_the_classifiers_that_are_fitted(page):
     study = study_page([], {}, ".")
-    for text, module, title in (
-        (page, classifiers, "Classifiers"),
-        (study, study_classifiers, "The classifiers"),
+    for text, small, title in (
+        (page, False, "Classifiers"),
+        (study, True, "The classifiers"),
     ):
         printed = calls_of(section(text, title))
-        assert len(printed) == len(module.CLASSIFIERS)
-        for call, name in zip(printed, module.CLASSIFIERS, strict=True):
-            check(call, module.make_classifier(name, seed=5))
+        assert len(printed) == len(classifiers.CLASSIFIERS)
+        for call, name in zip(printed, classifiers.CLASSIFIERS, strict=True):
+            check(call, classifiers.make_classifier(name, seed=5, small=small))
 
 
 def test_the_study_prints_the_settings_of_our_samplers_and_of_the_f_they_fit():
@@ -231,7 +228,7 @@ def known_classifiers():
 def test_the_help_of_a_command_gives_the_defaults_of_its_settings(command):
     pytest.importorskip("typer")
     execute = import_module(f"counterbalance.cli.{command}").execute
-    defaults = import_module(f"counterbalance.trials.{PACKAGES[command]}.settings").Settings()
+    defaults = import_module(f"counterbalance.{PACKAGES[command]}.settings").Settings()
     hints = get_type_hints(execute, include_extras=True)
     told = {
         name: re.findall(r"default (?:is )?([\d.,]*\d)", option.help or "")

@@ -86,14 +86,14 @@ Jobs = Annotated[
 ]
 Json = Annotated[bool, typer.Option("--json", help="Write the result as JSON, for machines.")]
 
-# Of the commands that keep finished cells in a store.
+# Of the commands that keep finished trials in a store.
 OutFolder = Annotated[Path, typer.Option("--out", metavar="FOLDER", help="Output folder.")]
 Store = Annotated[
     Path | None,
     typer.Option(
         "--store",
         metavar="FILE",
-        help="Store of the finished cells (default cells.sqlite in the output folder).",
+        help="Store of the finished trials (default trials.sqlite in the output folder).",
     ),
 ]
 Page = Annotated[
@@ -105,7 +105,7 @@ Page = Annotated[
     ),
 ]
 RetryFailed = Annotated[
-    bool, typer.Option("--retry-failed", help="Compute cells that failed before again.")
+    bool, typer.Option("--retry-failed", help="Compute trials that failed before again.")
 ]
 
 # How a file is read: the names of the parameters, their options and defaults.

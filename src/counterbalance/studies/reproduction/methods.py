@@ -24,12 +24,10 @@ from sklearn.pipeline import make_pipeline
 
 from counterbalance import CounterfactualOverSampler
 from counterbalance.methods import SOMO, ClusterRandomUnderSampler
-from counterbalance.trials.call_text import as_call, f_of
-from counterbalance.trials.classifiers import CLASSIFIERS
-from counterbalance.trials.expected import expected_warnings
-from counterbalance.trials.preparation import prepare
+from counterbalance.trials.classifiers import CLASSIFIERS, as_call, f_of, prepare
 from counterbalance.trials.resamplers import (
     BALANCE_THRESHOLDS,
+    expected_warnings,
     halved,
     k_means_smote,
     make_k_means_smote,

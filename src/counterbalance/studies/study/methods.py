@@ -6,24 +6,34 @@
 
 ``prepare`` imputes, encodes categories one-hot and scales, fitted inside the training fold.
 The peers need numbers without gaps and come after it; ours take the table as it is. Every
-method has one configuration for all data sets: its defaults.
+method has one configuration for all data sets: its defaults, our own samplers included.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.model_selection import TunedThresholdClassifierCV
 
+from counterbalance import CounterfactualOverSampler, InteriorOverSampler
 from counterbalance.methods import ClusterRandomUnderSampler, all_samplers
 from counterbalance.rows.origins import add_counts, count_origins
-from counterbalance.studies.study.classifiers import fit_weighted
-from counterbalance.studies.study.ours import OURS
-from counterbalance.trials.preparation import prepare
+from counterbalance.trials.classifiers import fit_weighted, prepare
 from counterbalance.trials.resamplers import halved, k_means_smote
 
+OURS: dict[str, Callable[..., Any]] = {
+    "counterfactuals": CounterfactualOverSampler,
+    "interior": InteriorOverSampler,
+}
+OURS_DESCRIBED = {
+    "counterfactuals": "`CounterfactualOverSampler()`: minimum inversions of majority rows as the "
+    "paper finds them, the nearest ones up to balance; where too few rows invert, further "
+    "inversions and rows made within the class. What the new rows are is counted below.",
+    "interior": "`InteriorOverSampler()`: rows spread around minority rows, drawn as f agrees.",
+}
 NONE, WEIGHTS, THRESHOLD = "none", "class weights", "tuned threshold"
 PEERS = (
     *("Random oversampling", "SMOTE", "Borderline-SMOTE", "SVM-SMOTE", "ADASYN"),

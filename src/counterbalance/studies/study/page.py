@@ -8,15 +8,18 @@ from dataclasses import dataclass
 from typing import Any
 
 from counterbalance.result_table import Table, as_markdown
-from counterbalance.studies.study import classifiers
-from counterbalance.studies.study.comparison import standing
-from counterbalance.studies.study.figures import CAPTION
-from counterbalance.studies.study.methods import PAPER
-from counterbalance.studies.study.metrics import METRICS
-from counterbalance.studies.study.ours import DESCRIPTIONS, OURS
-from counterbalance.studies.study.scores import Scores
+from counterbalance.studies.study.methods import OURS, OURS_DESCRIBED, PAPER
+from counterbalance.studies.study.scores import Scores, standing
 from counterbalance.studies.study.settings import Settings
-from counterbalance.trials.call_text import as_call, f_of
+from counterbalance.studies.study.tables import CAPTION
+from counterbalance.studies.study.trials import METRICS
+from counterbalance.trials.classifiers import (
+    CLASSIFIERS,
+    as_call,
+    descriptions,
+    f_of,
+    make_classifier,
+)
 
 INTRODUCTION = """\
 # Does it help? The study
@@ -45,13 +48,16 @@ class Part:
 
 def page(parts: Sequence[Part], versions: Mapping[str, str], figures: str) -> str:
     """Write the page from one part for each suite; the pictures are in the folder ``figures``."""
-    introduction = INTRODUCTION.format(classifiers=len(classifiers.CLASSIFIERS))
+    introduction = INTRODUCTION.format(classifiers=len(CLASSIFIERS))
     lines = [introduction, "", "## Ours", ""]
     lines += [
-        f"- **{name}**: {text} {_settings(OURS[name]())}" for name, text in DESCRIPTIONS.items()
+        f"- **{name}**: {text} {_settings(OURS[name]())}" for name, text in OURS_DESCRIBED.items()
     ]
     lines += ["", "## The classifiers", ""]
-    lines += [f"- **{name}**: {text}" for name, text in classifiers.descriptions().items()]
+    lines += [
+        f"- **{name}**: {text}{_without_brier(name)}"
+        for name, text in descriptions(small=True).items()
+    ]
     for part in parts:
         lines += [
             "",
@@ -66,6 +72,11 @@ def page(parts: Sequence[Part], versions: Mapping[str, str], figures: str) -> st
     lines += ["", "## Versions", ""]
     lines += [f"- {name} {version}" for name, version in versions.items()]
     return "\n".join(lines).rstrip() + "\n"
+
+
+def _without_brier(name: str) -> str:
+    has_probabilities = hasattr(make_classifier(name, 0, small=True), "predict_proba")
+    return "" if has_probabilities else "; it has no probabilities, so no Brier score"
 
 
 def _settings(sampler: Any) -> str:
