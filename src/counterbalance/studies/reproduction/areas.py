@@ -202,7 +202,7 @@ def _verdict(groups: Mapping[Group, Sequence[TrialRecord]]) -> list[str]:
         ),
         (
             f"Share of ours in the majority area (paper {paper_majority / total:.1%}): none on "
-            f"{', '.join(clean) or 'no shape'}; {', '.join(stray) or 'on no shape any'}."
+            f"{', '.join(clean) or 'no shape'}{'; ' if stray else ''}{', '.join(stray)}."
         ),
         *_first_of_three(groups, at_boundary),
     ]

@@ -53,8 +53,8 @@ def descriptions() -> dict[str, str]:
         "ours": f"`{as_call(complete)}`: T = {complete.n_draws}, epsilon = "
         f"{'none' if complete.epsilon is None else complete.epsilon}, f = "
         f"`{as_call(f_of(complete))}`, which is the loss that the paper states (squared error "
-        "with an L2 penalty), class-weighted. A table with missing cells or categories has the "
-        f"same behind the preparation, f = `{as_call(mixed.estimator[-1])}`. The paper gives "
+        "with an L2 penalty), class-weighted. With missing cells or categories the "
+        f"same f comes after the preparation: `{as_call(mixed.estimator[-1])}`. The paper gives "
         "neither T nor epsilon nor weights",
     }
 

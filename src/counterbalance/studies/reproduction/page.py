@@ -39,8 +39,8 @@ DEFINITIONS = """\
 
 - **G-mean**: geometric mean of the recalls of all classes. **F-measure**: of the minority class
   with two classes, mean over the classes (macro) with more. The paper draws the F-measure
-  (Figure 5) but prints no numbers for it, so only its claim can be checked: ours first
-  everywhere.
+  (Figure 5) but prints no numbers for it, so only its claim can be checked: that its method
+  comes first everywhere.
 - **Cross-validation**: stratified folds; the training part alone is resampled, imputed, encoded
   and scaled. Mean and standard deviation are over the folds of all runs. A fold can hold two
   or three rows of the rarest class of PBC, and one missed class makes a fold's G-mean zero, so
@@ -53,17 +53,17 @@ DEFINITIONS = """\
 ## How to read them
 
 - A cell is won or lost on the mean alone. With few runs most differences between methods are
-  smaller than their standard deviation, so a single cell won or lost is no finding.
-- A data set that is cut to fewer rows has fewer minority rows than the paper's: its figures
-  are lower and vary more for that reason alone, and only the order of the methods can be
-  compared. The same holds for the simulated questionnaire at any size.
+  smaller than their standard deviation, so a single cell won or lost means little.
+- A data set of which only some rows are used has fewer minority rows than the paper's. For that
+  reason alone its figures are lower and vary more; only the order of the methods can be compared.
+  The same holds for the simulated questionnaire at any size.
 - The f of ours and two settings were chosen with these data sets in view, which flatters ours.
-  Three kinds of f were tried on one fold of a cut of each data set: a
-  class-weighted random forest, class-weighted logistic regression, and the paper's loss. The forest
-  does not end in reasonable time on 784 pixels, and the paper's loss was taken for its cost
-  and because it is the paper's. Drawing again after a shortfall was given up for its cost. The
-  net's early stopping was given up because it hurt every method on small tables. The peers
-  have their defaults and nothing was tuned for them."""
+  Three kinds of f were tried on one fold of a sample of each data set: a class-weighted random
+  forest, class-weighted logistic regression, and the paper's loss. The forest does not finish in
+  reasonable time on 784 pixels; the paper's loss was chosen because it is cheap and the paper's
+  own. Drawing again after a shortfall was dropped for its cost, and the net's early stopping
+  because it hurt every method on small tables. The peers have their defaults, and nothing was
+  tuned for them."""
 
 
 SECTIONS = {
@@ -165,12 +165,12 @@ def _run(
 
 
 def _rows(settings: Settings) -> str:
-    """Say which data sets are cut, and to how many rows."""
+    """Say of which data sets only some rows are used, and how many."""
     names = {**{name: name for name in settings.datasets}, TABLE_IV: "PBC in Table IV"}
     cut = [f"{text} {settings.rows_of(n):,}" for n, text in names.items() if settings.rows_of(n)]
     if not cut:
         return "all rows of every data set"
-    return f"at most so many rows, drawn by class share, always the same: {', '.join(cut)}"
+    return f"a fixed stratified sample of at most this many rows: {', '.join(cut)}"
 
 
 def _s(count: int) -> str:
