@@ -11,7 +11,7 @@ Trials that the store has are not computed again:
 import sys
 from pathlib import Path
 
-from counterbalance.studies.study import Settings, study
+from counterbalance.studies.study import StudySettings, study
 from counterbalance.studies.study.methods import OURS
 from counterbalance.studies.study.settings import DEVELOPMENT, suite
 
@@ -29,9 +29,9 @@ N_WIDE = 2
 def main(store: Path) -> None:
     """Compute what is missing and write the page."""
     parts = {
-        "development": Settings(),
-        "development, second folds": Settings(DEVELOPMENT, LEADERS, repeats=(1,)),
-        "final": Settings(suite("final")[:-N_WIDE], PAPER_AND_LEADERS),
+        "development": StudySettings(),
+        "development, second folds": StudySettings(DEVELOPMENT, LEADERS, repeats=(1,)),
+        "final": StudySettings(suite("final")[:-N_WIDE], PAPER_AND_LEADERS),
     }
     page = ROOT / "docs" / "results.md"
     result = study(parts, store=store, out=store.parent, jobs=2, page_file=page)

@@ -15,7 +15,7 @@ from scipy.stats import kstest, truncnorm
 from counterbalance.studies.reproduction.page import draws
 from counterbalance.studies.reproduction.run import compute
 from counterbalance.studies.reproduction.scores import trials as score_trials
-from counterbalance.studies.reproduction.settings import Settings
+from counterbalance.studies.reproduction.settings import ReproductionSettings
 from counterbalance.trials.resamplers import share_of_rows
 
 pytest.importorskip("pandas")
@@ -86,7 +86,7 @@ def test_killed_at_20_random_moments_the_tables_are_those_of_an_unbroken_run(tmp
 def areas_of(shape, method="ours", seed=0):
     """New samples by area, as shares of all, and how many there are."""
     trial = {"experiment": "areas", "shape": shape, "method": method, "seed": seed}
-    figures = compute(Settings(), trial).figures
+    figures = compute(ReproductionSettings(), trial).figures
     new = np.array([figures[f"new {area}"] for area in ("majority", "boundary", "interior")])
     original = [figures[f"original {a}"] for a in ("majority", "boundary", "interior")]
     assert original == [4, 19, 60]
@@ -124,7 +124,7 @@ def test_a_class_weighted_f_moves_samples_into_the_majority_area():
 
 
 def test_a_score_does_not_depend_on_what_was_computed_before():
-    settings = Settings(datasets=("WBC",), folds=2, rows=(("all", 200),))
+    settings = ReproductionSettings(datasets=("WBC",), folds=2, rows=(("all", 200),))
     trials = [trial for trial in score_trials(settings) if trial["classifier"] in {"KNN", "LR"}]
     forth = [compute(settings, trial) for trial in trials]
     back = [compute(settings, trial) for trial in reversed(trials)]

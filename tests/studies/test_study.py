@@ -9,7 +9,7 @@ import pytest
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import average_precision_score, brier_score_loss, roc_auc_score
 
-from counterbalance.studies.study import Settings, StudySettingsError, settings_of, study
+from counterbalance.studies.study import StudySettings, StudySettingsError, settings_of, study
 from counterbalance.studies.study.methods import METHODS, OURS, make_peer, resampled
 from counterbalance.studies.study.page import statements
 from counterbalance.studies.study.scores import (
@@ -58,7 +58,7 @@ def make_scores():
     return collect(records)
 
 
-def test_the_suites_do_not_meet_and_every_class_can_be_cut_into_folds():
+def test_the_suites_are_disjoint_and_every_class_has_enough_rows_for_folds():
     final = suite("final")
     assert not set(final) & set(DEVELOPMENT)
     assert len(final) > 50
@@ -84,7 +84,7 @@ def test_metrics_are_those_of_scikit_learn():
 
 
 @pytest.mark.parametrize("method", ["none", "SMOTE", "interior", "counterfactuals"])
-def test_a_trial_judges_six_classifiers_and_is_the_same_twice(method):
+def test_a_trial_judges_six_classifiers_and_gives_the_same_figures_twice(method):
     trial = {"data": "glass2", "rows": 0, "method": method, "folds": 5, "repeat": 0, "fold": 0}
     first, second = compute(trial), compute(trial)
     names = {f"{name} {metric}" for name in CLASSIFIERS for metric in METRICS}
@@ -132,7 +132,7 @@ def test_the_brier_score_is_better_when_lower(scores):
     assert ranks["none"] == 1
 
 
-def test_the_page_counts_what_the_new_rows_of_ours_are():
+def test_the_page_counts_our_new_rows_by_origin():
     records = [a_record(f"d{d}", m, f, 0.5) for d in range(2) for m in OURS for f in range(2)]
     records += [a_record(f"d{d}", "none", f, 0.5) for d in range(2) for f in range(2)]
     for record_ in records:
@@ -161,14 +161,14 @@ def test_a_data_set_that_a_method_has_not_finished_is_left_out():
         collect(records[1:2])
 
 
-def test_a_statement_names_what_is_won_and_what_is_lost(scores):
+def test_a_statement_names_the_metrics_that_are_won_and_lost(scores):
     (text,) = statements(scores)
     assert "better mean rank than every other method on G-mean" in text
     assert "does not rank before every other method on Brier score" in text
 
 
 def test_a_study_ends_in_tables_a_picture_and_a_page_and_is_not_computed_twice(tmp_path):
-    settings = {"chosen": Settings(("glass2",), ("none", "SMOTE", "interior"), folds=2)}
+    settings = {"chosen": StudySettings(("glass2",), ("none", "SMOTE", "interior"), folds=2)}
     places = {"store": tmp_path / "trials.sqlite", "out": tmp_path / "out"}
     page = tmp_path / "docs" / "results.md"
     page.parent.mkdir()
@@ -199,7 +199,7 @@ def test_wrong_settings_are_refused_with_the_rule(options, message):
         settings_of(**options)
 
 
-def test_the_list_of_the_methods_modules_is_what_the_samplers_import():
+def test_the_fingerprint_covers_every_module_that_the_samplers_import():
     code = (
         "import sys, counterbalance.samplers.counterfactual, counterbalance.samplers.interior;"
         "print(*(name for name in sys.modules if name.startswith('counterbalance.')))"

@@ -13,7 +13,7 @@ from counterbalance.studies.reproduction.class_counts import class_counts_table
 from counterbalance.studies.reproduction.methods import METHODS
 from counterbalance.studies.reproduction.run import all_tables, all_trials
 from counterbalance.studies.reproduction.scores import score_table, scores, summary_table
-from counterbalance.studies.reproduction.settings import Settings, SettingsError
+from counterbalance.studies.reproduction.settings import ReproductionSettings, SettingsError
 from counterbalance.trials import TrialRecord
 from counterbalance.trials.classifiers import CLASSIFIERS
 
@@ -176,8 +176,8 @@ def test_tables_of_a_store_without_results_are_empty_and_not_an_error():
     assert {"areas", "summary", "class_counts", "sensitivity"} <= {table.name for table in tables}
 
 
-def test_trials_differ_and_are_as_many_as_the_settings_say():
-    settings = Settings(datasets=("WBC", "PBC"), folds=3, runs=2, splits=4, seeds=1)
+def test_trials_are_distinct_and_as_many_as_the_settings_say():
+    settings = ReproductionSettings(datasets=("WBC", "PBC"), folds=3, runs=2, splits=4, seeds=1)
     trials = all_trials(settings)
     kinds = [trial["experiment"] for trial in trials]
     assert kinds.count("scores") == 2 * 5 * 6 * 3 * 2
@@ -194,6 +194,6 @@ def test_trials_differ_and_are_as_many_as_the_settings_say():
         ({"rows": (("IRIS", 500),)}, "rows must be given for"),
     ],
 )
-def test_settings_that_make_no_sense_are_refused(wrong, message):
+def test_impossible_settings_are_refused(wrong, message):
     with pytest.raises(SettingsError, match=message):
-        Settings(**wrong)
+        ReproductionSettings(**wrong)

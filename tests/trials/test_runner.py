@@ -118,7 +118,7 @@ def test_workers_use_one_thread_each(store):
     assert record.figures == {"threads": 1.0, "OMP": 1.0}
 
 
-def test_trials_that_are_there_twice_and_jobs_below_one_are_refused(store):
+def test_duplicate_trials_and_fewer_than_one_job_are_refused(store):
     with pytest.raises(StoreError, match="twice"):
         run([{"run": 1}, {"run": 1}], compute, store)
     with pytest.raises(StoreError, match="jobs"):
@@ -158,7 +158,7 @@ def test_failed_trials_are_computed_again_only_when_asked_for(store, tmp_path):
     assert (mended.done, mended.failed, mended.computed) == (1, 0, 1)
 
 
-def test_a_function_that_no_process_can_import_is_an_error_and_not_a_failed_trial(store):
+def test_a_function_that_cannot_be_imported_is_an_error_and_not_a_failed_trial(store):
     with pytest.raises(Exception, match=r"(?i)pickle|local object"):
         run(make_trials(2), lambda _: {"f": 1.0}, store)
     assert store.counts() == {"done": 0, "failed": 0}
@@ -246,7 +246,7 @@ def test_ctrl_c_stops_cleanly_and_says_how_to_go_on(tmp_path):
 
 
 @posix_only
-def test_ctrl_c_while_the_workers_start_is_as_clean(tmp_path):
+def test_ctrl_c_also_stops_cleanly_while_the_workers_start(tmp_path):
     path = tmp_path / "stopped.sqlite"
     for attempt in range(6):
         process = start(path, 200, 2, seconds=0.5)
@@ -295,7 +295,7 @@ class Recorded:
         self.closed = True
 
 
-def test_progress_tells_what_runs_and_how_far_the_run_is(store):
+def test_progress_shows_what_is_running_and_how_far_the_run_is(store):
     seen = Recorded()
     run(make_trials(6), compute, store, jobs=2, progress=seen)
     assert seen.closed

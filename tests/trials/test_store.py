@@ -26,7 +26,7 @@ def store(tmp_path):
         yield store
 
 
-def test_a_trial_is_there_once_it_is_done(store):
+def test_a_trial_is_recorded_once_it_is_done(store):
     assert store.results() == []
     assert store.counts() == {"done": 0, "failed": 0}
     store.finish(KEY, {"gmean": 0.1}, {"note": [1, "x"]}, 2.5)
@@ -53,7 +53,7 @@ def test_every_float_comes_back_with_the_same_bits(tmp_path_factory, values):
     }
 
 
-def test_results_are_given_for_the_trials_asked_for_in_their_order(store):
+def test_results_come_in_the_order_of_the_trials_asked_for(store):
     for run in range(4):
         key = trial_key({"run": run})
         store.finish(key, {"f": float(run)}, None, 0.0)
@@ -79,7 +79,7 @@ def test_a_key_does_not_depend_on_the_order_of_names():
 
 
 @pytest.mark.parametrize("trial", [{"a": 1.5}, {"a": None}, {1: "a"}, {"a": True}, {"a": [1]}])
-def test_a_trial_of_other_values_is_refused(trial):
+def test_a_trial_with_values_other_than_text_and_whole_numbers_is_refused(trial):
     with pytest.raises(StoreError, match="text or whole numbers"):
         trial_key(trial)
 
@@ -134,10 +134,10 @@ def test_what_cannot_be_fingerprinted_is_refused():
         source_digest(["no_such_module_here"])
 
 
-# --- files that are no stores
+# --- files that are not stores
 
 
-def test_a_file_that_is_no_store_is_refused_and_left_as_it_is(tmp_path):
+def test_a_file_that_is_not_a_store_is_refused_and_left_as_it_is(tmp_path):
     text = tmp_path / "notes.txt"
     text.write_text("my notes, long enough to be looked at " * 40)
     other = tmp_path / "other.sqlite"

@@ -127,7 +127,7 @@ def make_settings(
     **others: Any,
 ) -> Any:
     """Return the settings that the options ask for, an option over --quick over the defaults."""
-    from counterbalance.studies.reproduction import QUICK, Settings
+    from counterbalance.studies.reproduction import QUICK, ReproductionSettings
 
     chosen: dict[str, Any] = dict(QUICK) if quick else {}
     chosen |= {name: size for name, size in (sizes or {}).items() if size is not None}
@@ -136,7 +136,7 @@ def make_settings(
     if datasets is not None:
         names = [name.strip().upper() for name in datasets.split(",")]
         chosen["datasets"] = tuple(dict.fromkeys(name for name in names if name))
-    return Settings(**chosen, **others)
+    return ReproductionSettings(**chosen, **others)
 
 
 def _most_rows(text: str) -> tuple[str, int]:

@@ -36,7 +36,7 @@ CLASSIFIERS = ("SVM", "KNN", "NN", "GBDT", "RF", "LR")
 SMALL_NET = {"hidden_layer_sizes": (50,), "learning_rate_init": 0.005, "max_iter": 100}
 SMALL_FOREST = {"n_estimators": 50}
 # What is written of a class even at its default, in this order.
-TOLD = {
+SHOWN = {
     "CounterfactualOverSampler": (
         *("estimator", "n_draws", "epsilon", "sampling_strategy", "on_shortfall"),
     ),
@@ -54,7 +54,7 @@ TOLD = {
 # A longer value, such as a user's array, is cut.
 LONGEST = 120
 # Seeds belong to a trial; the others change the speed and never a result.
-UNTOLD = ("random_state", "n_jobs", "working_memory", "verbose")
+HIDDEN = ("random_state", "n_jobs", "working_memory", "verbose")
 
 
 def prepare() -> Any:
@@ -121,10 +121,10 @@ def as_call(estimator: Any) -> str:
     if isinstance(estimator, Pipeline):
         return " -> ".join(as_call(step) for _, step in estimator.steps)
     values = estimator.get_params(deep=False)
-    names = [name for name in TOLD.get(type(estimator).__name__, ()) if name in values]
+    names = [name for name in SHOWN.get(type(estimator).__name__, ()) if name in values]
     for name, parameter in inspect.signature(type(estimator).__init__).parameters.items():
         is_usual = repr(values.get(name)) == repr(parameter.default)
-        if name in values and not is_usual and name not in (*names, *UNTOLD):
+        if name in values and not is_usual and name not in (*names, *HIDDEN):
             names.append(name)
     arguments = ", ".join(f"{name}={_value(values[name])}" for name in names)
     return f"{type(estimator).__name__}({arguments})"

@@ -35,7 +35,7 @@ from counterbalance.trials.trial import TrialResult
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from counterbalance.studies.reproduction.settings import Settings
+    from counterbalance.studies.reproduction.settings import ReproductionSettings
     from counterbalance.trials.trial import Trial, TrialRecord
 
 EXPERIMENT = "areas"
@@ -65,7 +65,7 @@ BOUNDARY_STEPS = 150
 # --- the trial ------------------------------------------------------------------------
 
 
-def trials(settings: Settings) -> list[Trial]:
+def trials(settings: ReproductionSettings) -> list[Trial]:
     """Return a trial for each shape, method and synthetic table."""
     return [
         {"experiment": EXPERIMENT, "shape": shape, "method": method, "seed": seed}
@@ -75,7 +75,7 @@ def trials(settings: Settings) -> list[Trial]:
     ]
 
 
-def compute(settings: Settings, trial: Trial) -> TrialResult:  # noqa: ARG001 - every experiment takes both
+def compute(settings: ReproductionSettings, trial: Trial) -> TrialResult:  # noqa: ARG001 - every experiment takes both
     """Count the original minority rows and the new samples in each area."""
     seed, shape = int(trial["seed"]), str(trial["shape"])
     X, y = synthetic_arrays(seed, shape)
@@ -211,7 +211,7 @@ def _verdict(groups: Mapping[Group, Sequence[TrialRecord]]) -> list[str]:
 def _first_of_three(
     groups: Mapping[Group, Sequence[TrialRecord]], ours: Mapping[str, Sequence[float]]
 ) -> list[str]:
-    """Say on how many tables of a shape ours has the largest share at the boundary."""
+    """Say on how many tables of each shape ours has the largest share at the boundary."""
     others = [method for method in published.AREAS if method != OURS]
     won = []
     for shape, shares in ours.items():

@@ -22,7 +22,7 @@ from counterbalance.trials.classifiers import make_classifier
 from counterbalance.trials.trial import TrialResult, seed_of
 
 if TYPE_CHECKING:
-    from counterbalance.studies.reproduction.settings import Settings
+    from counterbalance.studies.reproduction.settings import ReproductionSettings
     from counterbalance.trials.trial import Trial, TrialRecord
 
 EXPERIMENT = "class counts"
@@ -31,7 +31,7 @@ TEST_SHARE = 0.365
 NAMES = ", ".join(f"{name} is {label}" for label, name in published.CLASS_NAMES.items())
 
 
-def trials(settings: Settings) -> list[Trial]:
+def trials(settings: ReproductionSettings) -> list[Trial]:
     """Return a trial for each split and method; none if PBC is left out."""
     if "PBC" not in settings.datasets:
         return []
@@ -43,7 +43,7 @@ def trials(settings: Settings) -> list[Trial]:
     ]
 
 
-def compute(settings: Settings, trial: Trial) -> TrialResult:
+def compute(settings: ReproductionSettings, trial: Trial) -> TrialResult:
     """Count the test rows of each class, and those that are classified correctly."""
     table = load_labelled("PBC", int(trial["rows"]), settings)
     split, method = int(trial["split"]), str(trial["method"])

@@ -17,7 +17,7 @@ SHOWN_ERROR = 160
 
 @dataclass(frozen=True)
 class Spread:
-    """Mean and standard deviation of some values; no deviation of a single one."""
+    """Mean and standard deviation of some values; a single value has no deviation."""
 
     mean: float
     deviation: float | None
@@ -54,7 +54,7 @@ def has_failed(members: Iterable[TrialRecord]) -> bool:
 
 
 def failures(groups: Mapping[Group, Sequence[TrialRecord]]) -> list[str]:
-    """Say of each group with failed trials how many failed and what the first one said."""
+    """Say for each group with failures how many trials failed, and the first error."""
     notes = []
     for group, members in groups.items():
         failed = [record for record in members if record.state == "failed"]

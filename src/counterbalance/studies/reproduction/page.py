@@ -21,7 +21,7 @@ from counterbalance.trials.classifiers import as_call, prepare
 from counterbalance.trials.resamplers import expected_warnings
 
 if TYPE_CHECKING:
-    from counterbalance.studies.reproduction.settings import Settings
+    from counterbalance.studies.reproduction.settings import ReproductionSettings
     from counterbalance.trials.runner import RunSummary
     from counterbalance.trials.trial import TrialRecord
 
@@ -96,7 +96,7 @@ CAPTIONS = {
 
 def page(
     tables: Sequence[Table],
-    settings: Settings,
+    settings: ReproductionSettings,
     left_out: Mapping[str, str],
     versions: Mapping[str, str],
     summary: RunSummary,
@@ -140,7 +140,7 @@ def _definitions() -> str:
 
 
 def _run(
-    settings: Settings,
+    settings: ReproductionSettings,
     left_out: Mapping[str, str],
     versions: Mapping[str, str],
     summary: RunSummary,
@@ -164,7 +164,7 @@ def _run(
     return "\n".join(lines)
 
 
-def _rows(settings: Settings) -> str:
+def _rows(settings: ReproductionSettings) -> str:
     """Say of which data sets only some rows are used, and how many."""
     names = {**{name: name for name in settings.datasets}, TABLE_IV: "PBC in Table IV"}
     cut = [f"{text} {settings.rows_of(n):,}" for n, text in names.items() if settings.rows_of(n)]

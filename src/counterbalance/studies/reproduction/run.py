@@ -31,7 +31,7 @@ from counterbalance.trials.resamplers import expected_warnings
 from counterbalance.trials.runner import RunSummary, run_experiment
 
 if TYPE_CHECKING:
-    from counterbalance.studies.reproduction.settings import Settings
+    from counterbalance.studies.reproduction.settings import ReproductionSettings
     from counterbalance.trials.progress import Progress
     from counterbalance.trials.trial import Trial, TrialRecord, TrialResult
 
@@ -69,12 +69,12 @@ class Reproduction:
     trials_of_others: int
 
 
-def all_trials(settings: Settings) -> list[Trial]:
+def all_trials(settings: ReproductionSettings) -> list[Trial]:
     """Return every trial of a reproduction, those of the small experiments first."""
     return [trial for experiment in EXPERIMENTS.values() for trial in experiment.trials(settings)]
 
 
-def compute(settings: Settings, trial: Trial) -> TrialResult:
+def compute(settings: ReproductionSettings, trial: Trial) -> TrialResult:
     """Compute one trial, from nothing but the settings and the trial itself."""
     with expected_warnings():
         result: TrialResult = EXPERIMENTS[str(trial["experiment"])].compute(settings, trial)
@@ -98,7 +98,7 @@ def fingerprint() -> Fingerprint:
     return take_fingerprint({}, modules=[*SAMPLER_MODULES, *TRIAL_MODULES], packages=PACKAGES)
 
 
-def available(settings: Settings) -> tuple[Settings, dict[str, str]]:
+def available(settings: ReproductionSettings) -> tuple[ReproductionSettings, dict[str, str]]:
     """Leave out the data sets that are not on this machine, with the reason for each."""
     left_out = {}
     for name in settings.datasets:
@@ -111,7 +111,7 @@ def available(settings: Settings) -> tuple[Settings, dict[str, str]]:
 
 
 def reproduce(
-    settings: Settings,
+    settings: ReproductionSettings,
     *,
     store: Path,
     out: Path,
@@ -124,7 +124,7 @@ def reproduce(
 
     Parameters
     ----------
-    settings : Settings
+    settings : ReproductionSettings
         How much to compute.
     store : path
         The store of the trials; its folder is made if it is not there.
@@ -168,7 +168,7 @@ def reproduce(
     return Reproduction(tuple(tables), ran.summary, left_out, out, ran.made_by_others)
 
 
-def describe(settings: Settings, left_out: Mapping[str, str]) -> dict[str, object]:
+def describe(settings: ReproductionSettings, left_out: Mapping[str, str]) -> dict[str, object]:
     """Return settings and versions, as they are written beside the tables."""
     return {
         "settings": settings.as_dict(),

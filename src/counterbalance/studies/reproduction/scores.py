@@ -21,7 +21,7 @@ from sklearn.model_selection import StratifiedKFold
 from counterbalance.result_table import ABSENT, FAILED, Table, Value
 from counterbalance.studies.canvas import new_figure
 from counterbalance.studies.reproduction import published
-from counterbalance.studies.reproduction.data import Labelled, load_labelled
+from counterbalance.studies.reproduction.data import PaperTable, load_labelled
 from counterbalance.studies.reproduction.groups import (
     Group,
     Spread,
@@ -36,7 +36,7 @@ from counterbalance.trials.metrics import f_measure, g_mean
 from counterbalance.trials.trial import TrialResult, seed_of
 
 if TYPE_CHECKING:
-    from counterbalance.studies.reproduction.settings import Settings
+    from counterbalance.studies.reproduction.settings import ReproductionSettings
     from counterbalance.trials.trial import Trial, TrialRecord
 
 Members = Sequence["TrialRecord"]
@@ -55,7 +55,7 @@ LOWEST = 0.05
 # --- the trial ------------------------------------------------------------------------
 
 
-def trials(settings: Settings) -> list[Trial]:
+def trials(settings: ReproductionSettings) -> list[Trial]:
     """Return a trial for each data set, run, fold, method and classifier, in this order."""
     return [
         {
@@ -76,7 +76,7 @@ def trials(settings: Settings) -> list[Trial]:
     ]
 
 
-def compute(settings: Settings, trial: Trial) -> TrialResult:
+def compute(settings: ReproductionSettings, trial: Trial) -> TrialResult:
     """Fit a classifier to a resampled training part and judge it on the test part."""
     table = load_labelled(str(trial["data"]), int(trial["rows"]), settings)
     shared = tuple(
@@ -91,7 +91,9 @@ def compute(settings: Settings, trial: Trial) -> TrialResult:
 
 
 @lru_cache(maxsize=1)
-def _parts(settings: Settings, shared: tuple[tuple[str, str | int], ...]) -> tuple[Any, ...]:
+def _parts(
+    settings: ReproductionSettings, shared: tuple[tuple[str, str | int], ...]
+) -> tuple[Any, ...]:
     """Return the resampled training part and the prepared test part of a fold."""
     trial = dict(shared)
     table = load_labelled(str(trial["data"]), int(trial["rows"]), settings)
@@ -102,7 +104,7 @@ def _parts(settings: Settings, shared: tuple[tuple[str, str | int], ...]) -> tup
     return rows, labels, preparation.transform(table.X.iloc[test]), table.y[test]
 
 
-def _fold(table: Labelled, folds: int, run: int, fold: int) -> tuple[Any, Any]:
+def _fold(table: PaperTable, folds: int, run: int, fold: int) -> tuple[Any, Any]:
     splitter = StratifiedKFold(folds, shuffle=True, random_state=run)
     train, test = list(splitter.split(np.zeros(len(table.y)), table.y))[fold]
     return train, test
@@ -113,7 +115,7 @@ def _fold(table: Labelled, folds: int, run: int, fold: int) -> tuple[Any, Any]:
 
 @dataclass(frozen=True)
 class Measure:
-    """How the records of one cell of the table become a figure, and the paper's for it."""
+    """How the records of one cell of the table become a figure, and what the paper prints there."""
 
     name: str
     title: str
@@ -122,7 +124,7 @@ class Measure:
 
 
 @dataclass(frozen=True)
-class Scores:
+class MeasureScores:
     """All figures of one measure: what the tables and Figure 5 show."""
 
     measure: Measure
@@ -189,14 +191,14 @@ MEASURES = (
 )
 
 
-def scores(records: Members) -> list[Scores]:
+def scores(records: Members) -> list[MeasureScores]:
     """Return the figures of every measure."""
     ours = [record for record in records if record.trial["experiment"] == EXPERIMENT]
     groups = gather(ours, ["data", "method", "classifier"])
-    return [Scores(measure, groups) for measure in MEASURES]
+    return [MeasureScores(measure, groups) for measure in MEASURES]
 
 
-def score_table(figures: Scores, data: str) -> Table:
+def score_table(figures: MeasureScores, data: str) -> Table:
     """Return the table of one data set: for each method ours, the paper's, the difference."""
     rows: list[Sequence[str]] = []
     for method in METHODS:
@@ -221,7 +223,7 @@ def score_table(figures: Scores, data: str) -> Table:
     )
 
 
-def summary_table(every: Sequence[Scores], datasets: Sequence[str]) -> Table:
+def summary_table(every: Sequence[MeasureScores], datasets: Sequence[str]) -> Table:
     """Count the cells (data set and classifier) that ours wins and loses."""
     rows: list[Sequence[str]] = []
     for figures in every:
@@ -252,19 +254,19 @@ def summary_table(every: Sequence[Scores], datasets: Sequence[str]) -> Table:
     )
 
 
-def _total(figures: Scores, rows: Sequence[Sequence[str]]) -> tuple[str, ...]:
+def _total(figures: MeasureScores, rows: Sequence[Sequence[str]]) -> tuple[str, ...]:
     """Add up the rows of one measure."""
     columns = list(zip(*rows, strict=True))[1:]
     known = [[int(cell) for cell in column if cell != ABSENT] for column in columns]
     return (f"all {figures.measure.name}", *(str(sum(c)) if c else ABSENT for c in known))
 
 
-def _beats_none(figures: Scores, data: str, classifier: str) -> bool:
+def _beats_none(figures: MeasureScores, data: str, classifier: str) -> bool:
     ours, none = figures[data, "ours", classifier], figures[data, "none", classifier]
     return ours is not None and none is not None and ours.mean > none.mean
 
 
-def _paper_rows(figures: Scores, data: str, method: str) -> list[tuple[str, ...]]:
+def _paper_rows(figures: MeasureScores, data: str, method: str) -> list[tuple[str, ...]]:
     printed, differences = [], []
     for classifier in CLASSIFIERS:
         pair = figures.measure.published(data, method, classifier)
@@ -283,7 +285,7 @@ def _agreement(here: tuple[str, ...], there: tuple[str, ...]) -> str:
     return "yes" if here == there else "no"
 
 
-def _record(figures: Scores, data: str, method: str, classifier: str) -> dict[str, Value]:
+def _record(figures: MeasureScores, data: str, method: str, classifier: str) -> dict[str, Value]:
     figure = figures[data, method, classifier]
     printed = figures.measure.published(data, method, classifier)
     return {
@@ -309,7 +311,7 @@ def _place(method: str, ranking: tuple[str, ...]) -> int | None:
 # --- Figure 5 -------------------------------------------------------------------------
 
 
-def draw_f_measure(figures: Scores, datasets: Sequence[str]) -> Any:
+def draw_f_measure(figures: MeasureScores, datasets: Sequence[str]) -> Any:
     """Draw grouped bars with the standard deviation as whiskers."""
     rows = (len(datasets) + 1) // 2
     figure, panels = new_figure(2 if len(datasets) > 1 else 1, rows, width=5.2, height=2.7)
@@ -323,7 +325,7 @@ def draw_f_measure(figures: Scores, datasets: Sequence[str]) -> Any:
     return figure
 
 
-def _bars(axes: Any, figures: Scores, data: str) -> None:
+def _bars(axes: Any, figures: MeasureScores, data: str) -> None:
     width = 0.8 / len(METHODS)
     tops = []
     for place, method in enumerate(METHODS):

@@ -41,7 +41,7 @@ from counterbalance.trials.metrics import g_mean
 from counterbalance.trials.trial import TrialResult
 
 if TYPE_CHECKING:
-    from counterbalance.studies.reproduction.settings import Settings
+    from counterbalance.studies.reproduction.settings import ReproductionSettings
     from counterbalance.trials.trial import Trial, TrialRecord
 
 EXPERIMENT = "sensitivity"
@@ -65,7 +65,7 @@ Figures = Mapping[tuple[str, str], Mapping[str, Spread | None]]
 # --- the trial ------------------------------------------------------------------------
 
 
-def trials(settings: Settings) -> list[Trial]:
+def trials(settings: ReproductionSettings) -> list[Trial]:
     """Return a trial for each setting that moves, each of its values and each table."""
     return [
         {"experiment": EXPERIMENT, "setting": setting, "value": value, "seed": seed}
@@ -75,7 +75,7 @@ def trials(settings: Settings) -> list[Trial]:
     ]
 
 
-def compute(settings: Settings, trial: Trial) -> TrialResult:  # noqa: ARG001 - every experiment takes both
+def compute(settings: ReproductionSettings, trial: Trial) -> TrialResult:  # noqa: ARG001 - every experiment takes both
     """Resample the training half with one setting moved and judge what comes out."""
     seed, setting, value = int(trial["seed"]), str(trial["setting"]), str(trial["value"])
     X, y = synthetic_arrays(seed)

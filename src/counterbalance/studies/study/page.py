@@ -9,8 +9,8 @@ from typing import Any
 
 from counterbalance.result_table import Table, as_markdown
 from counterbalance.studies.study.methods import OURS, OURS_DESCRIBED, PAPER
-from counterbalance.studies.study.scores import Scores, standing
-from counterbalance.studies.study.settings import Settings
+from counterbalance.studies.study.scores import StudyScores, standing
+from counterbalance.studies.study.settings import StudySettings
 from counterbalance.studies.study.tables import CAPTION
 from counterbalance.studies.study.trials import METRICS
 from counterbalance.trials.classifiers import (
@@ -36,13 +36,13 @@ class Part:
     """What came out for one suite, or for a part of one."""
 
     name: str
-    settings: Settings
-    scores: Scores
+    settings: StudySettings
+    scores: StudyScores
     tables: tuple[Table, ...]
 
     @property
     def slug(self) -> str:
-        """The name as part of a file's name."""
+        """The name in a form that fits into a file name."""
         return re.sub(r"[^a-z0-9]+", "_", self.name.lower())
 
 
@@ -84,12 +84,12 @@ def _settings(sampler: Any) -> str:
     return f"Settings: `{as_call(sampler)}`; f on a table of numbers: `{as_call(f_of(sampler))}`."
 
 
-def statements(scores: Scores) -> list[str]:
-    """Say in plain words what holds and where ours loses."""
+def statements(scores: StudyScores) -> list[str]:
+    """Say in plain words where ours leads and where it loses."""
     return [f"- {_statement(scores, ours)}" for ours in scores.methods if ours in OURS]
 
 
-def _statement(scores: Scores, ours: str) -> str:
+def _statement(scores: StudyScores, ours: str) -> str:
     groups = {
         "every other method": [m for m in scores.methods if m not in OURS],
         "every method that the paper compares with": [m for m in scores.methods if m in PAPER],

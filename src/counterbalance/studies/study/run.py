@@ -17,7 +17,7 @@ from counterbalance.studies.canvas import save_figure
 from counterbalance.studies.study.methods import OURS
 from counterbalance.studies.study.page import Part, page
 from counterbalance.studies.study.scores import collect
-from counterbalance.studies.study.settings import Settings
+from counterbalance.studies.study.settings import StudySettings
 from counterbalance.studies.study.tables import all_tables, draw_ranks
 from counterbalance.studies.study.trials import compute, trials
 from counterbalance.trials.fingerprint import (
@@ -61,7 +61,7 @@ class Study:
 
 
 def study(
-    suites: Mapping[str, Settings],
+    suites: Mapping[str, StudySettings],
     *,
     store: Path,
     out: Path,
@@ -74,7 +74,7 @@ def study(
 
     Parameters
     ----------
-    suites : mapping of str to Settings
+    suites : mapping of str to StudySettings
         What to compute, by the name of the part on the page, such as that of the suite.
     store : path
         The store of the trials; its folder is made if it is not there.

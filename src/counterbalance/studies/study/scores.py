@@ -34,7 +34,7 @@ from counterbalance.trials.trial import TrialRecord
 
 Place = tuple[str, int, int]  # data set, repetition, fold
 
-# Scores nearer than this are equal: what is left of rounding.
+# Scores closer than this are equal but for rounding.
 EQUAL = 1e-9
 # Draws of the Bayesian test, and their seed.
 DRAWS, SEED = 20_000, 0
@@ -45,7 +45,7 @@ class NoScoresError(CounterbalanceError):
 
 
 @dataclass(frozen=True, eq=False)
-class Scores:
+class StudyScores:
     """What a study measured.
 
     Parameters
@@ -78,7 +78,7 @@ class Scores:
         return self.methods.index(method)
 
 
-def collect(records: Sequence[TrialRecord]) -> Scores:
+def collect(records: Sequence[TrialRecord]) -> StudyScores:
     """Average the trials of a study over its folds.
 
     Data sets that some method has not finished are left out, so that all methods are
@@ -102,7 +102,7 @@ def collect(records: Sequence[TrialRecord]) -> Scores:
     )
     owner = np.array([datasets.index(data) for data, _, _ in places])
     means = np.stack([figures[:, owner == d].mean(axis=1) for d in range(len(datasets))], axis=1)
-    return Scores(
+    return StudyScores(
         methods,
         datasets,
         {metric: means[..., m] for m, metric in enumerate(METRICS)},
@@ -118,7 +118,7 @@ def collect(records: Sequence[TrialRecord]) -> Scores:
 
 
 def _finished(by_method: Mapping[str, Mapping[Place, TrialRecord]]) -> list[Place]:
-    """Return the folds of the data sets that every method has settled all folds of."""
+    """Return the folds of those data sets on which every method has settled all folds."""
     wanted = by_method[NONE]
     settled = {place for place in wanted if all(place in theirs for theirs in by_method.values())}
     open_sets = {place[0] for place in wanted if place not in settled}
@@ -146,7 +146,7 @@ def _origins(
     places: Sequence[Place],
     datasets: Sequence[str],
 ) -> dict[str, Floats]:
-    """Add up what the new rows are, (data sets, origins), for the methods that say so."""
+    """Count the new rows by origin, (data sets, origins), for the methods that record it."""
     found: dict[str, Floats] = {}
     for method, settled in by_method.items():
         counts = np.zeros((len(datasets), len(ORIGINS)))
@@ -175,7 +175,7 @@ class Record(NamedTuple):
 
 
 class Standing(NamedTuple):
-    """A method beside the best of others on one metric."""
+    """A method compared with the best of others on one metric."""
 
     rank: float
     best: str
@@ -188,32 +188,32 @@ class Standing(NamedTuple):
         return self.rank < self.rank_of_best
 
 
-def standing(scores: Scores, metric: str, method: str, others: Sequence[str]) -> Standing:
-    """Set a method beside that one of ``others`` with the best mean rank."""
+def standing(scores: StudyScores, metric: str, method: str, others: Sequence[str]) -> Standing:
+    """Compare a method with the one of ``others`` that has the best mean rank."""
     ranks = dict(zip(scores.methods, mean_ranks(scores, metric).tolist(), strict=True))
     best = min(others, key=ranks.__getitem__)
     return Standing(ranks[method], best, ranks[best], probability(scores, metric, method, best))
 
 
-def mean_ranks(scores: Scores, metric: str) -> Floats:
+def mean_ranks(scores: StudyScores, metric: str) -> Floats:
     """Return the mean rank of each method."""
     return np.asarray(ranks(scores, metric).mean(axis=1))
 
 
-def ranks(scores: Scores, metric: str) -> Floats:
+def ranks(scores: StudyScores, metric: str) -> Floats:
     """Return the rank of each method on each pair of data set and classifier that has a score."""
     values = _oriented(scores, metric).reshape(len(scores.methods), -1)
     values = values[:, ~np.isnan(values).any(axis=0)]
     return np.asarray(rankdata(-np.round(values / EQUAL) * EQUAL, axis=0))
 
 
-def ranks_by_dataset(scores: Scores, metric: str) -> Floats:
+def ranks_by_dataset(scores: StudyScores, metric: str) -> Floats:
     """Return the rank of each method on each data set, by the mean over its classifiers."""
     values = scores.by_dataset(metric) * (-1 if metric in LOWER_IS_BETTER else 1)
     return np.asarray(rankdata(-np.round(values / EQUAL) * EQUAL, axis=0))
 
 
-def record(scores: Scores, metric: str, method: str, other: str) -> Record:
+def record(scores: StudyScores, metric: str, method: str, other: str) -> Record:
     """Count wins, ties and losses of a method against another."""
     values = _oriented(scores, metric)
     difference = values[scores.place(method)] - values[scores.place(other)]
@@ -223,7 +223,7 @@ def record(scores: Scores, metric: str, method: str, other: str) -> Record:
 
 
 @lru_cache(maxsize=4096)  # tables and page ask for the same ones
-def probability(scores: Scores, metric: str, method: str, other: str) -> float:
+def probability(scores: StudyScores, metric: str, method: str, other: str) -> float:
     """Return the probability that a method is better than another on a further data set."""
     from baycomp import SignedRankTest  # noqa: PLC0415 - the extra cli
 
@@ -250,7 +250,7 @@ def critical_difference(n_methods: int, n_tables: int, level: float = 0.05) -> f
     return float(quantile * np.sqrt(n_methods * (n_methods + 1) / (6 * n_tables)))
 
 
-def _oriented(scores: Scores, metric: str) -> Floats:
-    """Turn a metric so that higher is better."""
+def _oriented(scores: StudyScores, metric: str) -> Floats:
+    """Return a metric with its sign turned where lower is better."""
     values = scores.of[metric]
     return -values if metric in LOWER_IS_BETTER else values

@@ -25,7 +25,7 @@ DEVELOPMENT = (
     *("shuttle-c0-vs-c4", "vowel0", "segment0"),
     *("page-blocks", "glass", "newthyroid", "balance"),
 )
-# Above this a table is hours of work on a laptop, or is the same table under another name.
+# A larger table takes hours on a laptop, or is the same table under another name.
 MOST_ROWS_OF_FINAL = 6000
 SUITES = ("development", "final")
 
@@ -35,7 +35,7 @@ class StudySettingsError(CounterbalanceError):
 
 
 @dataclass(frozen=True)
-class Settings:
+class StudySettings:
     """How much is computed.
 
     Parameters
@@ -44,11 +44,11 @@ class Settings:
         Names of KEEL data sets.
     methods : tuple of str
         Some of ``METHODS``; no resampling is always among them, because it stands in for
-        what fails.
+        methods that fail.
     folds : int
         Folds of the cross-validation.
     repeats : tuple of int
-        Which repetitions: each one shuffles the rows anew by its number.
+        Which repetitions: each shuffles the rows anew, with its number as the seed.
     rows : int
         Most rows of a data set, drawn by class share where it has more; 0 takes all.
     """
@@ -81,7 +81,7 @@ def settings_of(
     folds: int = 5,
     repeats: str = "0",
     rows: int = 1600,
-) -> dict[str, Settings]:
+) -> dict[str, StudySettings]:
     """Read the options of the command: settings for each suite that is named.
 
     Examples
@@ -102,7 +102,7 @@ def settings_of(
     chosen = tuple(dict.fromkeys((NONE, *methods))) if methods else METHODS
     tables = {"chosen": tuple(datasets)} if datasets else {name: suite(name) for name in names}
     return {
-        name: Settings(sets, chosen, folds, tuple(map(int, numbers)), rows)
+        name: StudySettings(sets, chosen, folds, tuple(map(int, numbers)), rows)
         for name, sets in tables.items()
     }
 
@@ -121,7 +121,7 @@ def suite(name: str) -> tuple[str, ...]:
 
 
 def _final() -> tuple[str, ...]:
-    """Return the other KEEL tables that folds can be cut from, the small ones first."""
+    """Return the other KEEL tables with enough rows of every class, the small ones first."""
     kept = [
         entry
         for entry in list_datasets()

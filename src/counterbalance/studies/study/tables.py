@@ -12,7 +12,7 @@ from counterbalance.rows.origins import HEADS, ORIGINS, percent
 from counterbalance.studies.canvas import new_figure
 from counterbalance.studies.study.methods import NONE, OURS, PAPER, PEERS
 from counterbalance.studies.study.scores import (
-    Scores,
+    StudyScores,
     critical_difference,
     mean_ranks,
     probability,
@@ -33,7 +33,7 @@ CAPTION = (
 )
 
 
-def all_tables(scores: Scores) -> list[Table]:
+def all_tables(scores: StudyScores) -> list[Table]:
     """Return every table of a study."""
     ours = [method for method in scores.methods if method in OURS]
     return [
@@ -47,7 +47,7 @@ def all_tables(scores: Scores) -> list[Table]:
     ]
 
 
-def rank_table(scores: Scores) -> Table:
+def rank_table(scores: StudyScores) -> Table:
     """Return the mean ranks of all methods, the best sum of the first four on top."""
     by_metric = {metric: mean_ranks(scores, metric) for metric in METRICS}
     total = sum(by_metric[metric] for metric in METRICS if metric not in LOWER_IS_BETTER)
@@ -78,7 +78,7 @@ def rank_table(scores: Scores) -> Table:
             (
                 f"{len(scores.datasets)} data sets with six classifiers each; the Brier score has "
                 "no SVM. `ms` is the median processor time of one resampling, the preparation "
-                "included, `failed` the number of folds on which the method gave nothing and "
+                "included, `failed` the number of folds on which the method failed and "
                 "counts as no resampling. Ours are bold, and so is the best of a column."
             ),
         ),
@@ -86,7 +86,7 @@ def rank_table(scores: Scores) -> Table:
     )
 
 
-def origin_tables(scores: Scores) -> Iterable[Table]:
+def origin_tables(scores: StudyScores) -> Iterable[Table]:
     """Return what the new rows of ours are, if any of ours ran."""
     if not scores.origins:
         return
@@ -114,7 +114,7 @@ def origin_tables(scores: Scores) -> Iterable[Table]:
     )
 
 
-def against_table(scores: Scores, ours: str) -> Table:
+def against_table(scores: StudyScores, ours: str) -> Table:
     """Return how sure one can be that ours is better than each other method."""
     rows, records = [], []
     for other in scores.methods:
@@ -144,7 +144,7 @@ def against_table(scores: Scores, ours: str) -> Table:
     )
 
 
-def claims_table(scores: Scores, ours: str) -> Table:
+def claims_table(scores: StudyScores, ours: str) -> Table:
     """Return the rank of ours beside the best other method, metric by metric."""
     rows: list[tuple[str, ...]] = []
     records: list[dict[str, Value]] = []
@@ -183,7 +183,7 @@ def claims_table(scores: Scores, ours: str) -> Table:
     )
 
 
-def loss_table(scores: Scores, ours: str) -> Table:
+def loss_table(scores: StudyScores, ours: str) -> Table:
     """Return the data sets on which ours is farthest behind the best peer."""
     peers = [scores.place(m) for m in scores.methods if m in PEERS]
     rows, records = [], []
@@ -215,14 +215,14 @@ def loss_table(scores: Scores, ours: str) -> Table:
         (
             (
                 "Means over the six classifiers. The best peer is chosen for each data set after "
-                "the fact, so some distance is luck."
+                "the fact, so part of the distance is luck."
             ),
         ),
         records,
     )
 
 
-def mean_table(scores: Scores) -> Table:
+def mean_table(scores: StudyScores) -> Table:
     """Return the plain means over data sets and classifiers."""
     rows = [
         (_ours_bold(method), *(f"{scores.by_dataset(m)[place].mean():.4f}" for m in METRICS))
@@ -233,11 +233,11 @@ def mean_table(scores: Scores) -> Table:
         "Plain means over data sets and classifiers",
         ("method", *METRICS.values()),
         rows,
-        ("Means of unlike tables say less than ranks; they are here to show the sizes.",),
+        ("Means over unlike tables say less than ranks; they are here to show the magnitudes.",),
     )
 
 
-def failure_tables(scores: Scores) -> Iterable[Table]:
+def failure_tables(scores: StudyScores) -> Iterable[Table]:
     """Return the table of failures, if there are any."""
     if scores.failed:
         rows = [(method, str(n), error) for (method, error), n in sorted(scores.failed.items())]
@@ -258,7 +258,7 @@ def _slug(method: str) -> str:
     return method.replace(" ", "_").lower()
 
 
-def draw_ranks(scores: Scores) -> Any:
+def draw_ranks(scores: StudyScores) -> Any:
     """Draw one panel for each metric where higher is better."""
     metrics = [metric for metric in METRICS if metric not in LOWER_IS_BETTER]
     height = 0.9 + 0.19 * len(scores.methods)
@@ -268,7 +268,7 @@ def draw_ranks(scores: Scores) -> Any:
     return figure
 
 
-def _draw_panel(panel: Any, scores: Scores, metric: str) -> None:
+def _draw_panel(panel: Any, scores: StudyScores, metric: str) -> None:
     mean = ranks_by_dataset(scores, metric).mean(axis=1)
     order = np.argsort(mean)
     best = float(mean[order[0]])

@@ -28,7 +28,7 @@ from sklearn.model_selection import StratifiedKFold
 
 from counterbalance.datasets import load
 from counterbalance.studies.study.methods import fitted, resampled
-from counterbalance.studies.study.settings import Settings
+from counterbalance.studies.study.settings import StudySettings
 from counterbalance.trials.classifiers import CLASSIFIERS, make_classifier
 from counterbalance.trials.metrics import BINARY, f_measure, g_mean
 from counterbalance.trials.resamplers import expected_warnings, share_of_rows
@@ -45,7 +45,7 @@ LOWER_IS_BETTER = frozenset({"brier"})
 
 
 @dataclass(frozen=True, eq=False)
-class Labelled:
+class StudyTable:
     """A table with class codes, 0 the largest class, the smallest last."""
 
     X: Any
@@ -53,7 +53,7 @@ class Labelled:
     n_classes: int
 
 
-def trials(settings: Settings) -> list[Trial]:
+def trials(settings: StudySettings) -> list[Trial]:
     """Return the trials of a study, data set by data set."""
     return [
         {
@@ -84,7 +84,7 @@ def compute(trial: Trial) -> dict[str, float]:
         figures |= {f"origin {name}": float(count) for name, count in made.origins.items()}
         test_rows = made.preparation.transform(table.X.iloc[test])
         for name in CLASSIFIERS:
-            # the seed belongs to the fold, not to the method: all methods meet the same luck
+            # the seed belongs to the fold, not to the method: all methods are equally lucky
             seed = seed_of(*place, name)
             f = fitted(
                 method, make_classifier(name, seed, small=True), made.rows, made.labels, seed
@@ -129,7 +129,7 @@ def measure(
 
 
 @lru_cache(maxsize=2)
-def load_labelled(name: str, rows: int) -> Labelled:
+def load_labelled(name: str, rows: int) -> StudyTable:
     """Load a data set, cut by class share to a number of rows; 0 takes all."""
     dataset = load(name)
     labels = dataset.y.to_numpy().astype(str)
@@ -139,7 +139,7 @@ def load_labelled(name: str, rows: int) -> Labelled:
     if 0 < rows < len(y):
         kept = share_of_rows(y, rows)
         X, y = X.iloc[kept].reset_index(drop=True), y[kept]
-    return Labelled(X, y, len(codes))
+    return StudyTable(X, y, len(codes))
 
 
 @lru_cache(maxsize=2)
