@@ -26,8 +26,8 @@ from counterbalance.compare.evidence import find
 from counterbalance.compare.plan import Plan
 from counterbalance.compare.results import Results
 from counterbalance.compare.trials import all_cells, compute
-from counterbalance.trials.store import CellRecord, State
-from counterbalance.trials.workers import compute_cell
+from counterbalance.trials.trial import State, TrialRecord
+from counterbalance.trials.workers import compute_trial
 
 STRATEGIES = ("class weights", "Random oversampling", "Random undersampling", "SMOTE", "ADASYN")
 
@@ -59,10 +59,10 @@ def results_of(plan: Plan) -> Results:
     """Compute every cell in this process: the tables are small."""
     records = []
     for cell in all_cells(plan):
-        outcome = compute_cell(partial(compute, plan), cell)
+        outcome = compute_trial(partial(compute, plan), cell)
         state: State = "failed" if outcome.error else "done"
         parts = (outcome.figures, outcome.payload, outcome.error, outcome.traceback)
-        records.append(CellRecord(cell, state, *parts, outcome.seconds))
+        records.append(TrialRecord(cell, state, *parts, outcome.seconds))
     return Results(plan, records)
 
 

@@ -4,15 +4,16 @@
     development, second folds the leading methods on another shuffle of the same tables
     final                     the leading methods on tables that no choice was made on
 
-Cells that the store has are not computed again: `python benchmarks/results.py study/cells.sqlite`.
+Trials that the store has are not computed again:
+`python benchmarks/results.py study/trials.sqlite`.
 """
 
 import sys
 from pathlib import Path
 
-from counterbalance.studies.study import Settings, study
-from counterbalance.studies.study.ours import OURS
-from counterbalance.studies.study.suite import DEVELOPMENT, suite
+from counterbalance.studies.study import StudySettings, study
+from counterbalance.studies.study.methods import OURS
+from counterbalance.studies.study.settings import DEVELOPMENT, suite
 
 ROOT = Path(__file__).parent.parent
 LEADERS = ("none", "SMOTE", "Lee", "SVM-SMOTE", "ADASYN", "SOMO", *OURS)
@@ -28,14 +29,14 @@ N_WIDE = 2
 def main(store: Path) -> None:
     """Compute what is missing and write the page."""
     parts = {
-        "development": Settings(),
-        "development, second folds": Settings(DEVELOPMENT, LEADERS, repeats=(1,)),
-        "final": Settings(suite("final")[:-N_WIDE], PAPER_AND_LEADERS),
+        "development": StudySettings(),
+        "development, second folds": StudySettings(DEVELOPMENT, LEADERS, repeats=(1,)),
+        "final": StudySettings(suite("final")[:-N_WIDE], PAPER_AND_LEADERS),
     }
     page = ROOT / "docs" / "results.md"
     result = study(parts, store=store, out=store.parent, jobs=2, page_file=page)
-    print(f"{result.summary.computed} cells computed now; page: docs/results.md")
+    print(f"{result.summary.computed} trials computed now; page: docs/results.md")
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1] if len(sys.argv) > 1 else "study/cells.sqlite"))
+    main(Path(sys.argv[1] if len(sys.argv) > 1 else "study/trials.sqlite"))

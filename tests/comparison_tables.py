@@ -12,8 +12,8 @@ from counterbalance.compare.data import read_compared
 from counterbalance.compare.plan import Plan
 from counterbalance.compare.results import Results
 from counterbalance.compare.trials import all_cells, compute
-from counterbalance.trials.store import CellRecord
-from counterbalance.trials.workers import compute_cell
+from counterbalance.trials.trial import TrialRecord
+from counterbalance.trials.workers import compute_trial
 
 SMALL = {"folds": 3, "repeats": 1, "inner_folds": 2, "draws": 0}
 
@@ -54,10 +54,10 @@ def results_of(plan):
     """Compute every cell here, as a worker would."""
     records = []
     for cell in all_cells(plan):
-        outcome = compute_cell(lambda cell: compute(plan, cell), cell)
+        outcome = compute_trial(lambda cell: compute(plan, cell), cell)
         state = "failed" if outcome.error else "done"
         parts = (outcome.figures, outcome.payload, outcome.error, outcome.traceback)
-        records.append(CellRecord(cell, state, *parts, outcome.seconds))
+        records.append(TrialRecord(cell, state, *parts, outcome.seconds))
     return Results(plan, records)
 
 

@@ -99,14 +99,14 @@ def test_a_classifier_of_the_current_folder_is_used_and_its_neighbours_are_not(s
 def test_a_script_of_the_current_folder_still_imports_its_neighbours(started):
     """From Python the path is the user's own: workers get it as it is."""
     folder, _ = started
-    folder.joinpath("cells_of_mine.py").write_text(
-        "def compute(cell):\n    return {'twice': 2.0 * cell['run']}\n"
+    folder.joinpath("trials_of_mine.py").write_text(
+        "def compute(trial):\n    return {'twice': 2.0 * trial['run']}\n"
     )
     folder.joinpath("work.py").write_text(
-        "from counterbalance.trials import CellStore, Fingerprint, run\n"
-        "from cells_of_mine import compute\n"
+        "from counterbalance.trials import TrialStore, Fingerprint, run\n"
+        "from trials_of_mine import compute\n"
         "if __name__ == '__main__':\n"
-        "    with CellStore('c.sqlite', Fingerprint({}, '', {})) as store:\n"
+        "    with TrialStore('c.sqlite', Fingerprint({}, '', {})) as store:\n"
         "        print(run([{'run': 1}], compute, store, jobs=2).done)\n"
         "        print(store.results()[0].figures)\n"
     )

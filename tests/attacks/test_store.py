@@ -1,48 +1,42 @@
-"""A store that was damaged, edited or left behind is noticed, named, and never waited for."""
+"""A store that was damaged or edited is noticed and named; an old one is brought up to date."""
 
 import os
 import random
 import sqlite3
-import time
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
-from counterbalance.trials import CellStore, StoreError, run
-from counterbalance.trials.liveness import LEASE, Life, is_alive
-from counterbalance.trials.store import cell_key
-from experiment_cells import FINGERPRINT, compute, make_cells
+from counterbalance.trials import StoreError, TrialStore, run
+from counterbalance.trials.trial import trial_key
+from experiment_trials import FINGERPRINT, compute, make_trials
 
 MANY = bool(os.environ.get("COUNTERBALANCE_ATTACK"))
-CELLS = make_cells(40)
+TRIALS = make_trials(40)
 EDITS = {
-    "a figure": "UPDATE cell SET figures = replace(figures, '\"f\": 3.0', '\"f\": 4.0')",
-    "a payload": "UPDATE cell SET payload = '[9]' WHERE key LIKE '%3}'",
-    "the seconds": "UPDATE cell SET seconds = 0.25 WHERE key LIKE '%3}'",
-    "a failure into a success": "UPDATE cell SET state = 'done', figures = '{\"f\": 1.0}', "
+    "a figure": "UPDATE trial SET figures = replace(figures, '\"f\": 3.0', '\"f\": 4.0')",
+    "a payload": "UPDATE trial SET payload = '[9]' WHERE key LIKE '%3}'",
+    "the seconds": "UPDATE trial SET seconds = 0.25 WHERE key LIKE '%3}'",
+    "a failure into a success": "UPDATE trial SET state = 'done', figures = '{\"f\": 1.0}', "
     "error = NULL WHERE state = 'failed'",
-    "the cell": "UPDATE cell SET key = replace(key, '\"run\": 3}', '\"run\": 99}')",
-    "an unknown state": "UPDATE cell SET state = 'maybe' WHERE key LIKE '%3}'",
-    "figures that are no JSON": "UPDATE cell SET figures = '{' WHERE key LIKE '%3}'",
-    "figures that are no text": "UPDATE cell SET figures = x'ff00' WHERE key LIKE '%3}'",
-    "no checksum": "UPDATE cell SET checksum = NULL",
+    "the trial": "UPDATE trial SET key = replace(key, '\"run\": 3}', '\"run\": 99}')",
+    "an unknown state": "UPDATE trial SET state = 'maybe' WHERE key LIKE '%3}'",
+    "figures that are no JSON": "UPDATE trial SET figures = '{' WHERE key LIKE '%3}'",
+    "figures that are no text": "UPDATE trial SET figures = x'ff00' WHERE key LIKE '%3}'",
+    "no checksum": "UPDATE trial SET checksum = NULL",
 }
 
 
 @pytest.fixture
 def path(tmp_path):
     """A store with results and a failure."""
-    path = tmp_path / "cells.sqlite"
-    with CellStore(path, FINGERPRINT) as store:
-        store.enlist()
-        for cell in CELLS:
-            key = cell_key(cell)
-            store.claim(key)
-            if cell["run"] == 5:
+    path = tmp_path / "trials.sqlite"
+    with TrialStore(path, FINGERPRINT) as store:
+        for trial in TRIALS:
+            key = trial_key(trial)
+            if trial["run"] == 5:
                 store.fail(key, "ValueError: no", "Traceback", 0.5)
             else:
-                store.finish(key, {"f": float(cell["run"])}, [cell["run"]] * 50, 0.5)
+                store.finish(key, {"f": float(trial["run"])}, [trial["run"]] * 50, 0.5)
     return path
 
 
@@ -56,36 +50,31 @@ def edit(path, statement):
 @pytest.mark.parametrize("what", EDITS)
 def test_an_edited_record_is_noticed_before_and_after_a_run(path, what):
     edit(path, EDITS[what])
-    with CellStore(path, FINGERPRINT) as store:
-        with pytest.raises(StoreError, match=r"cells\.sqlite.*remove") as said:
-            run(CELLS, compute, store, progress=False)
+    with TrialStore(path, FINGERPRINT) as store:
+        with pytest.raises(StoreError, match=r"trials\.sqlite.*remove") as said:
+            run(TRIALS, compute, store, progress=False)
         assert "checksum" in str(said.value)
-        with pytest.raises(StoreError, match=r"cells\.sqlite.*remove"):
+        with pytest.raises(StoreError, match=r"trials\.sqlite.*remove"):
             store.results()
 
 
 def test_an_untouched_store_is_read_as_it_was_written(path):
-    with CellStore(path, FINGERPRINT) as store:
-        assert store.counts() == {"done": 39, "failed": 1, "running": 0}
-        assert [record.figures.get("f", 5.0) for record in store.results(CELLS)] == [
-            float(cell["run"]) for cell in CELLS
+    with TrialStore(path, FINGERPRINT) as store:
+        assert store.counts() == {"done": 39, "failed": 1}
+        assert [record.figures.get("f", 5.0) for record in store.results(TRIALS)] == [
+            float(trial["run"]) for trial in TRIALS
         ]
 
 
 def use(path):
     """Do with a store all that a run does."""
-    with CellStore(path, FINGERPRINT) as store:
-        store.enlist()
+    with TrialStore(path, FINGERPRINT) as store, store.locked():
         store.states()
         for number in range(100, 104):
-            key = cell_key({"run": number})
-            if store.claim(key) is None:
-                store.finish(key, {"f": 1.0}, None, 0.0)
-        store.beat()
+            store.finish(trial_key({"run": number}), {"f": 1.0}, None, 0.0)
         store.counts()
         store.others()
-        store.release()
-        return store.results(CELLS)
+        return store.results(TRIALS)
 
 
 @pytest.mark.parametrize("seed", range(200 if MANY else 12))
@@ -97,10 +86,10 @@ def test_flipped_bytes_are_harmless_or_name_the_file_and_the_remedy(path, seed):
         content[chance.randrange(len(content))] ^= 1 << chance.randrange(8)
     path.write_bytes(content)
     try:
-        after, said = use(path), "cells.sqlite: nothing to remove"
+        after, said = use(path), "trials.sqlite: nothing to remove"
     except StoreError as error:
         after, said = [], str(error)
-    assert "cells.sqlite" in said
+    assert "trials.sqlite" in said
     assert any(word in said for word in ("remove", "give another path"))
     assert {repr(record) for record in after} <= {repr(record) for record in before}
 
@@ -109,61 +98,58 @@ def test_flipped_bytes_are_harmless_or_name_the_file_and_the_remedy(path, seed):
 def test_a_truncated_store_names_the_file_and_the_remedy(path, share):
     content = path.read_bytes()
     path.write_bytes(content[: int(len(content) * share)])
-    with pytest.raises(StoreError, match=r"cells\.sqlite.*remove"):
+    with pytest.raises(StoreError, match=r"trials\.sqlite.*remove"):
         use(path)
 
 
-@pytest.mark.parametrize("table", ["cell", "worker", "section"])
+@pytest.mark.parametrize("table", ["trial", "section"])
 def test_a_store_without_one_of_its_tables_names_the_file_and_the_remedy(path, table):
     connection = sqlite3.connect(path)
     connection.execute(f"DROP TABLE {table}")
     connection.close()
-    with pytest.raises(StoreError, match=r"cells\.sqlite.*remove"):
+    with pytest.raises(StoreError, match=r"trials\.sqlite.*remove"):
         use(path)
 
 
-def test_a_store_of_the_version_without_checksums_is_taken_over(path):
+OLD_TABLES = """
+CREATE TABLE worker (id INTEGER PRIMARY KEY, host TEXT NOT NULL);
+CREATE TABLE cell (
+    section INTEGER NOT NULL REFERENCES section, key TEXT NOT NULL, state TEXT NOT NULL,
+    worker INTEGER NOT NULL REFERENCES worker, attempt INTEGER NOT NULL, figures TEXT,
+    payload TEXT, error TEXT, traceback TEXT, seconds REAL, checksum TEXT,
+    PRIMARY KEY (section, key)) WITHOUT ROWID;
+INSERT INTO cell SELECT section, key, state, 1, 1, figures, payload, error, traceback, seconds,
+    checksum FROM trial;
+INSERT INTO cell (section, key, state, worker, attempt) VALUES (1, '{"run": 500}', 'running', 1, 1);
+DROP TABLE trial;
+"""
+
+
+def make_old(path, version):
+    """Turn a store into one of an earlier version, with a trial that was being computed."""
     connection = sqlite3.connect(path)
-    connection.execute("ALTER TABLE cell DROP COLUMN checksum")
-    connection.execute("PRAGMA user_version = 1")
+    connection.executescript(OLD_TABLES)
+    if version == 1:
+        connection.execute("ALTER TABLE cell DROP COLUMN checksum")
+    connection.execute(f"PRAGMA user_version = {version}")
     connection.commit()
     connection.close()
-    with CellStore(path, FINGERPRINT) as store:
-        assert len(store.results(CELLS)) == 40
+
+
+@pytest.mark.parametrize("version", [1, 2])
+def test_a_store_of_an_earlier_version_is_taken_over(path, version):
+    with TrialStore(path, FINGERPRINT) as store:
+        before = store.results()
+    make_old(path, version)
+    with TrialStore(path, FINGERPRINT) as store:
+        assert store.results() == before
     edit(path, EDITS["a figure"])
-    with CellStore(path, FINGERPRINT) as store, pytest.raises(StoreError, match="checksum"):
+    with TrialStore(path, FINGERPRINT) as store, pytest.raises(StoreError, match="checksum"):
         store.results()
 
 
-# --- hearts
-
-
-def claim_elsewhere(path, beat):
-    """Claim every cell from a machine that is not this one."""
-    with CellStore(path, FINGERPRINT) as store:
-        connection = store._connection
-        worker = connection.execute(
-            "INSERT INTO worker (host, pid, started, beat) VALUES ('elsewhere', 1, '5', ?)", (beat,)
-        ).lastrowid
-        connection.execute(
-            "INSERT INTO cell (section, key, state, worker, attempt) "
-            "VALUES (?, ?, 'running', ?, 1)",
-            (store._section, cell_key(CELLS[0]), worker),
-        )
-
-
-@pytest.mark.parametrize("beat", [4e9, 1e300, float("inf"), "soon", -5.0])
-def test_a_heartbeat_in_the_future_or_none_at_all_is_not_waited_for(tmp_path, beat):
-    claim_elsewhere(tmp_path / "cells.sqlite", beat)
-    with CellStore(tmp_path / "cells.sqlite", FINGERPRINT) as store:
-        assert run(CELLS[:1], compute, store, progress=False).done == 1
-
-
-@settings(max_examples=100)
-@given(st.floats(allow_nan=True, allow_infinity=True))
-def test_a_process_elsewhere_lives_only_while_its_heart_beats_near_our_time(ahead):
-    alive = is_alive(Life("elsewhere", 1, "5"), beat=time.time() + ahead)
-    if abs(ahead) < LEASE - 5:
-        assert alive
-    if not abs(ahead) < LEASE + 5:
-        assert not alive
+def test_a_record_that_was_edited_before_its_store_was_taken_over_is_noticed(path):
+    make_old(path, 2)
+    edit(path, EDITS["a figure"].replace("UPDATE trial", "UPDATE cell"))
+    with TrialStore(path, FINGERPRINT) as store, pytest.raises(StoreError, match="checksum"):
+        store.results()

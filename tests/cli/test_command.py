@@ -12,7 +12,7 @@ import pytest
 from counterbalance.cli import main
 from counterbalance.cli.app import COMMANDS
 from counterbalance.cli.reproduce import make_settings
-from counterbalance.trials.store import CellStore
+from counterbalance.trials import TrialStore
 
 SOURCE = Path(__file__).parents[2] / "src"
 
@@ -184,7 +184,7 @@ def test_ctrl_c_ends_with_130_and_says_how_to_continue(tmp_path):
         text=True,
         start_new_session=True,
     )
-    store = tmp_path / "cells.sqlite"
+    store = tmp_path / "trials.sqlite"
     deadline = time.monotonic() + 60
     while not (store.exists() and done_in(store)):
         assert time.monotonic() < deadline
@@ -199,5 +199,5 @@ def test_ctrl_c_ends_with_130_and_says_how_to_continue(tmp_path):
 def done_in(path):
     from counterbalance.studies.reproduction.run import fingerprint  # noqa: PLC0415
 
-    with CellStore(path, fingerprint()) as store:
+    with TrialStore(path, fingerprint()) as store:
         return store.counts()["done"]

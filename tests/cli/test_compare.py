@@ -140,7 +140,7 @@ def test_full_uses_every_row_and_the_number_of_fits_is_said_before(rare, capsys)
     out, err = capsys.readouterr()
     assert "rows are used" not in out + err
     # 3 folds of 2 strategies, each with 2 inner ones, and 2 committees of 3
-    assert "10 of 10 cells are to be computed, with about 24 fits of a classifier" in err
+    assert "10 of 10 trials are to be computed, with about 24 fits of a classifier" in err
     summary = json.loads((rare / "rare-comparison/summary.json").read_text("utf-8"))
     assert summary["data"]["rows"] == summary["data"]["rows_of_file"] == 3000
     assert "--quick --full" in summary["reproduce"]

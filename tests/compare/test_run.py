@@ -41,11 +41,11 @@ def test_a_killed_run_goes_on_and_gives_the_same_bytes(tmp_path):
         [sys.executable, str(SCRIPT), str(store)], env=environment, start_new_session=True
     )
     deadline = time.monotonic() + 300
-    while time.monotonic() < deadline and done_cells(store) < 3:
+    while time.monotonic() < deadline and done_trials(store) < 3:
         time.sleep(0.02)
     process.kill()
     process.wait()
-    before = done_cells(store)
+    before = done_trials(store)
     resumed = run(store)
     assert 3 <= before < resumed.run.total
     assert resumed.run.computed == resumed.run.total - before
@@ -53,12 +53,12 @@ def test_a_killed_run_goes_on_and_gives_the_same_bytes(tmp_path):
     assert set(whole) == {"comparison.csv", "trust.csv", "summary.json"}
 
 
-def done_cells(store):
+def done_trials(store):
     import sqlite3  # noqa: PLC0415 - a reader of its own
 
     try:
         with sqlite3.connect(f"file:{store}?mode=ro", uri=True) as connection:
-            query = "SELECT count(*) FROM cell WHERE state = 'done'"
+            query = "SELECT count(*) FROM trial WHERE state = 'done'"
             return connection.execute(query).fetchone()[0]
     except sqlite3.OperationalError:
         return 0

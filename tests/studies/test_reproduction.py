@@ -12,11 +12,11 @@ import numpy as np
 import pytest
 from scipy.stats import kstest, truncnorm
 
-from counterbalance.studies.reproduction.figures.truncated_normal import draws
-from counterbalance.studies.reproduction.settings import Settings
-from counterbalance.studies.reproduction.trials import compute
-from counterbalance.studies.reproduction.trials.scores import cells as score_cells
-from counterbalance.trials.subset import share_of_rows
+from counterbalance.studies.reproduction.page import draws
+from counterbalance.studies.reproduction.run import compute
+from counterbalance.studies.reproduction.scores import trials as score_trials
+from counterbalance.studies.reproduction.settings import ReproductionSettings
+from counterbalance.trials.resamplers import share_of_rows
 
 pytest.importorskip("pandas")
 pytest.importorskip("matplotlib")
@@ -36,13 +36,13 @@ def start(folder, *options):
     )
 
 
-def cells_done(folder):
-    """Count the cells that are done, from outside: nothing is claimed or made."""
-    if not (folder / "cells.sqlite").exists():
+def trials_done(folder):
+    """Count the trials that are done, from outside: nothing is made."""
+    if not (folder / "trials.sqlite").exists():
         return 0
-    connection = sqlite3.connect(folder / "cells.sqlite", timeout=60)
+    connection = sqlite3.connect(folder / "trials.sqlite", timeout=60)
     try:
-        return connection.execute("SELECT count(*) FROM cell WHERE state = 'done'").fetchone()[0]
+        return connection.execute("SELECT count(*) FROM trial WHERE state = 'done'").fetchone()[0]
     except sqlite3.OperationalError:  # its tables are being made
         return 0
     finally:
@@ -58,21 +58,21 @@ def test_killed_at_20_random_moments_the_tables_are_those_of_an_unbroken_run(tmp
     chance = random.Random(5)  # noqa: S311 - moments, not secrets
     killed, unbroken = tmp_path / "killed", tmp_path / "unbroken"
     for attempt in range(20):
-        before = cells_done(killed)
+        before = trials_done(killed)
         process = start(killed, *TINY)
         if attempt % 4 == 1:  # a moment while it computes, else one while it starts
             deadline = time.monotonic() + 60
-            while cells_done(killed) == before and time.monotonic() < deadline:
+            while trials_done(killed) == before and time.monotonic() < deadline:
                 time.sleep(0.02)
         time.sleep(chance.uniform(0.0, 0.2 if attempt % 4 == 1 else 1.0))
         process.kill()
         process.communicate()
-    assert 5 <= cells_done(killed) < 102
+    assert 5 <= trials_done(killed) < 102
     ends = {folder: start(folder, *TINY) for folder in (killed, unbroken)}
     for process in ends.values():
         output, errors = process.communicate(timeout=300)
         assert process.returncode == 0, errors
-        assert "102 of 102 cells done, 0 failed" in output
+        assert "102 of 102 trials done, 0 failed" in output
     assert tables_of(killed) == tables_of(unbroken)
     assert len(tables_of(killed)) == 6
     for name in ("figure_1_boundaries", "figure_4_areas", "figure_5_f_measure", "sensitivity"):
@@ -85,8 +85,8 @@ def test_killed_at_20_random_moments_the_tables_are_those_of_an_unbroken_run(tmp
 
 def areas_of(shape, method="ours", seed=0):
     """New samples by area, as shares of all, and how many there are."""
-    cell = {"experiment": "areas", "shape": shape, "method": method, "seed": seed}
-    figures = compute(Settings(), cell).figures
+    trial = {"experiment": "areas", "shape": shape, "method": method, "seed": seed}
+    figures = compute(ReproductionSettings(), trial).figures
     new = np.array([figures[f"new {area}"] for area in ("majority", "boundary", "interior")])
     original = [figures[f"original {a}"] for a in ("majority", "boundary", "interior")]
     assert original == [4, 19, 60]
@@ -124,10 +124,10 @@ def test_a_class_weighted_f_moves_samples_into_the_majority_area():
 
 
 def test_a_score_does_not_depend_on_what_was_computed_before():
-    settings = Settings(datasets=("WBC",), folds=2, rows=(("all", 200),))
-    cells = [cell for cell in score_cells(settings) if cell["classifier"] in {"KNN", "LR"}]
-    forth = [compute(settings, cell) for cell in cells]
-    back = [compute(settings, cell) for cell in reversed(cells)]
+    settings = ReproductionSettings(datasets=("WBC",), folds=2, rows=(("all", 200),))
+    trials = [trial for trial in score_trials(settings) if trial["classifier"] in {"KNN", "LR"}]
+    forth = [compute(settings, trial) for trial in trials]
+    back = [compute(settings, trial) for trial in reversed(trials)]
     assert forth == back[::-1]
 
 

@@ -1,4 +1,4 @@
-"""Tables show each figure beside the paper's, and failed cells as failed."""
+"""Tables show each figure beside the paper's, and failed trials as failed."""
 
 import csv
 import io
@@ -6,30 +6,20 @@ import io
 import pytest
 
 from counterbalance.datasets import SHAPES
+from counterbalance.result_table import ResultTable, as_csv, as_markdown, as_text
 from counterbalance.studies.reproduction import published
+from counterbalance.studies.reproduction.areas import areas_table
+from counterbalance.studies.reproduction.class_counts import class_counts_table
 from counterbalance.studies.reproduction.methods import METHODS
-from counterbalance.studies.reproduction.settings import Settings, SettingsError
-from counterbalance.studies.reproduction.tables import (
-    Table,
-    all_tables,
-    as_csv,
-    as_markdown,
-    as_text,
-)
-from counterbalance.studies.reproduction.tables.areas import areas_table
-from counterbalance.studies.reproduction.tables.class_counts import class_counts_table
-from counterbalance.studies.reproduction.tables.scores import (
-    score_table,
-    scores,
-    summary_table,
-)
-from counterbalance.studies.reproduction.trials import all_cells
+from counterbalance.studies.reproduction.run import all_tables, all_trials
+from counterbalance.studies.reproduction.scores import score_table, scores, summary_table
+from counterbalance.studies.reproduction.settings import ReproductionSettings, SettingsError
+from counterbalance.trials import TrialRecord
 from counterbalance.trials.classifiers import CLASSIFIERS
-from counterbalance.trials.store import CellRecord
 
 
-def done(cell, figures, payload=None):
-    return CellRecord(cell, "done", figures, payload, "", "", 1.0)
+def done(trial, figures, payload=None):
+    return TrialRecord(trial, "done", figures, payload, "", "", 1.0)
 
 
 def score_records(means, failing=()):
@@ -38,7 +28,7 @@ def score_records(means, failing=()):
     for method in METHODS:
         for classifier in CLASSIFIERS:
             for fold in (0, 1):
-                cell = {
+                trial = {
                     "experiment": "scores",
                     "data": "WBC",
                     "method": method,
@@ -48,11 +38,11 @@ def score_records(means, failing=()):
                 }
                 if (method, classifier) in failing:
                     error = "ValueError: too few rows\nand more"
-                    records.append(CellRecord(cell, "failed", {}, None, error, "", 1.0))
+                    records.append(TrialRecord(trial, "failed", {}, None, error, "", 1.0))
                     continue
                 value = means[method] + (0.01 if fold else -0.01)
                 figures = {"g_mean": value, "f_measure": value}
-                records.append(done(cell, figures, [[8, 2], [1, 3]]))
+                records.append(done(trial, figures, [[8, 2], [1, 3]]))
     return records
 
 
@@ -79,13 +69,13 @@ def test_each_score_stands_beside_the_papers_with_difference_and_ranking():
     assert not any("paper" in row[0] for row in score_table(f_measure, "WBC").rows)
 
 
-def test_a_failed_cell_is_shown_as_failed_with_its_error_and_has_no_rank():
+def test_a_failed_trial_is_shown_as_failed_with_its_error_and_has_no_rank():
     table = score_table(scores(score_records(MEANS, [("SOMO", "KNN")]))[0], "WBC")
     somo = next(row for row in table.rows if row[0] == "SOMO")
     assert somo[1:3] == ("0.950 ±0.014", "failed")
     first = next(row for row in table.rows if row[0] == "first of the four")
     assert first[1:3] == ("ours", "-")
-    assert table.notes == ["Failed: WBC SOMO KNN, 2 of 2 cells: ValueError: too few rows"]
+    assert table.notes == ["Failed: WBC SOMO KNN, 2 of 2 trials: ValueError: too few rows"]
     record = next(r for r in table.records if (r["method"], r["classifier"]) == ("SOMO", "KNN"))
     assert (record["state"], record["mean"]) == ("failed", None)
 
@@ -98,7 +88,7 @@ def test_the_summary_counts_cells_won_and_lost_and_a_tie_is_lost():
 
 
 def area_records(counts):
-    """One cell for each shape, method and table."""
+    """One trial for each shape, method and table."""
     return [
         done(
             {"experiment": "areas", "shape": shape, "method": method, "seed": seed},
@@ -139,12 +129,12 @@ def test_the_notes_give_the_range_over_all_shapes_and_say_where_ours_is_first():
 
 def test_a_failed_area_is_shown_as_failed_and_left_out_of_the_range():
     records = area_records({("long", "ours"): [(0, 9, 1)]})
-    cell = {"experiment": "areas", "shape": "round", "method": "ours", "seed": 0}
-    records.append(CellRecord(cell, "failed", {}, None, "ValueError: no", "", 1.0))
+    trial = {"experiment": "areas", "shape": "round", "method": "ours", "seed": 0}
+    records.append(TrialRecord(trial, "failed", {}, None, "ValueError: no", "", 1.0))
     table = areas_table(records)
     assert ("round", "ours", *["failed"] * 6) in table.rows
     assert any("tables: 90.0% (paper" in note for note in table.notes)
-    assert "Failed: round ours, 1 of 1 cells: ValueError: no" in table.notes
+    assert "Failed: round ours, 1 of 1 trials: ValueError: no" in table.notes
 
 
 def test_counts_by_class_are_means_with_the_difference_to_the_truth():
@@ -172,11 +162,11 @@ def test_the_printed_figures_are_the_papers():
 
 
 def test_a_table_is_written_as_text_markdown_and_csv():
-    table = Table("t", "Yield", ("f", "share"), [("LR", "0.9"), ("a|b", "1")], ["A note."])
+    table = ResultTable("t", "Yield", ("f", "share"), [("LR", "0.9"), ("a|b", "1")], ["A note."])
     assert as_text(table) == "Yield\n\nf    share\nLR     0.9\na|b      1\n\nA note.\n"
     assert "| a\\|b | 1 |" in as_markdown(table)
     assert as_csv(table) == "f,share\nLR,0.9\na|b,1\n"
-    exact = Table("t", "Yield", ("f",), [("LR",)], records=[{"f": "LR", "share": 0.1 + 0.2}])
+    exact = ResultTable("t", "Yield", ("f",), [("LR",)], records=[{"f": "LR", "share": 0.1 + 0.2}])
     (row,) = csv.DictReader(io.StringIO(as_csv(exact)))
     assert float(row["share"]) == 0.1 + 0.2
 
@@ -186,13 +176,13 @@ def test_tables_of_a_store_without_results_are_empty_and_not_an_error():
     assert {"areas", "summary", "class_counts", "sensitivity"} <= {table.name for table in tables}
 
 
-def test_cells_differ_and_are_as_many_as_the_settings_say():
-    settings = Settings(datasets=("WBC", "PBC"), folds=3, runs=2, splits=4, seeds=1)
-    cells = all_cells(settings)
-    kinds = [cell["experiment"] for cell in cells]
+def test_trials_are_distinct_and_as_many_as_the_settings_say():
+    settings = ReproductionSettings(datasets=("WBC", "PBC"), folds=3, runs=2, splits=4, seeds=1)
+    trials = all_trials(settings)
+    kinds = [trial["experiment"] for trial in trials]
     assert kinds.count("scores") == 2 * 5 * 6 * 3 * 2
     assert kinds.count("class counts") == 5 * 4
-    assert len({str(cell) for cell in cells}) == len(cells)
+    assert len({str(trial) for trial in trials}) == len(trials)
 
 
 @pytest.mark.parametrize(
@@ -204,6 +194,6 @@ def test_cells_differ_and_are_as_many_as_the_settings_say():
         ({"rows": (("IRIS", 500),)}, "rows must be given for"),
     ],
 )
-def test_settings_that_make_no_sense_are_refused(wrong, message):
+def test_impossible_settings_are_refused(wrong, message):
     with pytest.raises(SettingsError, match=message):
-        Settings(**wrong)
+        ReproductionSettings(**wrong)

@@ -32,7 +32,7 @@ DESCRIPTION = (
     "weights, other decision thresholds, random over- and undersampling, SMOTE, ADASYN, "
     "counterfactuals, and any method that counterbalance methods lists. The answer may be: do not. "
     "Everything is learned inside training folds, thresholds too, and a gain counts only beyond "
-    "what a threshold alone gives. Finished cells are kept: stop it at any time and run the same "
+    "what a threshold alone gives. Finished trials are kept: stop it at any time and run the same "
     "again to go on. Tables (csv) and the summary (json) go into one folder."
 )
 EXAMPLES = (
@@ -174,7 +174,7 @@ def execute(
     result = compare(
         user.X,
         user.y,
-        store=folder / "cells.sqlite",
+        store=folder / "trials.sqlite",
         settings=chosen,
         groups=None if groups is None else user.stored.frame[groups],
         time=None if time is None else user.stored.frame[time],
@@ -285,14 +285,14 @@ def _say_where(result: Comparison, folder: Path, report: Path | None) -> None:
 
     run = result.run
     note(
-        f"{run.done} of {run.total} cells done, {run.computed} of them now in "
+        f"{run.done} of {run.total} trials done, {run.computed} of them now in "
         f"{duration(run.seconds)}; tables and summary: {folder}"
         + (f"; page: {report}" if report is not None else "")
     )
     if run.failed:
         note(
-            f"{run.failed} cells failed, the verdict says why; run the same with --retry-failed to "
-            "compute them again"
+            f"{run.failed} trials failed, the verdict says why; run the same with --retry-failed "
+            "to compute them again"
         )
 
 

@@ -111,14 +111,14 @@ Jobs = Annotated[
 ]
 Json = Annotated[bool, typer.Option("--json", help="Write the result as JSON, for machines.")]
 
-# For the commands that keep finished cells in a store.
+# For the commands that keep finished trials in a store.
 OutFolder = Annotated[Path, typer.Option("--out", metavar="FOLDER", help="Output folder.")]
 Store = Annotated[
     Path | None,
     typer.Option(
         "--store",
         metavar="FILE",
-        help="Store of the finished cells (default cells.sqlite in the output folder).",
+        help="Store of the finished trials (default trials.sqlite in the output folder).",
     ),
 ]
 Page = Annotated[
@@ -130,7 +130,7 @@ Page = Annotated[
     ),
 ]
 RetryFailed = Annotated[
-    bool, typer.Option("--retry-failed", help="Compute again the cells that failed before.")
+    bool, typer.Option("--retry-failed", help="Compute again the trials that failed before.")
 ]
 
 # How a file is read: names of parameters, their options and defaults.

@@ -13,7 +13,7 @@ from counterbalance.cli.terminal import note, say, show_tables
 NAME = "reproduce"
 SUMMARY = "Run the paper's experiments and print each number beside the paper's."
 DESCRIPTION = (
-    "Run the paper's Section V on real data. Finished cells are kept in a store: stop it at any "
+    "Run the paper's Section V on real data. Finished trials are kept in a store: stop it at any "
     "time and run the same again to go on. Tables (csv, markdown), figures (png, svg), settings "
     "and package versions go into one folder. The defaults are the paper's sizes with one run "
     "and take hours; --quick covers every table and figure in under three minutes."
@@ -79,7 +79,7 @@ def execute(
         bool, typer.Option("--download", help="Fetch Fashion-MNIST from OpenML if need be.")
     ] = False,
 ) -> int:
-    """Run the reproduction; cells that fail are shown in the tables and make the exit code 1."""
+    """Run the reproduction; trials that fail are shown in the tables and make the exit code 1."""
     from counterbalance.studies.reproduction import reproduce
     from counterbalance.trials.progress import duration
 
@@ -92,27 +92,27 @@ def execute(
         fashion_path=fashion,
         download=download,
     )
-    store = store or out / "cells.sqlite"
+    store = store or out / "trials.sqlite"
     result = reproduce(
         settings, store=store, out=out, jobs=jobs, retry_failed=retry_failed, page_file=page
     )
     show_tables(result.tables)
     for name, reason in result.left_out.items():
         note(f"{name} is left out: {reason}")
-    if result.cells_of_others:
+    if result.trials_of_others:
         note(
-            f"{store} also holds {result.cells_of_others} cells made by other code or versions; "
+            f"{store} also holds {result.trials_of_others} trials made by other code or versions; "
             "they are not used"
         )
     summary = result.summary
     say(
-        f"{summary.done} of {summary.total} cells done, {summary.failed} failed, "
+        f"{summary.done} of {summary.total} trials done, {summary.failed} failed, "
         f"{summary.computed} of them computed now in {duration(summary.seconds)}. "
         f"Tables, figures and settings: {result.folder}; page: {result.folder}/reproduction.md"
     )
     if summary.failed:
         note(
-            f"{summary.failed} cells failed, the notes of the tables say why; "
+            f"{summary.failed} trials failed, the notes of the tables say why; "
             "run the same with --retry-failed to compute them again"
         )
     return 1 if summary.failed else 0
@@ -127,7 +127,7 @@ def make_settings(
     **others: Any,
 ) -> Any:
     """Return the settings that the options ask for, an option over --quick over the defaults."""
-    from counterbalance.studies.reproduction import QUICK, Settings
+    from counterbalance.studies.reproduction import QUICK, ReproductionSettings
 
     chosen: dict[str, Any] = dict(QUICK) if quick else {}
     chosen |= {name: size for name, size in (sizes or {}).items() if size is not None}
@@ -136,7 +136,7 @@ def make_settings(
     if datasets is not None:
         names = [name.strip().upper() for name in datasets.split(",")]
         chosen["datasets"] = tuple(dict.fromkeys(name for name in names if name))
-    return Settings(**chosen, **others)
+    return ReproductionSettings(**chosen, **others)
 
 
 def _most_rows(text: str) -> tuple[str, int]:

@@ -13,8 +13,8 @@ from counterbalance.cli.terminal import note, say, show_tables
 NAME = "study"
 SUMMARY = "Compare resamplers over many data sets, classifiers and metrics."
 DESCRIPTION = (
-    "Data sets x methods x six classifiers x folds. Finished cells are kept in a store: stop it at "
-    "any time and run the same again to go on. Prints mean ranks, wins and losses, and how sure "
+    "Data sets x methods x six classifiers x folds. Finished trials are kept in a store: stop it "
+    "at any time and run the same again to go on. Prints mean ranks, wins and losses, and how sure "
     "one can be; tables (csv), the picture of the ranks and the page go into one folder."
 )
 EXAMPLES = (
@@ -63,7 +63,7 @@ def execute(
     page: Page = None,
     retry_failed: RetryFailed = False,
 ) -> int:
-    """Run the study; cells that fail count as no resampling and are shown."""
+    """Run the study; trials that fail count as no resampling and are shown."""
     from counterbalance.studies.study import settings_of, study
     from counterbalance.studies.study.settings import StudySettingsError
     from counterbalance.trials.progress import duration
@@ -81,7 +81,7 @@ def execute(
         raise typer.BadParameter(str(error)) from error
     result = study(
         settings,
-        store=store or out / "cells.sqlite",
+        store=store or out / "trials.sqlite",
         out=out,
         jobs=jobs,
         retry_failed=retry_failed,
@@ -91,12 +91,12 @@ def execute(
         show_tables(part.tables)
     summary = result.summary
     say(
-        f"{summary.done} of {summary.total} cells done, {summary.failed} failed, "
+        f"{summary.done} of {summary.total} trials done, {summary.failed} failed, "
         f"{summary.computed} of them computed now in {duration(summary.seconds)}. "
         f"Tables, picture and page: {result.folder}"
     )
     if summary.failed:
-        note(f"{summary.failed} cells failed and count as no resampling; the last table says why")
+        note(f"{summary.failed} trials failed and count as no resampling; the last table says why")
     return 0
 
 

@@ -18,7 +18,7 @@ from counterbalance.compare.calibration import Estimate, intercept, slope
 from counterbalance.compare.metrics import CALIBRATION, CORRECTED, METRICS
 from counterbalance.compare.plan import Plan
 from counterbalance.compare.posterior import posterior
-from counterbalance.trials.store import CellRecord
+from counterbalance.trials.trial import TrialRecord
 
 HALF, TUNED = "0.5", "tuned"
 UNBOUNDED = {f"{name}{suffix}" for name in CALIBRATION for suffix in ("", CORRECTED)}
@@ -40,10 +40,10 @@ class Pair:
     plan: Plan
     strategy: str
     classifier: str
-    records: tuple[CellRecord, ...]
+    records: tuple[TrialRecord, ...]
 
     @property
-    def done(self) -> list[CellRecord]:
+    def done(self) -> list[TrialRecord]:
         """The folds that could be computed."""
         return [record for record in self.records if record.state == "done"]
 
@@ -90,7 +90,7 @@ class Pair:
             for name, estimate in zip(CALIBRATION, (slope, intercept), strict=True):
                 parts = [
                     estimate(p, y, w)
-                    for repeat in sorted({int(record.cell["repeat"]) for record in self.done})
+                    for repeat in sorted({int(record.trial["repeat"]) for record in self.done})
                     for p, y, w in self.pooled(kept, repeat)
                 ]
                 found[name + suffix] = _average(parts)
@@ -103,11 +103,11 @@ class Pair:
 
         With two classes there is one pair, of the minority.
         """
-        chosen = [record for record in self.done if record.cell["repeat"] == repeat]
+        chosen = [record for record in self.done if record.trial["repeat"] == repeat]
         if not chosen:
             return []
         p = np.concatenate([np.asarray(record.payload[kept], dtype=float) for record in chosen])
-        folds = [self.plan.fold(repeat, int(record.cell["fold"])) for record in chosen]
+        folds = [self.plan.fold(repeat, int(record.trial["fold"])) for record in chosen]
         rows = np.concatenate([fold.test for fold in folds])
         y, weights = self.plan.table.codes[rows], self.plan.table.weights
         w = None if weights is None else weights[rows]
@@ -133,30 +133,30 @@ class Results:
     """All that came out of a plan."""
 
     plan: Plan
-    records: Sequence[CellRecord]
+    records: Sequence[TrialRecord]
 
     @cached_property
     def pairs(self) -> dict[tuple[str, str], Pair]:
         """The pairs of strategy and classifier, in the order of the settings."""
         settings = self.plan.settings
-        by_pair: dict[tuple[str, str], list[CellRecord]] = {
+        by_pair: dict[tuple[str, str], list[TrialRecord]] = {
             (strategy, classifier): []
             for classifier in settings.classifiers
             for strategy in settings.strategies
         }
         for record in self.records:
-            if record.cell["experiment"] == scores.EXPERIMENT:
-                key = str(record.cell["strategy"]), str(record.cell["classifier"])
+            if record.trial["experiment"] == scores.EXPERIMENT:
+                key = str(record.trial["strategy"]), str(record.trial["classifier"])
                 by_pair[key].append(record)
         return {key: Pair(self.plan, *key, tuple(found)) for key, found in by_pair.items()}
 
     @cached_property
     def trust(self) -> list[Trust]:
         """The trust in each strategy that adds rows, real rows first."""
-        by_strategy: dict[str, list[CellRecord]] = {}
+        by_strategy: dict[str, list[TrialRecord]] = {}
         for record in self.records:
-            if record.cell["experiment"] == trust.EXPERIMENT:
-                by_strategy.setdefault(str(record.cell["strategy"]), []).append(record)
+            if record.trial["experiment"] == trust.EXPERIMENT:
+                by_strategy.setdefault(str(record.trial["strategy"]), []).append(record)
         return [_trust(strategy, found) for strategy, found in by_strategy.items()]
 
     @property
@@ -169,7 +169,7 @@ class Results:
         heard: dict[str, Counter[str]] = {}
         for record in self.records:
             kinds = (record.payload or {}).get("warnings", [])
-            heard.setdefault(str(record.cell["strategy"]), Counter()).update(kinds)
+            heard.setdefault(str(record.trial["strategy"]), Counter()).update(kinds)
         return {strategy: counts for strategy, counts in heard.items() if counts}
 
 
@@ -197,7 +197,7 @@ def _average(parts: Sequence[Estimate | None]) -> Estimate | None:
     return Estimate(value, error)
 
 
-def _trust(strategy: str, records: Sequence[CellRecord]) -> Trust:
+def _trust(strategy: str, records: Sequence[TrialRecord]) -> Trust:
     done = [record for record in records if record.state == "done"]
     errors = [record.error for record in records if record.state == "failed"]
     means: dict[str, Any] = {}

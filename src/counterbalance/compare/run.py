@@ -27,15 +27,14 @@ from counterbalance.compare.trials import all_cells, compute
 from counterbalance.compare.verdict import Verdict, judge
 from counterbalance.io.atomic import written_whole
 from counterbalance.result_table import ResultTable, as_csv
-from counterbalance.trials.fingerprint import Fingerprint, take_fingerprint
-from counterbalance.trials.method import SAMPLER_MODULES
-from counterbalance.trials.runner import RunSummary, run
-from counterbalance.trials.store import Cell, CellStore, cell_key
+from counterbalance.trials.fingerprint import SAMPLER_MODULES, Fingerprint, take_fingerprint
+from counterbalance.trials.runner import RunSummary, run_experiment
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
     from counterbalance.trials.progress import Progress
+    from counterbalance.trials.trial import Trial
 
 HERE = "counterbalance.compare"
 # What a figure depends on. Verdict, tables and the command may change without a cell being
@@ -45,19 +44,21 @@ CELL_MODULES = (
     "counterbalance.trials.classifiers",
     "counterbalance.trials.metrics",
     "counterbalance.trials.resamplers",
-    "counterbalance.trials.seed",
+    "counterbalance.trials.trial",
     *(
         f"{HERE}.{name}"
         for name in (
-            "cells",
             "classifiers",
             "cut",
             "data",
             "folds",
             "metrics",
             "preparation",
+            "score_trials",
             "strategies",
             "thresholds",
+            "trials",
+            "trust_trials",
         )
     ),
 )
@@ -75,7 +76,7 @@ class Comparison:
         The answer in words.
     results : Results
         The figures of every strategy.
-    tables : tuple of Table
+    tables : tuple of ResultTable
         To read.
     summary : dict
         All of it as plain values.
@@ -123,7 +124,7 @@ def compare(
     y : array-like
         The class of each row.
     store : path
-        File of the finished cells; made if it is not there. Run the same again to go on
+        File of the finished trials; made if it is not there. Run the same again to go on
         after a kill.
     settings : Settings, optional
         What is tried and how it is judged.
@@ -134,7 +135,7 @@ def compare(
     progress : Progress or bool, optional
         See `counterbalance.trials.run`.
     retry_failed : bool, default=False
-        Whether cells that failed before are computed again.
+        Whether trials that failed before are computed again.
     file, target, reproduce : str
         Names for the summary, and the command that gives it again.
     announce : callable, optional
@@ -146,32 +147,28 @@ def compare(
         new_classifier(name, settings.seed)  # what cannot be imported is said before the run
     plan = Plan(table, settings)
     cells = all_cells(plan)
-    path = Path(store)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with CellStore(path, fingerprint(plan)) as cell_store:
-        if announce is not None:
-            for sentence in _before_the_run(plan, cells, set(cell_store.states())):
-                announce(sentence)
-        summary = run(
-            cells,
-            partial(compute, plan),
-            cell_store,
-            jobs=jobs,
-            progress=progress,
-            retry_failed=retry_failed,
-        )
-        results = Results(plan, cell_store.results(cells))
+    ran = run_experiment(
+        cells,
+        partial(compute, plan),
+        store=store,
+        fingerprint=fingerprint(plan),
+        jobs=jobs,
+        progress=progress,
+        retry_failed=retry_failed,
+        before=None if announce is None else partial(_announce, plan, cells, announce),
+    )
+    results = Results(plan, ran.records)
     verdict = judge(results)
     return Comparison(
         verdict,
         results,
         tuple(score_tables(results)),
         summarise(results, verdict, file=file, target=target, reproduce=reproduce),
-        summary,
+        ran.summary,
     )
 
 
-def fits_of(plan: Plan, cells: Sequence[Cell]) -> int:
+def fits_of(plan: Plan, cells: Sequence[Trial]) -> int:
     """Return how many times a classifier is fitted for these cells."""
     inner = plan.settings.inner_folds if plan.table.is_binary else 0
     scored = sum(cell["experiment"] == scores.EXPERIMENT for cell in cells)
@@ -179,13 +176,19 @@ def fits_of(plan: Plan, cells: Sequence[Cell]) -> int:
     return scored * (1 + inner) + len(draws) * len(DEFAULT_CLASSIFIERS)
 
 
-def _before_the_run(plan: Plan, cells: list[Cell], known: set[str]) -> Iterator[str]:
+def _announce(
+    plan: Plan, cells: list[Trial], announce: Callable[[str], None], todo: list[Trial]
+) -> None:
+    for sentence in _before_the_run(plan, cells, todo):
+        announce(sentence)
+
+
+def _before_the_run(plan: Plan, cells: list[Trial], todo: list[Trial]) -> Iterator[str]:
     if said := scope(plan.table):
         yield said
-    todo = [cell for cell in cells if cell_key(cell) not in known]
     if todo:
         yield (
-            f"{len(todo):,} of {len(cells):,} cells are to be computed, with about "
+            f"{len(todo):,} of {len(cells):,} trials are to be computed, with about "
             f"{fits_of(plan, todo):,} fits of a classifier; after a minute there is an estimate "
             "of the time. Stop it with Ctrl-C and run the same again to go on"
         )

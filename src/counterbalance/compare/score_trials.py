@@ -32,12 +32,11 @@ from counterbalance.compare.metrics import (
 from counterbalance.compare.strategies import Resampled, resample
 from counterbalance.compare.thresholds import HALF, tuned_thresholds
 from counterbalance.errors import TableError
-from counterbalance.trials.seed import seed_of
-from counterbalance.trials.workers import CellResult
+from counterbalance.trials.trial import TrialResult, seed_of
 
 if TYPE_CHECKING:
     from counterbalance.compare.plan import Plan
-    from counterbalance.trials.store import Cell
+    from counterbalance.trials.trial import Trial
 
 EXPERIMENT = "scores"
 DIGITS = 9  # of a probability that is kept for the curves
@@ -51,7 +50,7 @@ class Learned:
     inner: tuple[tuple[Resampled, Integers], ...]
 
 
-def cells(plan: Plan) -> list[Cell]:
+def cells(plan: Plan) -> list[Trial]:
     """Return a cell for each fold, strategy and classifier, in this order."""
     return [
         {
@@ -67,7 +66,7 @@ def cells(plan: Plan) -> list[Cell]:
     ]
 
 
-def compute(plan: Plan, cell: Cell) -> CellResult:
+def compute(plan: Plan, cell: Trial) -> TrialResult:
     """Fit a classifier to a resampled training part and judge it on the test part."""
     fold = plan.fold(int(cell["repeat"]), int(cell["fold"]))
     strategy, classifier = str(cell["strategy"]), str(cell["classifier"])
@@ -84,13 +83,13 @@ def compute(plan: Plan, cell: Cell) -> CellResult:
             answer = shares.argmax(axis=1)
             answers = answer_scores(test.codes, answer, p.shape[1], test.weights)
             figures |= _at(name, answers)
-        return CellResult(figures, kept)
+        return TrialResult(figures, kept)
     thresholds = inner_thresholds(part, learned, classifier, seed)
     figures |= _at("0.5", _binary_scores(test, p, HALF))
     for name, threshold in thresholds.items():
         figures[f"{name}@tuned"] = _binary_scores(test, p, threshold)[name]
         figures[f"threshold {name}"] = threshold
-    return CellResult(figures, kept)
+    return TrialResult(figures, kept)
 
 
 def inner_thresholds(

@@ -11,14 +11,11 @@ from counterbalance.compare.metrics import METRICS
 from counterbalance.compare.results import Pair, Results
 from counterbalance.compare.strategies import BASELINE, OURS, make_ours
 from counterbalance.compare.verdict import Verdict
-from counterbalance.trials.call_text import as_call
-from counterbalance.trials.versions import versions
+from counterbalance.trials.classifiers import as_call
+from counterbalance.trials.fingerprint import CITATION, versions
 
 PACKAGES = ("numpy", "scipy", "scikit-learn", "imbalanced-learn", "pandas")
-CITE = (
-    "Luo and Liu, Counterfactual-based minority oversampling for imbalanced classification; "
-    "computed with counterbalance"
-)
+CITE = f"{CITATION}; computed with counterbalance"
 DIGITS = 6
 
 

@@ -39,19 +39,18 @@ from counterbalance.compare.data import ComparedTable
 from counterbalance.compare.folds import usable_folds
 from counterbalance.compare.preparation import prepare
 from counterbalance.compare.strategies import adds_rows, resample
-from counterbalance.trials.seed import seed_of
-from counterbalance.trials.workers import CellResult
+from counterbalance.trials.trial import TrialResult, seed_of
 
 if TYPE_CHECKING:
     from counterbalance.compare.plan import Plan
-    from counterbalance.trials.store import Cell
+    from counterbalance.trials.trial import Trial
 
 EXPERIMENT = "trust"
 REAL_ROWS = "real rows"
 HALVES = 2
 
 
-def cells(plan: Plan) -> list[Cell]:
+def cells(plan: Plan) -> list[Trial]:
     """Return a cell for each draw and each strategy that adds rows, and one for real rows."""
     adding = [name for name in plan.settings.strategies if adds_rows(name)]
     return [
@@ -61,7 +60,7 @@ def cells(plan: Plan) -> list[Cell]:
     ]
 
 
-def compute(plan: Plan, cell: Cell) -> CellResult:
+def compute(plan: Plan, cell: Trial) -> TrialResult:
     """Judge the new rows of a sampler, or the real rows of the smaller classes."""
     strategy, draw = str(cell["strategy"]), int(cell["draw"])
     ground = _ground(plan, draw)
@@ -72,7 +71,7 @@ def compute(plan: Plan, cell: Cell) -> CellResult:
         result = resample(strategy, seen, plan.table.kinds, ground.seed)
         rows, labels = result.rows[result.new], result.labels[result.new]
     if not len(rows):
-        return CellResult({"new": 0})
+        return TrialResult({"new": 0})
     left_out = strategy == REAL_ROWS
     figures = {
         "new": len(rows),
@@ -80,7 +79,7 @@ def compute(plan: Plan, cell: Cell) -> CellResult:
         "agreement": float(np.mean(ground.votes(rows) == labels)),
         "distance": relative_distance(rows, ground, left_out=left_out),
     }
-    return CellResult(figures)
+    return TrialResult(figures)
 
 
 @dataclass(frozen=True, eq=False)

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import platform
 import shlex
-from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
 import numpy as np
@@ -25,14 +23,12 @@ from counterbalance.rows.origins import (
 )
 from counterbalance.search.problem import Yield
 from counterbalance.table.labels import plain
+from counterbalance.trials.fingerprint import ABSENT, CITATION, versions
 
 # Classes that the headline names, and features that a sentence does.
 MOST_NAMED = 3
 PACKAGES = ("numpy", "scipy", "scikit-learn", "imbalanced-learn", "pandas", "polars")
-CITE = (
-    "Luo and Liu, Counterfactual-based minority oversampling for imbalanced classification. "
-    f"Computed with counterbalance {counterbalance.__version__}."
-)
+CITE = f"{CITATION}. Computed with counterbalance {counterbalance.__version__}."
 COUNTERFACTUAL = (
     "A counterfactual says what the classifier would answer, not what would happen in the world."
 )
@@ -144,15 +140,9 @@ def settings_of(sampler: Any) -> dict[str, str]:
     return {name: repr(value) for name, value in sampler.get_params(deep=False).items()}
 
 
-def versions() -> dict[str, str]:
+def installed_versions() -> dict[str, str]:
     """Return the versions of Python, of this package and of those that it computes with."""
-    found = {"python": platform.python_version(), "counterbalance": counterbalance.__version__}
-    for name in PACKAGES:
-        try:
-            found[name] = version(name)
-        except PackageNotFoundError:
-            continue
-    return found
+    return {name: found for name, found in versions(PACKAGES).items() if found != ABSENT}
 
 
 def _changes(resampled: Resampled, features: dict[str, Any] | None, *, example: bool) -> list[str]:

@@ -4,7 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from counterbalance.report.account import CITE, describe_data, settings_of, tell_result, versions
+from counterbalance.report.account import (
+    CITE,
+    describe_data,
+    installed_versions,
+    settings_of,
+    tell_result,
+)
 from counterbalance.report.explorer import explore, rank_features
 from counterbalance.report.placement import place_rows
 from counterbalance.report.resampled import read_resampled
@@ -62,7 +68,7 @@ def summarise_sampler(
         "data": describe_data(resampled, file, target),
         **summary,
         "settings": settings_of(sampler),
-        "versions": versions(),
+        "versions": installed_versions(),
         "cite": CITE,
         "reproduce": reproduce,
     }

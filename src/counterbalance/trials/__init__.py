@@ -1,17 +1,20 @@
-"""Experiments as lists of independent cells, kept in a store that survives a kill."""
+"""Experiments as lists of independent trials, kept in a store that survives a kill."""
 
 from counterbalance.trials.fingerprint import Fingerprint, take_fingerprint
-from counterbalance.trials.integrity import StoreError
 from counterbalance.trials.progress import Progress, Status
-from counterbalance.trials.runner import RunInterruptedError, RunSummary, run
-from counterbalance.trials.store import Cell, CellRecord, CellStore, Section
-from counterbalance.trials.workers import CellResult
+from counterbalance.trials.runner import (
+    ExperimentRun,
+    RunInterruptedError,
+    RunSummary,
+    run,
+    run_experiment,
+)
+from counterbalance.trials.store import Section, TrialStore
+from counterbalance.trials.store_file import StoreError
+from counterbalance.trials.trial import Trial, TrialRecord, TrialResult
 
 __all__ = [
-    "Cell",
-    "CellRecord",
-    "CellResult",
-    "CellStore",
+    "ExperimentRun",
     "Fingerprint",
     "Progress",
     "RunInterruptedError",
@@ -19,6 +22,11 @@ __all__ = [
     "Section",
     "Status",
     "StoreError",
+    "Trial",
+    "TrialRecord",
+    "TrialResult",
+    "TrialStore",
     "run",
+    "run_experiment",
     "take_fingerprint",
 ]

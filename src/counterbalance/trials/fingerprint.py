@@ -1,4 +1,4 @@
-"""What made a result: settings, code and package versions, as one digest.
+"""What a result was made by: settings, code and package versions, as one digest.
 
 Two runs with the same fingerprint may share results; any other two may not.
 """
@@ -15,6 +15,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import counterbalance
 from counterbalance.errors import CounterbalanceError
 
 if TYPE_CHECKING:
@@ -22,6 +23,17 @@ if TYPE_CHECKING:
 
 PACKAGES = ("numpy", "scipy", "scikit-learn", "imbalanced-learn")
 ABSENT = "absent"
+CITATION = "Luo and Liu, Counterfactual-based minority oversampling for imbalanced classification"
+# The samplers and all they compute with: a figure of an experiment depends on these. The command
+# line, displays and reports may change without a trial being computed again. A test holds this
+# list against what the samplers import.
+SAMPLER_MODULES = tuple(
+    f"counterbalance.{name}"
+    for name in (
+        *("arrays", "errors", "user_warnings", "table", "profile", "constraints", "classifier"),
+        *("search", "rows", "prepare", "samplers"),
+    )
+)
 
 
 class FingerprintError(CounterbalanceError):
@@ -64,7 +76,7 @@ class Fingerprint:
         return Fingerprint(parts["settings"], parts["code"], parts["packages"])
 
     def differences(self, other: Fingerprint) -> list[str]:
-        """Say, one line each, what of `other` is not as it is here.
+        """List what differs in `other`, one line each.
 
         Examples
         --------
@@ -95,17 +107,17 @@ def take_fingerprint(
     Parameters
     ----------
     settings : mapping
-        Everything that the results depend on, as plain JSON. How many processes
-        compute, or where output goes, is none of it.
+        Everything that the results depend on, as plain JSON; not the number of processes
+        or the place of the output.
     modules : iterable of str
         Modules or packages whose source counts as the code.
     packages : iterable of str
         Distributions whose versions count. Python and the processor's kind always do.
     """
-    versions = {name: _version(name) for name in packages}
-    versions["python"] = platform.python_version()
-    versions["machine"] = platform.machine()
-    return Fingerprint(dict(settings), source_digest(modules), versions)
+    found = versions(packages)
+    del found["counterbalance"]  # its source counts
+    found["machine"] = platform.machine()
+    return Fingerprint(dict(settings), source_digest(modules), found)
 
 
 def source_digest(modules: Iterable[str]) -> str:
@@ -124,8 +136,12 @@ def source_digest(modules: Iterable[str]) -> str:
     return digest.hexdigest()
 
 
-def _version(name: str) -> str:
-    try:
-        return version(name)
-    except PackageNotFoundError:
-        return ABSENT
+def versions(packages: Iterable[str]) -> dict[str, str]:
+    """Return the versions of Python, of this package and of ``packages``."""
+    found = {"python": platform.python_version(), "counterbalance": counterbalance.__version__}
+    for name in packages:
+        try:
+            found[name] = version(name)
+        except PackageNotFoundError:
+            found[name] = ABSENT
+    return found

@@ -1,4 +1,4 @@
-"""How far a run is: what is running, the rate, the time left."""
+"""Progress of a run: what is running, the rate, the time left."""
 
 from __future__ import annotations
 
@@ -23,15 +23,15 @@ class Status:
     Parameters
     ----------
     total : int
-        Cells asked for.
+        Trials asked for.
     done, failed : int
-        Cells settled so far, in this run, an earlier one or another process.
+        Trials settled so far, in this run or an earlier one.
     computed : int
-        Cells that this run computed.
+        Trials that this run computed.
     seconds : float
         Time since this run began.
     running : sequence of str
-        Names of the cells that are being computed.
+        Names of the trials that are being computed.
     """
 
     total: int
@@ -43,7 +43,7 @@ class Status:
 
     @property
     def rate(self) -> float:
-        """Cells per second."""
+        """Trials per second."""
         return self.computed / self.seconds if self.seconds > 0 else 0.0
 
     @property
@@ -54,7 +54,7 @@ class Status:
     def __str__(self) -> str:
         parts = []
         if self.rate:
-            parts.append(f"{self.rate * MINUTE:.3g} cells/min")
+            parts.append(f"{self.rate * MINUTE:.3g} trials/min")
         if self.seconds_left is not None:
             parts.append(f"{duration(self.seconds_left)} left")
         if self.failed:
@@ -104,7 +104,7 @@ class LineProgress:
         )
         failed = f", {status.failed} failed" if status.failed else ""
         self._stream.write(
-            f"counterbalance: {settled:,} of {status.total:,} cells after "
+            f"counterbalance: {settled:,} of {status.total:,} trials after "
             f"{duration(status.seconds)}{left}{failed}\n"
         )
         self._stream.flush()
@@ -132,7 +132,7 @@ class RichProgress:
             console=console or Console(stderr=True),
             auto_refresh=False,
         )
-        self._task = self._bar.add_task("cells", total=None, note="")
+        self._task = self._bar.add_task("trials", total=None, note="")
         self._bar.start()
 
     def update(self, status: Status) -> None:

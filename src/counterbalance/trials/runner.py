@@ -1,10 +1,10 @@
-"""Compute a list of independent cells into a store, in several processes.
+"""Compute a list of independent trials into a store, in several processes.
 
-    cells -> those not settled -> claimed one by one -> computed by workers -> stored
+    trials -> those not settled -> computed by workers -> stored
 
-Cells that are done are not computed again, cells that another process computes are waited
-for, and claims of a process that died are taken over. So a run can be killed at any moment
-and started again, or helped by a second process, with the same results.
+Trials that are done are not computed again. So a run can be killed at any moment and started
+again, with the same results. One run at a time holds the store's lock; a second one is told who
+holds it.
 """
 
 from __future__ import annotations
@@ -15,20 +15,24 @@ import threading
 import time
 from collections import deque
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING
 
-from counterbalance.trials.integrity import StoreError
 from counterbalance.trials.progress import Progress, QuietProgress, Status, default_progress
-from counterbalance.trials.store import Cell, CellStore, cell_key
+from counterbalance.trials.store import TrialStore
+from counterbalance.trials.store_file import StoreError
+from counterbalance.trials.trial import Trial, TrialRecord, trial_key
 from counterbalance.trials.workers import Compute, Outcome, WorkerPool, WorkerStartError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from os import PathLike
     from types import FrameType
 
-TICK = 0.2  # seconds between two looks at Ctrl-C, the display and other processes
-BEAT = 20.0  # seconds between two heartbeats
+    from counterbalance.trials.fingerprint import Fingerprint
+
+TICK = 0.2  # seconds between two looks at Ctrl-C and the display
 
 
 @dataclass(frozen=True)
@@ -38,9 +42,9 @@ class RunSummary:
     Parameters
     ----------
     total, done, failed : int
-        Cells asked for; of these, done and failed, whoever computed them.
+        Trials asked for; of these, done and failed, in this run or an earlier one.
     computed : int
-        Cells that this run computed itself.
+        Trials that this run computed itself.
     seconds : float
         Time the run took.
     """
@@ -51,145 +55,178 @@ class RunSummary:
     computed: int
     seconds: float
 
+    def __add__(self, other: RunSummary) -> RunSummary:
+        """Return the summary of two runs together."""
+        pairs = zip(astuple(self), astuple(other), strict=True)
+        return RunSummary(*(mine + theirs for mine, theirs in pairs))
+
+
+@dataclass(frozen=True)
+class ExperimentRun:
+    """What came out of an experiment: the records of its trials, and how the run went.
+
+    Parameters
+    ----------
+    records : list of TrialRecord
+        One for each trial, in the order of the trials.
+    summary : RunSummary
+        How the run ended.
+    made_by_others : int
+        Finished trials in the same file that other code, settings or versions made.
+    """
+
+    records: list[TrialRecord]
+    summary: RunSummary
+    made_by_others: int
+
 
 class RunInterruptedError(KeyboardInterrupt):
     """Ctrl-C ended a run; the message says how to go on."""
 
 
-def run(
-    cells: Iterable[Mapping[str, str | int]],
+def run_experiment(
+    trials: Sequence[Mapping[str, str | int]],
     compute: Compute,
-    store: CellStore,
+    *,
+    store: str | PathLike[str],
+    fingerprint: Fingerprint,
+    jobs: int = 1,
+    progress: Progress | bool | None = None,
+    retry_failed: bool = False,
+    before: Callable[[list[Trial]], None] | None = None,
+) -> ExperimentRun:
+    """Compute what a store file does not have yet, and read the records of all trials.
+
+    Parameters
+    ----------
+    trials, compute, jobs, progress, retry_failed
+        See `run`.
+    store : path-like
+        The file of the store; it and its folder are made if they are not there.
+    fingerprint : Fingerprint
+        What makes the results.
+    before : callable, optional
+        Gets the trials that the store does not have, before the first of them is computed.
+    """
+    path = Path(store)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with TrialStore(path, fingerprint) as opened:
+        if before is not None:
+            known = opened.states()
+            before([dict(trial) for trial in trials if trial_key(trial) not in known])
+        summary = run(
+            trials, compute, opened, jobs=jobs, progress=progress, retry_failed=retry_failed
+        )
+        others = sum(section.done for section in opened.others())
+        return ExperimentRun(opened.results(trials), summary, others)
+
+
+def run(
+    trials: Iterable[Mapping[str, str | int]],
+    compute: Compute,
+    store: TrialStore,
     *,
     jobs: int = 1,
     progress: Progress | bool | None = None,
     retry_failed: bool = False,
 ) -> RunSummary:
-    """Compute every cell that the store does not have yet.
+    """Compute every trial that the store does not have yet.
 
     Parameters
     ----------
-    cells : iterable of mapping
+    trials : iterable of mapping
         What to compute, in this order: mappings of text to text or whole numbers.
     compute : callable
-        Takes a cell, returns a mapping of names to floats or a `CellResult`. It must
-        depend on nothing but the cell, and be importable in another process. What it
-        raises is recorded with the cell, and the run goes on.
-    store : CellStore
-        Where the results are kept.
+        Takes a trial, returns a mapping of names to floats or a `TrialResult`. It must
+        depend on nothing but the trial, and be importable in another process. What it
+        raises is recorded with the trial, and the run goes on.
+    store : TrialStore
+        Where the results are kept. It is locked while the run lasts.
     jobs : int, default=1
         Number of processes; -1 is one per core.
     progress : Progress or bool, optional
         What shows the state of the run. By default a bar if stderr is a terminal and
         rich is installed, else a line on stderr now and then; False shows nothing.
     retry_failed : bool, default=False
-        Whether cells that failed in an earlier run are computed again.
+        Whether trials that failed in an earlier run are computed again.
 
     Returns
     -------
     RunSummary
-        Counts of the cells asked for. The results are in the store.
+        Counts of the trials asked for. The results are in the store.
 
     Raises
     ------
     RunInterruptedError
-        After Ctrl-C. Cells in flight are given back, all others are kept.
+        After Ctrl-C. Trials in flight are dropped, all others are kept.
+    StoreError
+        If another run holds the store; the message says which process.
     """
     jobs = _jobs(jobs)
-    wanted = _by_key(cells)
-    queue = _Queue(wanted, store, retry_failed=retry_failed)
-    display = _display(progress=progress)
-    pool = WorkerPool(compute, jobs)
-    start = beat = time.monotonic()
-    store.enlist()
-    try:
-        with _interruptible() as interrupted:
-            while queue.is_open or pool.running:
-                while pool.has_room and (key := queue.claim()) is not None:
-                    pool.submit(key, wanted[key])
-                for key, outcome in _ended(pool, interrupted):
-                    queue.settle(key, outcome)
-                if time.monotonic() - beat > BEAT:
-                    store.beat()
-                    beat = time.monotonic()
-                running = [_name(wanted[key]) for key in pool.running]
-                display.update(queue.status(time.monotonic() - start, running))
-                if interrupted.is_set():
-                    break
-    finally:
-        pool.close()
-        given_back = store.release()
-        display.close()
-    status = queue.status(time.monotonic() - start, ())
+    wanted = _by_key(trials)
+    start = time.monotonic()
+    with (
+        store.locked(),
+        _shown(progress=progress) as display,
+        _interruptible() as interrupted,
+        WorkerPool(compute, jobs) as pool,
+    ):
+        state = _State(wanted, store, retry_failed=retry_failed)
+        while state.waiting or pool.running:
+            while state.waiting and pool.has_room:
+                key = state.waiting.popleft()
+                pool.submit(key, wanted[key])
+            for key, outcome in _ended(pool, interrupted):
+                state.settle(key, outcome)
+            running = [_name(wanted[key]) for key in pool.running]
+            display.update(state.status(time.monotonic() - start, running))
+            if interrupted.is_set():
+                break
+        dropped = len(pool.running)
+    status = state.status(time.monotonic() - start, ())
     if interrupted.is_set():
         raise RunInterruptedError(
-            f"stopped by Ctrl-C: {status.done} of {status.total} cells are done, {status.failed} "
-            f"failed, {given_back} in flight were given back; run the same again with the store "
+            f"stopped by Ctrl-C: {status.done} of {status.total} trials are done, {status.failed} "
+            f"failed, {dropped} in flight were dropped; run the same again with the store "
             f"{store.path} to go on where it stopped"
         )
     return RunSummary(status.total, status.done, status.failed, status.computed, status.seconds)
 
 
-class _Queue:
-    """Cells of a run that are not settled: open ones, and those that others compute."""
+class _State:
+    """Which trials of a run wait, and how many are settled."""
 
-    def __init__(self, wanted: Mapping[str, Cell], store: CellStore, *, retry_failed: bool) -> None:
-        states = {key: state for key, state in store.states().items() if key in wanted}
-        failed = {key: attempt for key, (state, attempt) in states.items() if state == "failed"}
+    def __init__(
+        self, wanted: Mapping[str, Trial], store: TrialStore, *, retry_failed: bool
+    ) -> None:
+        settled = {key: state for key, state in store.states().items() if key in wanted}
+        if retry_failed:
+            settled = {key: state for key, state in settled.items() if state == "done"}
+        self.waiting = deque(key for key in wanted if key not in settled)
         self._store = store
-        self._retry = failed if retry_failed else {}
-        self._done = sum(state == "done" for state, _ in states.values())
-        self._failed = len(failed) - len(self._retry)
         self._total = len(wanted)
+        self._done = sum(state == "done" for state in settled.values())
+        self._failed = len(settled) - self._done
         self._computed = 0
-        settled = {key for key, (state, _) in states.items() if state != "running"}
-        self._open = deque(key for key in wanted if key not in settled - set(self._retry))
-        self._elsewhere: list[str] = []
-        self._looked = time.monotonic()
-
-    @property
-    def is_open(self) -> bool:
-        """Whether there are cells that are neither settled nor running here."""
-        return bool(self._open or self._elsewhere)
-
-    def claim(self) -> str | None:
-        """Claim the next cell that is free; None if there is none now."""
-        if not self._open and time.monotonic() - self._looked > TICK:
-            self._open.extend(self._elsewhere)
-            self._elsewhere.clear()
-            self._looked = time.monotonic()
-        while self._open:
-            key = self._open.popleft()
-            state = self._store.claim(key, self._retry.get(key))
-            if state is None:
-                return key
-            if state == "running":
-                self._elsewhere.append(key)
-            else:
-                self._count(done=state == "done")
-        return None
 
     def settle(self, key: str, outcome: Outcome) -> None:
-        """Store what became of a cell that was computed here."""
+        """Store what became of a trial."""
         if outcome.error:
             self._store.fail(key, outcome.error, outcome.traceback, outcome.seconds)
         else:
             self._store.finish(key, outcome.figures, outcome.payload, outcome.seconds)
         self._computed += 1
-        self._count(done=not outcome.error)
+        self._done += not outcome.error
+        self._failed += bool(outcome.error)
 
     def status(self, seconds: float, running: Iterable[str]) -> Status:
         """Return the counts of this moment."""
         counts = (self._total, self._done, self._failed, self._computed)
         return Status(*counts, seconds, tuple(running))
 
-    def _count(self, *, done: bool) -> None:
-        self._done += done
-        self._failed += not done
-
 
 def _ended(pool: WorkerPool, interrupted: threading.Event) -> list[tuple[str, Outcome]]:
-    """Return the cells that ended within a tick."""
+    """Return the trials that ended within a tick."""
     try:
         return pool.wait(TICK)
     except WorkerStartError:
@@ -218,13 +255,13 @@ def _interruptible() -> Iterator[threading.Event]:
         signal.signal(signal.SIGINT, before)
 
 
-def _by_key(cells: Iterable[Mapping[str, str | int]]) -> dict[str, Cell]:
-    wanted: dict[str, Cell] = {}
-    for cell in cells:
-        key = cell_key(cell)
+def _by_key(trials: Iterable[Mapping[str, str | int]]) -> dict[str, Trial]:
+    wanted: dict[str, Trial] = {}
+    for trial in trials:
+        key = trial_key(trial)
         if key in wanted:
-            raise StoreError(f"cells must differ, and {key} is there twice; leave one out")
-        wanted[key] = dict(cell)
+            raise StoreError(f"trials must differ, and {key} is there twice; leave one out")
+        wanted[key] = dict(trial)
     return wanted
 
 
@@ -236,11 +273,17 @@ def _jobs(jobs: int) -> int:
     return jobs
 
 
-def _display(*, progress: Progress | bool | None) -> Progress:
+@contextmanager
+def _shown(*, progress: Progress | bool | None) -> Iterator[Progress]:
     if progress is None or progress is True:
-        return default_progress()
-    return QuietProgress() if progress is False else progress
+        display = default_progress()
+    else:
+        display = QuietProgress() if progress is False else progress
+    try:
+        yield display
+    finally:
+        display.close()
 
 
-def _name(cell: Cell) -> str:
-    return " ".join(str(value) for value in cell.values())
+def _name(trial: Trial) -> str:
+    return " ".join(str(value) for value in trial.values())

@@ -1,10 +1,11 @@
-"""Processes that compute cells, one cell at a time each.
+"""Worker processes on `concurrent.futures`, each with an executor of its own.
 
-Every worker has its own pipe, so a worker that dies (killed, out of memory) costs its own
-cell and no other. A worker whose parent dies ends itself. A worker has the import path of
-its parent, and nothing of the current folder before that. Numeric libraries get one
-thread per worker: `jobs` processes keep `jobs` cores busy, and a result does not depend
-on how many threads a machine would use.
+An executor breaks as a whole when one of its processes dies (killed, out of memory). With one
+process per executor, a death costs the trial that was being computed and no other, and it is
+known which one that was. A worker whose parent dies ends itself. A worker has the import path of
+its parent, and nothing of the current folder before that. Numeric libraries get one thread per
+worker: `jobs` processes keep `jobs` cores busy, and a result does not depend on how many threads
+a machine would use.
 """
 
 from __future__ import annotations
@@ -19,20 +20,20 @@ import threading
 import time
 import traceback
 from collections.abc import Callable, Mapping
+from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
+from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass, field
-from multiprocessing import connection as pipes
 from multiprocessing import resource_tracker
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self, cast
 
 import threadpoolctl
 
 from counterbalance.safe_path import safe_path_for_children
-from counterbalance.trials.store import Cell
+from counterbalance.trials.trial import Trial, TrialResult
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from multiprocessing.connection import Connection
-    from multiprocessing.context import SpawnProcess
+    from multiprocessing.context import BaseContext
 
 THREAD_VARIABLES = (
     "OMP_NUM_THREADS",
@@ -41,8 +42,7 @@ THREAD_VARIABLES = (
     "BLIS_NUM_THREADS",
     "VECLIB_MAXIMUM_THREADS",
 )
-READY = "ready"
-WORKER = "counterbalance-cell"
+WORKER = "counterbalance-trial"
 REMEDY = (
     "compute must be importable in a new process: define it in a module, and start a script's "
     "own work under if __name__ == '__main__'"
@@ -51,16 +51,8 @@ ORPHANED = 1
 
 
 @dataclass(frozen=True)
-class CellResult:
-    """Figures of a cell, with anything else that is plain JSON."""
-
-    figures: Mapping[str, float]
-    payload: Any = None
-
-
-@dataclass(frozen=True)
 class Outcome:
-    """What became of a cell: figures, or an error and its traceback."""
+    """What became of a trial: figures, or an error and its traceback."""
 
     figures: Mapping[str, float] = field(default_factory=dict)
     payload: Any = None
@@ -69,34 +61,29 @@ class Outcome:
     seconds: float = 0.0
 
 
-Compute = Callable[[Cell], Mapping[str, float] | CellResult]
+Compute = Callable[[Trial], Mapping[str, float] | TrialResult]
 
 
-def compute_cell(compute: Compute, cell: Cell) -> Outcome:
-    """Compute a cell; an error becomes part of the outcome."""
+def compute_trial(compute: Compute, trial: Trial) -> Outcome:
+    """Compute a trial; an error becomes part of the outcome."""
     start = time.perf_counter()
     try:
-        result = compute(cell)
-        if not isinstance(result, CellResult):
-            result = CellResult(result)
+        result = compute(trial)
+        if not isinstance(result, TrialResult):
+            result = TrialResult(result)
         figures = {str(name): float(value) for name, value in result.figures.items()}
         json.dumps(result.payload)  # so that a payload that is no JSON fails here
     except (Exception, SystemExit) as error:  # noqa: BLE001 - recorded, and the run goes on
-        return Outcome(
-            error="".join(traceback.format_exception_only(error)).strip(),
-            traceback="".join(traceback.format_exception(error)),
-            seconds=time.perf_counter() - start,
-        )
+        return _failed(error, time.perf_counter() - start)
     return Outcome(figures, result.payload, seconds=time.perf_counter() - start)
 
 
-@dataclass
-class _Worker:
-    process: SpawnProcess
-    pipe: Connection
-    key: str | None = None
-    ready: bool = False
-    since: float = 0.0
+def _failed(error: BaseException, seconds: float) -> Outcome:
+    return Outcome(
+        error="".join(traceback.format_exception_only(error)).strip(),
+        traceback="".join(traceback.format_exception(error)),
+        seconds=seconds,
+    )
 
 
 class WorkerStartError(RuntimeError):
@@ -114,90 +101,151 @@ class WorkerPool:
         self._workers: list[_Worker] = []
         self._context = _context(compute)
 
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        """End all workers at once, also those that compute."""
+        for worker in self._workers:
+            worker.terminate()
+        for worker in self._workers:
+            worker.close()
+
     @property
     def running(self) -> list[str]:
-        """Keys of the cells that are being computed."""
+        """Keys of the trials that are being computed."""
         return [worker.key for worker in self._workers if worker.key is not None]
 
     @property
     def has_room(self) -> bool:
-        """Whether another cell can be started now."""
+        """Whether another trial can be started now."""
         return len(self.running) < self._jobs
 
-    def submit(self, key: str, cell: Cell) -> None:
-        """Start a cell on an idle worker, or on a new one."""
-        worker = next((w for w in self._workers if w.key is None), None) or self._start()
-        worker.key, worker.since = key, time.perf_counter()
-        with contextlib.suppress(OSError):  # it died while it was idle: wait() will see that
-            worker.pipe.send(cell)
+    def submit(self, key: str, trial: Trial) -> None:
+        """Start a trial on an idle worker, or on a new one."""
+        for worker in [worker for worker in self._workers if worker.key is None]:
+            try:
+                worker.start(key, trial)
+            except BrokenProcessPool:  # it died while it was idle
+                self._workers.remove(worker)
+                worker.close()
+            else:
+                return
+        worker = _Worker(self._compute, self._context)
+        self._workers.append(worker)
+        try:
+            worker.start(key, trial)
+        except BrokenProcessPool:
+            raise worker.start_error() from None
 
     def wait(self, timeout: float) -> list[tuple[str, Outcome]]:
-        """Return the cells that ended, waiting at most `timeout` seconds for the first."""
-        if not self._workers:
-            time.sleep(timeout)
-            return []
+        """Return the trials that ended, waiting at most `timeout` seconds for the first."""
+        busy = {worker.future: worker for worker in self._workers if worker.future is not None}
         ended = []
-        by_pipe = {id(worker.pipe): worker for worker in self._workers}
-        for pipe in pipes.wait([worker.pipe for worker in self._workers], timeout):
-            worker = by_pipe[id(pipe)]
-            try:
-                message = worker.pipe.recv()
-            except (EOFError, OSError):
-                ended.extend(self._bury(worker))
-                continue
-            if message == READY:
-                worker.ready = True
-            elif worker.key is not None:
-                ended.append((worker.key, message))
-                worker.key = None
+        for future in wait(busy, timeout, return_when=FIRST_COMPLETED).done:
+            worker = busy[future]
+            key, outcome = worker.collect()
+            ended.append((key, outcome))
+            if worker.is_dead:
+                self._workers.remove(worker)
         return ended
 
-    def close(self) -> None:
-        """End all workers at once, also those that compute."""
-        for worker in self._workers:
-            worker.process.terminate()
-        for worker in self._workers:
-            worker.process.join()
-            worker.pipe.close()
-        self._workers.clear()
 
-    def _start(self) -> _Worker:
-        mine, its = self._context.Pipe()
-        process = self._context.Process(
-            target=_work, args=(its, self._compute), name=WORKER, daemon=True
-        )
+class _Worker:
+    """One process, with the trial that it computes."""
+
+    def __init__(self, compute: Compute, context: Any) -> None:
+        self.key: str | None = None
+        self.future: Future[Outcome] | None = None
+        self.is_dead = False
+        self._since = 0.0
+        self._context = _Context(context)
         try:
             with _ctrl_c_held(), safe_path_for_children():
-                process.start()
+                processes = cast("BaseContext", self._context)
+                self._executor = ProcessPoolExecutor(1, processes, _begin, (compute,))
+                self._ready = self._executor.submit(os.getpid)
         except (EOFError, ConnectionError, BrokenPipeError) as error:
-            mine.close()
             raise WorkerStartError(
                 f"the process that starts the workers ended before it could start one "
                 f"({type(error).__name__}); often memory was short: use fewer jobs, and run the "
                 "same again to go on"
             ) from error
-        finally:
-            its.close()
-        worker = _Worker(process, mine)
-        self._workers.append(worker)
-        return worker
+        self._context.started()
 
-    def _bury(self, worker: _Worker) -> list[tuple[str, Outcome]]:
-        """Forget a worker that died; its cell, if it had one, has failed."""
-        worker.process.join()
-        worker.pipe.close()
-        self._workers.remove(worker)
-        code = worker.process.exitcode
-        if not worker.ready:
-            raise WorkerStartError(
-                f"a worker process ended with code {code} before it could compute; {REMEDY}"
-            )
-        if worker.key is None:
-            return []
-        error = f"the process that computed this cell ended with code {code}"
+    def start(self, key: str, trial: Trial) -> None:
+        """Compute a trial."""
+        self.future = self._executor.submit(_compute_here, trial)
+        self.key, self._since = key, time.perf_counter()
+
+    def collect(self) -> tuple[str, Outcome]:
+        """Return the trial that ended, and its outcome."""
+        key, future, seconds = self.key, self.future, time.perf_counter() - self._since
+        assert key is not None and future is not None  # noqa: S101, PT018 - for the type checker
+        self.key = self.future = None
+        error = future.exception()
+        if error is None:
+            return key, future.result()
+        if not isinstance(error, BrokenProcessPool):
+            return key, _failed(error, seconds)
+        self.is_dead = True
+        if self._ready.exception() is not None:
+            raise self.start_error()
+        code = self._exit_code()
+        said = f"the process that computed this trial ended with code {code}"
         if code is not None and code < 0:
-            error += f" ({signal.Signals(-code).name}; SIGKILL is often a lack of memory)"
-        return [(worker.key, Outcome(error=error, seconds=time.perf_counter() - worker.since))]
+            said += f" ({signal.Signals(-code).name}; SIGKILL is often a lack of memory)"
+        return key, Outcome(error=said, seconds=seconds)
+
+    def start_error(self) -> WorkerStartError:
+        """Return the error of a process that ended before it could compute."""
+        return WorkerStartError(
+            f"a worker process ended with code {self._exit_code()} before it could compute; "
+            f"{REMEDY}"
+        )
+
+    def _exit_code(self) -> int | None:
+        self.close()  # the executor reads the code, and only one may
+        code: int | None = self._context.process.exitcode
+        return code
+
+    def terminate(self) -> None:
+        """End the process, whatever it does."""
+        self._context.process.terminate()
+
+    def close(self) -> None:
+        """Wait for the end of the process and of the executor's threads."""
+        self._executor.shutdown(cancel_futures=True)
+
+
+class _Context:
+    """What an executor makes its process and queues with; it knows the process."""
+
+    def __init__(self, context: Any) -> None:
+        self._context = context
+        self.process: Any = None
+        self._results: Any = None
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._context, name)
+
+    def Process(self, *arguments: Any, **named: Any) -> Any:  # noqa: N802 - the executor's name for it
+        """Return a new process under the name of a worker."""
+        self.process = self._context.Process(*arguments, name=WORKER, **named)
+        return self.process
+
+    def SimpleQueue(self) -> Any:  # noqa: N802 - the executor's name for it
+        """Return a queue for the results."""
+        self._results = self._context.SimpleQueue()
+        return self._results
+
+    def started(self) -> None:
+        """Leave the writing end of the results to the worker alone.
+
+        While the parent holds it too, a worker that is killed in the middle of a result never
+        ends the pipe, and the executor would wait for the rest of it for ever.
+        """
+        self._results._writer.close()  # noqa: SLF001 - a queue has no other way to close one end
 
 
 @contextlib.contextmanager
@@ -227,20 +275,23 @@ def _context(compute: Callable[..., Any]) -> Any:
     return context
 
 
-def _work(pipe: Connection, compute: Compute) -> None:
-    """Compute cells from the pipe until it closes. Runs in the worker's own process."""
+# --- in a worker's own process -------------------------------------------------------
+
+_HERE: dict[str, Compute] = {}
+
+
+def _begin(compute: Compute) -> None:
+    """Set up a worker; its function comes once, because it may hold a whole table."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches the parent, which decides
     threading.Thread(target=_end_with_parent, daemon=True).start()
     for variable in THREAD_VARIABLES:
         os.environ[variable] = "1"  # for libraries that are loaded later
     threadpoolctl.threadpool_limits(1)  # for those that are loaded already
-    pipe.send(READY)
-    while True:
-        try:
-            cell = pipe.recv()
-            pipe.send(compute_cell(compute, cell))
-        except (EOFError, OSError):
-            return
+    _HERE["compute"] = compute
+
+
+def _compute_here(trial: Trial) -> Outcome:
+    return compute_trial(_HERE["compute"], trial)
 
 
 def _end_with_parent() -> None:

@@ -4,8 +4,15 @@ from counterbalance.studies.reproduction.run import Reproduction, reproduce
 from counterbalance.studies.reproduction.settings import (
     DATASETS,
     QUICK,
-    Settings,
+    ReproductionSettings,
     SettingsError,
 )
 
-__all__ = ["DATASETS", "QUICK", "Reproduction", "Settings", "SettingsError", "reproduce"]
+__all__ = [
+    "DATASETS",
+    "QUICK",
+    "Reproduction",
+    "ReproductionSettings",
+    "SettingsError",
+    "reproduce",
+]

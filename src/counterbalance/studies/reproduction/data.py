@@ -14,13 +14,13 @@ from counterbalance.datasets import (
     load_questionnaire,
     load_wisconsin,
 )
-from counterbalance.trials.subset import share_of_rows
+from counterbalance.trials.resamplers import share_of_rows
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from counterbalance.datasets import Dataset
-    from counterbalance.studies.reproduction.settings import Settings
+    from counterbalance.studies.reproduction.settings import ReproductionSettings
 
 PAIRS = {"FMN": ("T-shirt/top", "Shirt"), "FMN2": ("Pullover", "Coat")}
 DESCRIPTIONS = {
@@ -42,7 +42,7 @@ PAGE_BLOCKS = {
 
 
 @dataclass(frozen=True, eq=False)
-class Labelled:
+class PaperTable:
     """A table with its labels as text, the classes from the largest to the smallest."""
 
     X: Any
@@ -55,15 +55,15 @@ class Labelled:
         return 1 if len(self.classes) == 2 else None  # noqa: PLR2004 - two classes
 
 
-def descriptions(settings: Settings) -> dict[str, str]:
-    """Return what each data set of a run is, with the size of the table that is used."""
+def descriptions(settings: ReproductionSettings) -> dict[str, str]:
+    """Describe each data set of a run, with the size of the table that is used."""
     tables = {
         name: load_labelled(name, settings.rows_of(name), settings) for name in settings.datasets
     }
     return {name: f"{DESCRIPTIONS[name]}; {_size(table)}" for name, table in tables.items()}
 
 
-def _size(table: Labelled) -> str:
+def _size(table: PaperTable) -> str:
     counts = " : ".join(f"{np.count_nonzero(table.y == label):,}" for label in table.classes)
     missing = int(table.X.isna().to_numpy().sum())
     return (
@@ -71,13 +71,13 @@ def _size(table: Labelled) -> str:
     )
 
 
-def load_labelled(name: str, rows: int, settings: Settings) -> Labelled:
+def load_labelled(name: str, rows: int, settings: ReproductionSettings) -> PaperTable:
     """Load a data set of the paper, cut to a number of rows; 0 takes all."""
     return _load(name, rows, settings.fashion_path, settings.download)
 
 
 @lru_cache(maxsize=2)
-def _load(name: str, rows: int, fashion_path: str | None, download: bool) -> Labelled:  # noqa: FBT001 - a key of the cache
+def _load(name: str, rows: int, fashion_path: str | None, download: bool) -> PaperTable:  # noqa: FBT001 - a key of the cache
     dataset = _dataset(name, fashion_path, download=download)
     classes = tuple(map(str, dataset.class_counts))
     y = dataset.y.to_numpy().astype(str)
@@ -88,7 +88,7 @@ def _load(name: str, rows: int, fashion_path: str | None, download: bool) -> Lab
     if 0 < rows < len(y):
         kept = share_of_rows(y, rows)
         X, y = X.iloc[kept].reset_index(drop=True), y[kept]
-    return Labelled(X, y, classes)
+    return PaperTable(X, y, classes)
 
 
 def _dataset(name: str, fashion_path: str | None, *, download: bool) -> Dataset:

@@ -24,12 +24,10 @@ from sklearn.pipeline import make_pipeline
 
 from counterbalance import CounterfactualOverSampler
 from counterbalance.methods import all_samplers
-from counterbalance.trials.call_text import as_call, f_of
-from counterbalance.trials.classifiers import CLASSIFIERS
-from counterbalance.trials.expected import expected_warnings
-from counterbalance.trials.preparation import prepare
+from counterbalance.trials.classifiers import CLASSIFIERS, as_call, f_of, prepare
 from counterbalance.trials.resamplers import (
     BALANCE_THRESHOLDS,
+    expected_warnings,
     halved,
     k_means_smote,
     make_k_means_smote,
@@ -55,8 +53,8 @@ def descriptions() -> dict[str, str]:
         "ours": f"`{as_call(complete)}`: T = {complete.n_draws}, epsilon = "
         f"{'none' if complete.epsilon is None else complete.epsilon}, f = "
         f"`{as_call(f_of(complete))}`, which is the loss that the paper states (squared error "
-        "with an L2 penalty), class-weighted. A table with missing cells or categories has the "
-        f"same behind the preparation, f = `{as_call(mixed.estimator[-1])}`. The paper gives "
+        "with an L2 penalty), class-weighted. With missing cells or categories the "
+        f"same f comes after the preparation: `{as_call(mixed.estimator[-1])}`. The paper gives "
         "neither T nor epsilon nor weights",
     }
 

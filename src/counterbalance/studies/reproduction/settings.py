@@ -17,7 +17,7 @@ class SettingsError(CounterbalanceError):
 
 
 @dataclass(frozen=True)
-class Settings:
+class ReproductionSettings:
     """How much is computed; the defaults are the paper's sizes, with fewer runs.
 
     Parameters
@@ -29,7 +29,7 @@ class Settings:
     runs : int
         Repetitions of the cross-validation; the paper has 100.
     rows : tuple of (str, int)
-        Most rows of a data set by name, drawn by class share where it has more. ``"all"``
+        Most rows of a data set by name; of a larger one a stratified sample is used. ``"all"``
         stands for every name that is not there, ``"IV"`` for PBC in Table IV; 0 takes all.
     splits : int
         Splits for the counts per class (Table IV); the paper has 10.
@@ -76,8 +76,8 @@ class Settings:
 
         Examples
         --------
-        >>> settings = Settings(rows=(("FMN", 500), ("all", 2000)))
-        >>> settings.rows_of("FMN"), settings.rows_of("PBC"), Settings().rows_of("PBC")
+        >>> settings = ReproductionSettings(rows=(("FMN", 500), ("all", 2000)))
+        >>> settings.rows_of("FMN"), settings.rows_of("PBC"), ReproductionSettings().rows_of("PBC")
         (500, 2000, 0)
         """
         given = dict(self.rows)
@@ -90,7 +90,7 @@ class Settings:
 
 LEAST = {"folds": 2, "runs": 1, "splits": 1, "seeds": 1}
 FEWEST_ROWS = 200
-# The second pair of images is not the paper's, and most of the cost.
+# The second pair of images is not the paper's, and takes most of the time.
 QUICK: dict[str, Any] = {
     "datasets": ("WBC", "PBC", "ILC", "FMN"),
     "folds": 2,

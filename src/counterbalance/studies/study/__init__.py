@@ -1,6 +1,6 @@
 """The study: which resampler helps, over many data sets, classifiers and metrics."""
 
 from counterbalance.studies.study.run import Study, study
-from counterbalance.studies.study.settings import Settings, StudySettingsError, settings_of
+from counterbalance.studies.study.settings import StudySettings, StudySettingsError, settings_of
 
-__all__ = ["Settings", "Study", "StudySettingsError", "settings_of", "study"]
+__all__ = ["Study", "StudySettings", "StudySettingsError", "settings_of", "study"]

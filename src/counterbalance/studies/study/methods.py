@@ -1,4 +1,4 @@
-"""The methods of the study: how each turns a training fold into something to fit to.
+"""The methods of the study: how each makes of a training fold what a classifier is fitted to.
 
     none, class weights, tuned threshold    prepare -> classify
     a peer                                  prepare -> resample -> classify
@@ -6,11 +6,12 @@
 
 ``prepare`` imputes, encodes categories one-hot and scales, fitted inside the training fold.
 The peers need numbers without gaps and come after it; ours take the table as it is. Every
-method has one configuration for all data sets: its defaults.
+method has one configuration for all data sets: its defaults, our own samplers included.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -19,11 +20,15 @@ from sklearn.model_selection import TunedThresholdClassifierCV
 
 from counterbalance.methods import all_samplers
 from counterbalance.rows.origins import add_counts, count_origins
-from counterbalance.studies.study.classifiers import fit_weighted
-from counterbalance.studies.study.ours import OURS
-from counterbalance.trials.preparation import prepare
+from counterbalance.trials.classifiers import fit_weighted, prepare
 from counterbalance.trials.resamplers import halved, k_means_smote
 
+_OURS = {method.aliases[0]: method for method in all_samplers().values() if method.ours}
+OURS: dict[str, Callable[..., Any]] = {name: method.factory for name, method in _OURS.items()}
+OURS_DESCRIBED = {
+    name: f"`{method.factory.__name__}()`: {method.details}" for name, method in _OURS.items()
+}
+OURS_DESCRIBED["counterfactuals"] += " What the new rows are is counted below."
 NONE, WEIGHTS, THRESHOLD = "none", "class weights", "tuned threshold"
 PEERS = (
     *("Random oversampling", "SMOTE", "Borderline-SMOTE", "SVM-SMOTE", "ADASYN"),
@@ -32,11 +37,11 @@ PEERS = (
 )
 PAPER = ("SOMO", "k-means SMOTE", "CUSBoost sampling", "SSO", "ADASYN")
 METHODS = (NONE, WEIGHTS, THRESHOLD, *PEERS, *OURS)
-# K-nearest-neighbour peers want five neighbours; a fold may not hold six rows of a class.
+# Peers with nearest neighbours use five; a fold may hold fewer than six rows of a class.
 NEIGHBOURS = ("k_neighbors", "n_neighbors")
 
 
-class Resampled(NamedTuple):
+class ResampledFold(NamedTuple):
     """What a classifier is fitted to."""
 
     rows: NDArray[np.float64]
@@ -44,29 +49,29 @@ class Resampled(NamedTuple):
     preparation: Any
     """Fitted, for the test fold."""
     origins: dict[str, int]
-    """How many of the new rows of ours are what; empty for peers."""
+    """How many new rows of ours have which origin; empty for peers."""
 
 
-def resampled(name: str, X: Any, y: NDArray[np.intp], seed: int) -> Resampled:
+def resampled(name: str, X: Any, y: NDArray[np.intp], seed: int) -> ResampledFold:
     """Resample a training fold."""
     preparation = prepare()
     if name in OURS:
         sampler = OURS[name](random_state=seed)
         rows, labels = sampler.fit_resample(X, y)
         origins = add_counts(list(count_origins(sampler.provenance_).values()))
-        return Resampled(preparation.fit_transform(rows), labels, preparation, origins)
+        return ResampledFold(preparation.fit_transform(rows), labels, preparation, origins)
     rows = preparation.fit_transform(X)
     if name in {NONE, WEIGHTS, THRESHOLD}:
-        return Resampled(rows, y, preparation, {})
+        return ResampledFold(rows, y, preparation, {})
     if name == "k-means SMOTE":
         rows, labels = k_means_smote(rows, y, seed)
     else:
         rows, labels = make_peer(name, y, seed).fit_resample(rows, y)
-    return Resampled(rows, labels, preparation, {})
+    return ResampledFold(rows, labels, preparation, {})
 
 
 def make_peer(name: str, y: NDArray[np.intp], seed: int) -> Any:
-    """Return a peer with its defaults, and no more neighbours than the smallest class has."""
+    """Return a peer with its defaults, but no more neighbours than the smallest class has."""
     sampler = all_samplers()[name].factory(random_state=seed)
     if name == "CUSBoost sampling":
         return sampler.set_params(sampling_strategy=halved)
@@ -80,7 +85,7 @@ def make_peer(name: str, y: NDArray[np.intp], seed: int) -> Any:
 
 
 def fitted(name: str, f: Any, X: NDArray[np.float64], y: NDArray[np.intp], seed: int) -> Any:
-    """Fit a classifier to a resampled training fold, in the way of the method."""
+    """Fit a classifier to a resampled training fold, as the method does it."""
     if name == WEIGHTS:
         return fit_weighted(f, X, y)
     if name == THRESHOLD:

@@ -8,15 +8,18 @@ from dataclasses import dataclass
 from typing import Any
 
 from counterbalance.result_table import ResultTable, as_markdown
-from counterbalance.studies.study import classifiers
-from counterbalance.studies.study.comparison import standing
-from counterbalance.studies.study.figures import CAPTION
-from counterbalance.studies.study.methods import PAPER
-from counterbalance.studies.study.metrics import METRICS
-from counterbalance.studies.study.ours import DESCRIPTIONS, OURS
-from counterbalance.studies.study.scores import Scores
-from counterbalance.studies.study.settings import Settings
-from counterbalance.trials.call_text import as_call, f_of
+from counterbalance.studies.study.methods import OURS, OURS_DESCRIBED, PAPER
+from counterbalance.studies.study.scores import StudyScores, standing
+from counterbalance.studies.study.settings import StudySettings
+from counterbalance.studies.study.tables import CAPTION
+from counterbalance.studies.study.trials import METRICS
+from counterbalance.trials.classifiers import (
+    CLASSIFIERS,
+    as_call,
+    descriptions,
+    f_of,
+    make_classifier,
+)
 
 INTRODUCTION = """\
 # Does it help? The study
@@ -33,25 +36,28 @@ class Part:
     """What came out for one suite, or for a part of one."""
 
     name: str
-    settings: Settings
-    scores: Scores
+    settings: StudySettings
+    scores: StudyScores
     tables: tuple[ResultTable, ...]
 
     @property
     def slug(self) -> str:
-        """The name as part of a file's name."""
+        """The name in a form that fits into a file name."""
         return re.sub(r"[^a-z0-9]+", "_", self.name.lower())
 
 
 def page(parts: Sequence[Part], versions: Mapping[str, str], figures: str) -> str:
     """Write the page from one part for each suite; the pictures are in the folder ``figures``."""
-    introduction = INTRODUCTION.format(classifiers=len(classifiers.CLASSIFIERS))
+    introduction = INTRODUCTION.format(classifiers=len(CLASSIFIERS))
     lines = [introduction, "", "## Ours", ""]
     lines += [
-        f"- **{name}**: {text} {_settings(OURS[name]())}" for name, text in DESCRIPTIONS.items()
+        f"- **{name}**: {text} {_settings(OURS[name]())}" for name, text in OURS_DESCRIBED.items()
     ]
     lines += ["", "## The classifiers", ""]
-    lines += [f"- **{name}**: {text}" for name, text in classifiers.descriptions().items()]
+    lines += [
+        f"- **{name}**: {text}{_without_brier(name)}"
+        for name, text in descriptions(small=True).items()
+    ]
     for part in parts:
         lines += [
             "",
@@ -68,17 +74,22 @@ def page(parts: Sequence[Part], versions: Mapping[str, str], figures: str) -> st
     return "\n".join(lines).rstrip() + "\n"
 
 
+def _without_brier(name: str) -> str:
+    has_probabilities = hasattr(make_classifier(name, 0, small=True), "predict_proba")
+    return "" if has_probabilities else "; it has no probabilities, so no Brier score"
+
+
 def _settings(sampler: Any) -> str:
     """Say how a sampler is set, and what it takes as f, read from the objects themselves."""
     return f"Settings: `{as_call(sampler)}`; f on a table of numbers: `{as_call(f_of(sampler))}`."
 
 
-def statements(scores: Scores) -> list[str]:
-    """Say in plain words what holds and where ours loses."""
+def statements(scores: StudyScores) -> list[str]:
+    """Say in plain words where ours leads and where it loses."""
     return [f"- {_statement(scores, ours)}" for ours in scores.methods if ours in OURS]
 
 
-def _statement(scores: Scores, ours: str) -> str:
+def _statement(scores: StudyScores, ours: str) -> str:
     groups = {
         "every other method": [m for m in scores.methods if m not in OURS],
         "every method that the paper compares with": [m for m in scores.methods if m in PAPER],

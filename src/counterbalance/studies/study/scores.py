@@ -1,10 +1,16 @@
-"""Scores of a study: one number for each method on each data set and classifier.
+"""Scores of a study, and what they say: ranks, wins and losses, and how sure one can be.
 
-    figures     of one cell, as the store keeps them
-    scores      for each metric an array (methods, data sets, classifiers): means over the folds
+    figures       of one trial, as the store keeps them
+    scores        for each metric an array (methods, data sets, classifiers): means over the folds
+    rank          of a method among all, 1 the best, on one data set with one classifier;
+                  equal scores share the mean of their ranks
+    mean rank     over all data sets and classifiers
+    probability   that a method is better than another on a further data set: the Bayesian
+                  signed-rank test of Benavoli et al. (2017), as baycomp computes it
 
-A cell that failed counts as no resampling: its method gets the figures of ``none`` on the
-same fold, because that is what a user would be left with.
+A trial that failed counts as no resampling: its method gets the figures of ``none`` on the
+same fold, because that is what a user would be left with. A data set counts once in the test, by
+the mean over its classifiers: six classifiers on one table are not six independent tables.
 """
 
 from __future__ import annotations
@@ -12,18 +18,26 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
+from typing import NamedTuple
 
 import numpy as np
+from scipy.stats import rankdata, studentized_range
 
 from counterbalance.arrays import Floats
 from counterbalance.errors import CounterbalanceError
 from counterbalance.rows.origins import ORIGINS
-from counterbalance.studies.study.classifiers import CLASSIFIERS
 from counterbalance.studies.study.methods import NONE
-from counterbalance.studies.study.metrics import METRICS
-from counterbalance.trials.store import CellRecord
+from counterbalance.studies.study.trials import LOWER_IS_BETTER, METRICS
+from counterbalance.trials.classifiers import CLASSIFIERS
+from counterbalance.trials.trial import TrialRecord
 
 Place = tuple[str, int, int]  # data set, repetition, fold
+
+# Scores closer than this are equal but for rounding.
+EQUAL = 1e-9
+# Draws of the Bayesian test, and their seed.
+DRAWS, SEED = 20_000, 0
 
 
 class NoScoresError(CounterbalanceError):
@@ -31,7 +45,7 @@ class NoScoresError(CounterbalanceError):
 
 
 @dataclass(frozen=True, eq=False)
-class Scores:
+class StudyScores:
     """What a study measured.
 
     Parameters
@@ -43,7 +57,7 @@ class Scores:
     seconds : array (methods,)
         Median processor time of a resampling.
     failed : mapping of (str, str) to int
-        How many cells of a method failed for a reason.
+        How many trials of a method failed for a reason.
     origins : mapping of str to array (data sets, origins)
         Of ours, how many new rows have which origin, added up over the folds.
     """
@@ -64,20 +78,20 @@ class Scores:
         return self.methods.index(method)
 
 
-def collect(records: Sequence[CellRecord]) -> Scores:
-    """Average the cells of a study over its folds.
+def collect(records: Sequence[TrialRecord]) -> StudyScores:
+    """Average the trials of a study over its folds.
 
     Data sets that some method has not finished are left out, so that all methods are
     compared on the same ones.
     """
-    by_method: dict[str, dict[Place, CellRecord]] = {}
+    by_method: dict[str, dict[Place, TrialRecord]] = {}
     for record in (record for record in records if record.state in {"done", "failed"}):
-        cell = record.cell
-        place = (str(cell["data"]), int(cell["repeat"]), int(cell["fold"]))
-        by_method.setdefault(str(cell["method"]), {})[place] = record
+        trial = record.trial
+        place = (str(trial["data"]), int(trial["repeat"]), int(trial["fold"]))
+        by_method.setdefault(str(trial["method"]), {})[place] = record
     if NONE not in by_method:
         raise NoScoresError(
-            f"the study has no cells of the method {NONE!r}, which all others are compared with; "
+            f"the study has no trials of the method {NONE!r}, which all others are compared with; "
             "add it to the methods"
         )
     methods = tuple(by_method)
@@ -88,25 +102,25 @@ def collect(records: Sequence[CellRecord]) -> Scores:
     )
     owner = np.array([datasets.index(data) for data, _, _ in places])
     means = np.stack([figures[:, owner == d].mean(axis=1) for d in range(len(datasets))], axis=1)
-    return Scores(
+    return StudyScores(
         methods,
         datasets,
         {metric: means[..., m] for m, metric in enumerate(METRICS)},
         np.array([_seconds(by_method[method].values()) for method in methods]),
         Counter(
             (method, record.error)
-            for method, cells in by_method.items()
-            for record in cells.values()
+            for method, settled in by_method.items()
+            for record in settled.values()
             if record.state == "failed"
         ),
         _origins(by_method, places, datasets),
     )
 
 
-def _finished(by_method: Mapping[str, Mapping[Place, CellRecord]]) -> list[Place]:
-    """Return the folds of the data sets that every method has settled all folds of."""
+def _finished(by_method: Mapping[str, Mapping[Place, TrialRecord]]) -> list[Place]:
+    """Return the folds of those data sets on which every method has settled all folds."""
     wanted = by_method[NONE]
-    settled = {place for place in wanted if all(place in cells for cells in by_method.values())}
+    settled = {place for place in wanted if all(place in theirs for theirs in by_method.values())}
     open_sets = {place[0] for place in wanted if place not in settled}
     kept = [place for place in wanted if place[0] not in open_sets]
     if not kept:
@@ -115,9 +129,9 @@ def _finished(by_method: Mapping[str, Mapping[Place, CellRecord]]) -> list[Place
 
 
 def _figures(
-    by_method: Mapping[str, Mapping[Place, CellRecord]], method: str, place: Place
+    by_method: Mapping[str, Mapping[Place, TrialRecord]], method: str, place: Place
 ) -> list[list[float]]:
-    """Return the figures of a cell, (classifiers, metrics)."""
+    """Return the figures of a trial, (classifiers, metrics)."""
     record = by_method[method][place]
     if record.state == "failed":
         record = by_method[NONE][place]
@@ -128,22 +142,115 @@ def _figures(
 
 
 def _origins(
-    by_method: Mapping[str, Mapping[Place, CellRecord]],
+    by_method: Mapping[str, Mapping[Place, TrialRecord]],
     places: Sequence[Place],
     datasets: Sequence[str],
 ) -> dict[str, Floats]:
-    """Add up what the new rows are, (data sets, origins), for the methods that say so."""
+    """Count the new rows by origin, (data sets, origins), for the methods that record it."""
     found: dict[str, Floats] = {}
-    for method, cells in by_method.items():
+    for method, settled in by_method.items():
         counts = np.zeros((len(datasets), len(ORIGINS)))
         for place in places:
-            figures = cells[place].figures
+            figures = settled[place].figures
             counts[datasets.index(place[0])] += [figures.get(f"origin {o}", 0.0) for o in ORIGINS]
         if counts.any():
             found[method] = counts
     return found
 
 
-def _seconds(records: Iterable[CellRecord]) -> float:
+def _seconds(records: Iterable[TrialRecord]) -> float:
     done = [record.figures["seconds"] for record in records if record.state == "done"]
     return float(np.median(done)) if done else np.nan
+
+
+# --- comparing methods ----------------------------------------------------------------
+
+
+class Record(NamedTuple):
+    """On how many pairs of data set and classifier a method was better, equal, worse."""
+
+    wins: int
+    ties: int
+    losses: int
+
+
+class Standing(NamedTuple):
+    """A method compared with the best of others on one metric."""
+
+    rank: float
+    best: str
+    rank_of_best: float
+    probability: float  # of being better than that one on a further data set
+
+    @property
+    def leads(self) -> bool:
+        """Whether the method has the better mean rank."""
+        return self.rank < self.rank_of_best
+
+
+def standing(scores: StudyScores, metric: str, method: str, others: Sequence[str]) -> Standing:
+    """Compare a method with the one of ``others`` that has the best mean rank."""
+    ranks = dict(zip(scores.methods, mean_ranks(scores, metric).tolist(), strict=True))
+    best = min(others, key=ranks.__getitem__)
+    return Standing(ranks[method], best, ranks[best], probability(scores, metric, method, best))
+
+
+def mean_ranks(scores: StudyScores, metric: str) -> Floats:
+    """Return the mean rank of each method."""
+    return np.asarray(ranks(scores, metric).mean(axis=1))
+
+
+def ranks(scores: StudyScores, metric: str) -> Floats:
+    """Return the rank of each method on each pair of data set and classifier that has a score."""
+    values = _oriented(scores, metric).reshape(len(scores.methods), -1)
+    values = values[:, ~np.isnan(values).any(axis=0)]
+    return np.asarray(rankdata(-np.round(values / EQUAL) * EQUAL, axis=0))
+
+
+def ranks_by_dataset(scores: StudyScores, metric: str) -> Floats:
+    """Return the rank of each method on each data set, by the mean over its classifiers."""
+    values = scores.by_dataset(metric) * (-1 if metric in LOWER_IS_BETTER else 1)
+    return np.asarray(rankdata(-np.round(values / EQUAL) * EQUAL, axis=0))
+
+
+def record(scores: StudyScores, metric: str, method: str, other: str) -> Record:
+    """Count wins, ties and losses of a method against another."""
+    values = _oriented(scores, metric)
+    difference = values[scores.place(method)] - values[scores.place(other)]
+    difference = difference[~np.isnan(difference)]
+    wins, losses = int((difference > EQUAL).sum()), int((difference < -EQUAL).sum())
+    return Record(wins, difference.size - wins - losses, losses)
+
+
+@lru_cache(maxsize=4096)  # tables and page ask for the same ones
+def probability(scores: StudyScores, metric: str, method: str, other: str) -> float:
+    """Return the probability that a method is better than another on a further data set."""
+    from baycomp import SignedRankTest  # noqa: PLC0415 - the extra cli
+
+    values = scores.by_dataset(metric) * (-1 if metric in LOWER_IS_BETTER else 1)
+    better, _ = SignedRankTest.probs(
+        values[scores.place(method)],
+        values[scores.place(other)],
+        rope=0.0,
+        nsamples=DRAWS,
+        random_state=SEED,
+    )
+    return float(better)
+
+
+def critical_difference(n_methods: int, n_tables: int, level: float = 0.05) -> float:
+    """Return how far mean ranks over data sets must differ by Nemenyi's test (Demsar 2006).
+
+    Examples
+    --------
+    >>> round(critical_difference(4, 14), 2)  # as in the example of Demsar's paper
+    1.25
+    """
+    quantile = studentized_range.ppf(1 - level, n_methods, np.inf) / np.sqrt(2)
+    return float(quantile * np.sqrt(n_methods * (n_methods + 1) / (6 * n_tables)))
+
+
+def _oriented(scores: StudyScores, metric: str) -> Floats:
+    """Return a metric with its sign turned where lower is better."""
+    values = scores.of[metric]
+    return -values if metric in LOWER_IS_BETTER else values

@@ -1,13 +1,33 @@
-"""Settings of a study: which data sets, methods and folds."""
+"""Settings of a study (data sets, methods, folds), and the suites of data sets.
+
+Every choice in this library that was decided by figures was decided on the development suite. The
+final suite is all other KEEL tables that a study of some hours can hold: they are looked at after
+the choices have been made (docs/research-log.md says when).
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from counterbalance.datasets import list_datasets
 from counterbalance.errors import CounterbalanceError
 from counterbalance.studies.study.methods import METHODS, NONE
-from counterbalance.studies.study.suite import DEVELOPMENT, SUITES, suite
+from counterbalance.trials.resamplers import FEWEST_OF_CLASS
+
+DEVELOPMENT = (
+    *("ecoli1", "ecoli3", "ecoli4", "ecoli-0-1-4-6_vs_5", "glass0", "glass2", "glass6"),
+    *("glass-0-1-6_vs_5", "haberman", "pima", "yeast1", "yeast4", "yeast6", "yeast-1_vs_7"),
+    *("yeast-2_vs_4", "vehicle1", "vehicle2", "abalone9-18", "abalone-21_vs_8", "wisconsin"),
+    *("cm1", "winequality-red-4", "winequality-white-3_vs_7", "new_thyroid1"),
+    *("page-blocks-1-3_vs_4", "page-blocks0", "spectfheart", "poker-8-9_vs_6", "car-good"),
+    *("cleveland-0_vs_4", "pc1", "kr-vs-k-zero_vs_eight", "led7digit-0-2-4-5-6-7-8-9_vs_1"),
+    *("shuttle-c0-vs-c4", "vowel0", "segment0"),
+    *("page-blocks", "glass", "newthyroid", "balance"),
+)
+# A larger table takes hours on a laptop, or is the same table under another name.
+MOST_ROWS_OF_FINAL = 6000
+SUITES = ("development", "final")
 
 
 class StudySettingsError(CounterbalanceError):
@@ -15,7 +35,7 @@ class StudySettingsError(CounterbalanceError):
 
 
 @dataclass(frozen=True)
-class Settings:
+class StudySettings:
     """How much is computed.
 
     Parameters
@@ -24,11 +44,11 @@ class Settings:
         Names of KEEL data sets.
     methods : tuple of str
         Some of ``METHODS``; no resampling is always among them, because it stands in for
-        what fails.
+        methods that fail.
     folds : int
         Folds of the cross-validation.
     repeats : tuple of int
-        Which repetitions: each one shuffles the rows anew by its number.
+        Which repetitions: each shuffles the rows anew, with its number as the seed.
     rows : int
         Most rows of a data set, drawn by class share where it has more; 0 takes all.
     """
@@ -61,7 +81,7 @@ def settings_of(
     folds: int = 5,
     repeats: str = "0",
     rows: int = 1600,
-) -> dict[str, Settings]:
+) -> dict[str, StudySettings]:
     """Read the options of the command: settings for each suite that is named.
 
     Examples
@@ -82,6 +102,32 @@ def settings_of(
     chosen = tuple(dict.fromkeys((NONE, *methods))) if methods else METHODS
     tables = {"chosen": tuple(datasets)} if datasets else {name: suite(name) for name in names}
     return {
-        name: Settings(sets, chosen, folds, tuple(map(int, numbers)), rows)
+        name: StudySettings(sets, chosen, folds, tuple(map(int, numbers)), rows)
         for name, sets in tables.items()
     }
+
+
+def suite(name: str) -> tuple[str, ...]:
+    """Return the names of the data sets of a suite.
+
+    Examples
+    --------
+    >>> len(suite("development"))
+    40
+    >>> set(suite("development")) & set(suite("final"))
+    set()
+    """
+    return DEVELOPMENT if name == "development" else _final()
+
+
+def _final() -> tuple[str, ...]:
+    """Return the other KEEL tables with enough rows of every class, the small ones first."""
+    kept = [
+        entry
+        for entry in list_datasets()
+        if entry.name not in DEVELOPMENT
+        and entry.rows <= MOST_ROWS_OF_FINAL
+        and min(entry.class_counts.values()) >= FEWEST_OF_CLASS
+    ]
+    kept.sort(key=lambda entry: (entry.rows * entry.features * len(entry.class_counts), entry.name))
+    return tuple(entry.name for entry in kept)

@@ -1,24 +1,39 @@
-"""The tables of a study."""
+"""The tables of a study, and the picture of the mean ranks."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Any
 
 import numpy as np
 
 from counterbalance.result_table import ResultTable, Value
 from counterbalance.rows.origins import HEADS, ORIGINS, percent
-from counterbalance.studies.study.comparison import mean_ranks, probability, record, standing
-from counterbalance.studies.study.methods import NONE, PAPER, PEERS
-from counterbalance.studies.study.metrics import LOWER_IS_BETTER, METRICS
-from counterbalance.studies.study.ours import OURS
-from counterbalance.studies.study.scores import Scores
+from counterbalance.studies.canvas import new_figure
+from counterbalance.studies.study.methods import NONE, OURS, PAPER, PEERS
+from counterbalance.studies.study.scores import (
+    StudyScores,
+    critical_difference,
+    mean_ranks,
+    probability,
+    ranks_by_dataset,
+    record,
+    standing,
+)
+from counterbalance.studies.study.trials import LOWER_IS_BETTER, METRICS
 
 MILLISECONDS = 1000
 WORST_SHOWN = 8
 
+OUR_COLOUR, OTHER_COLOUR, BAR_COLOUR = "#c1121f", "#33415c", "#c9d1dc"
+CAPTION = (
+    "Mean ranks over the data sets (a data set counts once, by the mean over its classifiers; "
+    "left is better). The grey band reaches as far from the best as the critical difference of "
+    "Nemenyi's test at 0.05: methods inside it are not told apart from the best by that test."
+)
 
-def all_tables(scores: Scores) -> list[ResultTable]:
+
+def all_tables(scores: StudyScores) -> list[ResultTable]:
     """Return every table of a study."""
     ours = [method for method in scores.methods if method in OURS]
     return [
@@ -32,7 +47,7 @@ def all_tables(scores: Scores) -> list[ResultTable]:
     ]
 
 
-def rank_table(scores: Scores) -> ResultTable:
+def rank_table(scores: StudyScores) -> ResultTable:
     """Return the mean ranks of all methods, the best sum of the first four on top."""
     by_metric = {metric: mean_ranks(scores, metric) for metric in METRICS}
     total = sum(by_metric[metric] for metric in METRICS if metric not in LOWER_IS_BETTER)
@@ -63,7 +78,7 @@ def rank_table(scores: Scores) -> ResultTable:
             (
                 f"{len(scores.datasets)} data sets with six classifiers each; the Brier score has "
                 "no SVM. `ms` is the median processor time of one resampling, the preparation "
-                "included, `failed` the number of folds on which the method gave nothing and "
+                "included, `failed` the number of folds on which the method failed and "
                 "counts as no resampling. Ours are bold, and so is the best of a column."
             ),
         ),
@@ -71,7 +86,7 @@ def rank_table(scores: Scores) -> ResultTable:
     )
 
 
-def origin_tables(scores: Scores) -> Iterable[ResultTable]:
+def origin_tables(scores: StudyScores) -> Iterable[ResultTable]:
     """Return what the new rows of ours are, if any of ours ran."""
     if not scores.origins:
         return
@@ -99,7 +114,7 @@ def origin_tables(scores: Scores) -> Iterable[ResultTable]:
     )
 
 
-def against_table(scores: Scores, ours: str) -> ResultTable:
+def against_table(scores: StudyScores, ours: str) -> ResultTable:
     """Return how sure one can be that ours is better than each other method."""
     rows, records = [], []
     for other in scores.methods:
@@ -129,7 +144,7 @@ def against_table(scores: Scores, ours: str) -> ResultTable:
     )
 
 
-def claims_table(scores: Scores, ours: str) -> ResultTable:
+def claims_table(scores: StudyScores, ours: str) -> ResultTable:
     """Return the rank of ours beside the best other method, metric by metric."""
     rows: list[tuple[str, ...]] = []
     records: list[dict[str, Value]] = []
@@ -168,7 +183,7 @@ def claims_table(scores: Scores, ours: str) -> ResultTable:
     )
 
 
-def loss_table(scores: Scores, ours: str) -> ResultTable:
+def loss_table(scores: StudyScores, ours: str) -> ResultTable:
     """Return the data sets on which ours is farthest behind the best peer."""
     peers = [scores.place(m) for m in scores.methods if m in PEERS]
     rows, records = [], []
@@ -200,14 +215,14 @@ def loss_table(scores: Scores, ours: str) -> ResultTable:
         (
             (
                 "Means over the six classifiers. The best peer is chosen for each data set after "
-                "the fact, so some distance is luck."
+                "the fact, so part of the distance is luck."
             ),
         ),
         records,
     )
 
 
-def mean_table(scores: Scores) -> ResultTable:
+def mean_table(scores: StudyScores) -> ResultTable:
     """Return the plain means over data sets and classifiers."""
     rows = [
         (_ours_bold(method), *(f"{scores.by_dataset(m)[place].mean():.4f}" for m in METRICS))
@@ -218,11 +233,11 @@ def mean_table(scores: Scores) -> ResultTable:
         "Plain means over data sets and classifiers",
         ("method", *METRICS.values()),
         rows,
-        ("Means of unlike tables say less than ranks; they are here to show the sizes.",),
+        ("Means over unlike tables say less than ranks; they are here to show the magnitudes.",),
     )
 
 
-def failure_tables(scores: Scores) -> Iterable[ResultTable]:
+def failure_tables(scores: StudyScores) -> Iterable[ResultTable]:
     """Return the table of failures, if there are any."""
     if scores.failed:
         rows = [(method, str(n), error) for (method, error), n in sorted(scores.failed.items())]
@@ -241,3 +256,36 @@ def _bold(text: str, *, when: bool) -> str:
 
 def _slug(method: str) -> str:
     return method.replace(" ", "_").lower()
+
+
+def draw_ranks(scores: StudyScores) -> Any:
+    """Draw one panel for each metric where higher is better."""
+    metrics = [metric for metric in METRICS if metric not in LOWER_IS_BETTER]
+    height = 0.9 + 0.19 * len(scores.methods)
+    figure, panels = new_figure(2, 2, width=5.2, height=height)
+    for panel, metric in zip(panels, metrics, strict=True):
+        _draw_panel(panel, scores, metric)
+    return figure
+
+
+def _draw_panel(panel: Any, scores: StudyScores, metric: str) -> None:
+    mean = ranks_by_dataset(scores, metric).mean(axis=1)
+    order = np.argsort(mean)
+    best = float(mean[order[0]])
+    reach = critical_difference(len(scores.methods), len(scores.datasets))
+    panel.axvspan(best, best + reach, color=BAR_COLOUR, alpha=0.5, linewidth=0)
+    for height, place in enumerate(order):
+        ours = scores.methods[place] in OURS
+        colour = OUR_COLOUR if ours else OTHER_COLOUR
+        panel.hlines(height, best, mean[place], color=colour, linewidth=0.8)
+        panel.plot(mean[place], height, "o", color=colour, markersize=5)
+    panel.set_yticks(range(len(order)), [scores.methods[place] for place in order], fontsize=7)
+    for label, place in zip(panel.get_yticklabels(), order, strict=True):
+        if scores.methods[place] in OURS:
+            label.set(color=OUR_COLOUR, fontweight="bold")
+    panel.invert_yaxis()
+    panel.set_title(METRICS[metric], loc="left")
+    panel.set_xlabel("mean rank", fontsize=8)
+    panel.tick_params(axis="x", labelsize=7)
+    for side in ("top", "right"):
+        panel.spines[side].set_visible(False)

@@ -1,32 +1,60 @@
-"""The study as independent cells: a data set, a method, a repetition and a fold.
+"""The trials of the study: a data set, a method, a repetition and a fold.
 
-A cell resamples its training fold once and judges all six classifiers on the test fold: its
+A trial resamples its training fold once and judges all six classifiers on the test fold: its
 figures are named ``classifier metric``, as in ``"RF g_mean"``. ``seconds`` is the processor
 time of the resampling alone, which the load of the machine does not change. ``origin redraw``
-and its like count what the new rows of ours are.
+and its like count what the new rows of ours are. The metrics:
+
+    g_mean              geometric mean of the recalls
+    f_measure           of the smallest class; with more than two classes the mean over all
+    roc_auc             each class against the rest by its score, mean over the classes;
+                        with two classes of the smaller one
+    average_precision   the same of the precision-recall curve
+    brier               half the squared distance of the probabilities from the truth, lower
+                        is better; only where the classifier has probabilities
 """
 
 from __future__ import annotations
 
 import time
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
+from sklearn.metrics import average_precision_score, confusion_matrix, roc_auc_score
 from sklearn.model_selection import StratifiedKFold
 
-from counterbalance.studies.study.classifiers import CLASSIFIERS, make_classifier
+from counterbalance.datasets import load
 from counterbalance.studies.study.methods import fitted, resampled
-from counterbalance.studies.study.metrics import measure
-from counterbalance.studies.study.settings import Settings
-from counterbalance.studies.study.suite import load_labelled
-from counterbalance.trials.expected import expected_warnings
-from counterbalance.trials.seed import seed_of
-from counterbalance.trials.store import Cell
+from counterbalance.studies.study.settings import StudySettings
+from counterbalance.trials.classifiers import CLASSIFIERS, make_classifier
+from counterbalance.trials.metrics import BINARY, f_measure, g_mean
+from counterbalance.trials.resamplers import expected_warnings, share_of_rows
+from counterbalance.trials.trial import Trial, seed_of
+
+METRICS = {
+    "g_mean": "G-mean",
+    "f_measure": "F-measure",
+    "roc_auc": "ROC AUC",
+    "average_precision": "average precision",
+    "brier": "Brier score",
+}
+LOWER_IS_BETTER = frozenset({"brier"})
 
 
-def cells(settings: Settings) -> list[Cell]:
-    """Return the cells of a study, data set by data set."""
+@dataclass(frozen=True, eq=False)
+class StudyTable:
+    """A table with class codes, 0 the largest class, the smallest last."""
+
+    X: Any
+    y: NDArray[np.intp]
+    n_classes: int
+
+
+def trials(settings: StudySettings) -> list[Trial]:
+    """Return the trials of a study, data set by data set."""
     return [
         {
             "data": data,
@@ -43,12 +71,12 @@ def cells(settings: Settings) -> list[Cell]:
     ]
 
 
-def compute(cell: Cell) -> dict[str, float]:
+def compute(trial: Trial) -> dict[str, float]:
     """Resample a training fold, fit the six classifiers, judge them on the test fold."""
-    method, repeat, fold = str(cell["method"]), int(cell["repeat"]), int(cell["fold"])
-    table = load_labelled(str(cell["data"]), int(cell["rows"]))
-    train, test = _folds(str(cell["data"]), int(cell["rows"]), int(cell["folds"]), repeat)[fold]
-    place = (str(cell["data"]), repeat, fold)
+    method, repeat, fold = str(trial["method"]), int(trial["repeat"]), int(trial["fold"])
+    table = load_labelled(str(trial["data"]), int(trial["rows"]))
+    train, test = _folds(str(trial["data"]), int(trial["rows"]), int(trial["folds"]), repeat)[fold]
+    place = (str(trial["data"]), repeat, fold)
     with expected_warnings():
         start = time.process_time()
         made = resampled(method, table.X.iloc[train], table.y[train], seed_of(*place))
@@ -56,12 +84,62 @@ def compute(cell: Cell) -> dict[str, float]:
         figures |= {f"origin {name}": float(count) for name, count in made.origins.items()}
         test_rows = made.preparation.transform(table.X.iloc[test])
         for name in CLASSIFIERS:
-            # the seed belongs to the fold, not to the method: all methods meet the same luck
+            # the seed belongs to the fold, not to the method: all methods are equally lucky
             seed = seed_of(*place, name)
-            f = fitted(method, make_classifier(name, seed), made.rows, made.labels, seed)
+            f = fitted(
+                method, make_classifier(name, seed, small=True), made.rows, made.labels, seed
+            )
             judged = measure(f, test_rows, table.y[test], table.n_classes)
             figures |= {f"{name} {metric}": value for metric, value in judged.items()}
     return figures
+
+
+def measure(
+    f: Any, X: NDArray[np.float64], y: NDArray[np.intp], n_classes: int
+) -> dict[str, float]:
+    """Judge a fitted classifier on a test fold.
+
+    Parameters
+    ----------
+    f : classifier
+        Fitted to the class codes ``0 ... n_classes - 1``, of which it has seen every one.
+    X, y : arrays
+        The test fold.
+    n_classes : int
+        How many classes there are.
+    """
+    counts = confusion_matrix(y, f.predict(X), labels=range(n_classes))
+    figures = {
+        "g_mean": g_mean(counts),
+        "f_measure": f_measure(counts, 1 if n_classes == BINARY else None),
+    }
+    has_probability = hasattr(f, "predict_proba")
+    scores = f.predict_proba(X) if has_probability else f.decision_function(X)
+    if scores.ndim == 1:
+        scores = np.column_stack([-scores, scores])
+    judged = [1] if n_classes == BINARY else [c for c in range(n_classes) if (y == c).any()]
+    figures["roc_auc"] = float(np.mean([roc_auc_score(y == c, scores[:, c]) for c in judged]))
+    figures["average_precision"] = float(
+        np.mean([average_precision_score(y == c, scores[:, c]) for c in judged])
+    )
+    if has_probability:
+        truth = y[:, None] == np.arange(n_classes)
+        figures["brier"] = float(((scores - truth) ** 2).sum(axis=1).mean() / 2)
+    return figures
+
+
+@lru_cache(maxsize=2)
+def load_labelled(name: str, rows: int) -> StudyTable:
+    """Load a data set, cut by class share to a number of rows; 0 takes all."""
+    dataset = load(name)
+    labels = dataset.y.to_numpy().astype(str)
+    codes = {str(label): code for code, label in enumerate(dataset.class_counts)}
+    y = np.array([codes[label] for label in labels], dtype=np.intp)
+    X = dataset.X
+    if 0 < rows < len(y):
+        kept = share_of_rows(y, rows)
+        X, y = X.iloc[kept].reset_index(drop=True), y[kept]
+    return StudyTable(X, y, len(codes))
 
 
 @lru_cache(maxsize=2)

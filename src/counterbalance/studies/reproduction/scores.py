@@ -1,17 +1,28 @@
-"""Table III and the F-measure of Figure 5: each figure beside the paper's."""
+"""Experiment II: F-measure and G-mean of the classifiers after each method.
+
+    Table III    G-mean of each method and classifier, beside the paper's
+    Figure 5     F-measure of each method and classifier
+
+A fold is cut first, then only its training part is resampled. A worker keeps the last resampled
+parts, because the six classifiers of a fold share them.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from sklearn.metrics import confusion_matrix
+from sklearn.model_selection import StratifiedKFold
 
 from counterbalance.result_table import ABSENT, FAILED, ResultTable, Value
+from counterbalance.studies.canvas import new_figure
 from counterbalance.studies.reproduction import published
-from counterbalance.studies.reproduction.methods import METHODS, RESAMPLING
-from counterbalance.studies.reproduction.tables.groups import (
+from counterbalance.studies.reproduction.data import PaperTable, load_labelled
+from counterbalance.studies.reproduction.groups import (
     Group,
     Spread,
     failures,
@@ -19,19 +30,92 @@ from counterbalance.studies.reproduction.tables.groups import (
     has_failed,
     spread,
 )
-from counterbalance.studies.reproduction.trials.scores import EXPERIMENT
-from counterbalance.trials.classifiers import CLASSIFIERS
-from counterbalance.trials.metrics import g_mean
+from counterbalance.studies.reproduction.methods import METHODS, RESAMPLING, resampled
+from counterbalance.trials.classifiers import CLASSIFIERS, make_classifier
+from counterbalance.trials.metrics import f_measure, g_mean
+from counterbalance.trials.trial import TrialResult, seed_of
 
 if TYPE_CHECKING:
-    from counterbalance.trials.store import CellRecord
+    from counterbalance.studies.reproduction.settings import ReproductionSettings
+    from counterbalance.trials.trial import Trial, TrialRecord
 
-Members = Sequence["CellRecord"]
+Members = Sequence["TrialRecord"]
+EXPERIMENT = "scores"
+
+COLOURS = {
+    "none": "#b8b8b8",
+    "SOMO": "#e0a030",
+    "k-SMOTE": "#6aa84f",
+    "CUSBoost": "#8e6bbf",
+    "ours": "#1f4fd8",
+}
+LOWEST = 0.05
+
+
+# --- the trial ------------------------------------------------------------------------
+
+
+def trials(settings: ReproductionSettings) -> list[Trial]:
+    """Return a trial for each data set, run, fold, method and classifier, in this order."""
+    return [
+        {
+            "experiment": EXPERIMENT,
+            "data": data,
+            "rows": settings.rows_of(data),
+            "method": method,
+            "classifier": classifier,
+            "run": run,
+            "folds": settings.folds,
+            "fold": fold,
+        }
+        for run in range(settings.runs)
+        for data in settings.datasets
+        for fold in range(settings.folds)
+        for method in METHODS
+        for classifier in CLASSIFIERS
+    ]
+
+
+def compute(settings: ReproductionSettings, trial: Trial) -> TrialResult:
+    """Fit a classifier to a resampled training part and judge it on the test part."""
+    table = load_labelled(str(trial["data"]), int(trial["rows"]), settings)
+    shared = tuple(
+        (name, trial[name]) for name in ("data", "rows", "method", "run", "folds", "fold")
+    )
+    rows, labels, test_rows, test = _parts(settings, shared)
+    f = make_classifier(str(trial["classifier"]), seed_of(*trial.values()))
+    predicted = f.fit(rows, labels).predict(test_rows)
+    counts = confusion_matrix(test, predicted, labels=list(table.classes))
+    figures = {"f_measure": f_measure(counts, table.minority), "g_mean": g_mean(counts)}
+    return TrialResult(figures, payload=counts.tolist())
+
+
+@lru_cache(maxsize=1)
+def _parts(
+    settings: ReproductionSettings, shared: tuple[tuple[str, str | int], ...]
+) -> tuple[Any, ...]:
+    """Return the resampled training part and the prepared test part of a fold."""
+    trial = dict(shared)
+    table = load_labelled(str(trial["data"]), int(trial["rows"]), settings)
+    train, test = _fold(table, int(trial["folds"]), int(trial["run"]), int(trial["fold"]))
+    rows, labels, preparation = resampled(
+        str(trial["method"]), table.X.iloc[train], table.y[train], seed_of(*trial.values())
+    )
+    return rows, labels, preparation.transform(table.X.iloc[test]), table.y[test]
+
+
+def _fold(table: PaperTable, folds: int, run: int, fold: int) -> tuple[Any, Any]:
+    splitter = StratifiedKFold(folds, shuffle=True, random_state=run)
+    train, test = list(splitter.split(np.zeros(len(table.y)), table.y))[fold]
+    return train, test
+
+
+# --- Table III ------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
 class Measure:
-    """How the records of a cell of the table become one figure, and the paper's for it."""
+    """How the records of one cell of the table become a figure, and what the paper prints there."""
 
     name: str
     title: str
@@ -40,7 +124,7 @@ class Measure:
 
 
 @dataclass(frozen=True)
-class Scores:
+class MeasureScores:
     """All figures of one measure: what the tables and Figure 5 show."""
 
     measure: Measure
@@ -100,21 +184,24 @@ def _not_printed(data: str, method: str, classifier: str) -> None:  # noqa: ARG0
 
 MEASURES = (
     Measure(
-        "g_mean", "G-mean (Table III), mean of the folds", _each_fold("g_mean"), published.g_mean
+        "g_mean",
+        "G-mean (Table III), mean of the folds",
+        _each_fold("g_mean"),
+        published.g_mean,
     ),
     Measure("g_mean_pooled", "G-mean of a run's folds together", _pooled, published.g_mean),
     Measure("f_measure", "F-measure (Figure 5)", _each_fold("f_measure"), _not_printed),
 )
 
 
-def scores(records: Members) -> list[Scores]:
+def scores(records: Members) -> list[MeasureScores]:
     """Return the figures of every measure."""
-    ours = [record for record in records if record.cell["experiment"] == EXPERIMENT]
+    ours = [record for record in records if record.trial["experiment"] == EXPERIMENT]
     groups = gather(ours, ["data", "method", "classifier"])
-    return [Scores(measure, groups) for measure in MEASURES]
+    return [MeasureScores(measure, groups) for measure in MEASURES]
 
 
-def score_table(figures: Scores, data: str) -> ResultTable:
+def score_table(figures: MeasureScores, data: str) -> ResultTable:
     """Return the table of one data set: for each method ours, the paper's, the difference."""
     rows: list[Sequence[str]] = []
     for method in METHODS:
@@ -139,7 +226,7 @@ def score_table(figures: Scores, data: str) -> ResultTable:
     )
 
 
-def summary_table(every: Sequence[Scores], datasets: Sequence[str]) -> ResultTable:
+def summary_table(every: Sequence[MeasureScores], datasets: Sequence[str]) -> ResultTable:
     """Count the cells (data set and classifier) that ours wins and loses."""
     rows: list[Sequence[str]] = []
     for figures in every:
@@ -170,19 +257,19 @@ def summary_table(every: Sequence[Scores], datasets: Sequence[str]) -> ResultTab
     )
 
 
-def _total(figures: Scores, rows: Sequence[Sequence[str]]) -> tuple[str, ...]:
+def _total(figures: MeasureScores, rows: Sequence[Sequence[str]]) -> tuple[str, ...]:
     """Add up the rows of one measure."""
     columns = list(zip(*rows, strict=True))[1:]
     known = [[int(cell) for cell in column if cell != ABSENT] for column in columns]
     return (f"all {figures.measure.name}", *(str(sum(c)) if c else ABSENT for c in known))
 
 
-def _beats_none(figures: Scores, data: str, classifier: str) -> bool:
+def _beats_none(figures: MeasureScores, data: str, classifier: str) -> bool:
     ours, none = figures[data, "ours", classifier], figures[data, "none", classifier]
     return ours is not None and none is not None and ours.mean > none.mean
 
 
-def _paper_rows(figures: Scores, data: str, method: str) -> list[tuple[str, ...]]:
+def _paper_rows(figures: MeasureScores, data: str, method: str) -> list[tuple[str, ...]]:
     printed, differences = [], []
     for classifier in CLASSIFIERS:
         pair = figures.measure.published(data, method, classifier)
@@ -201,7 +288,7 @@ def _agreement(here: tuple[str, ...], there: tuple[str, ...]) -> str:
     return "yes" if here == there else "no"
 
 
-def _record(figures: Scores, data: str, method: str, classifier: str) -> dict[str, Value]:
+def _record(figures: MeasureScores, data: str, method: str, classifier: str) -> dict[str, Value]:
     figure = figures[data, method, classifier]
     printed = figures.measure.published(data, method, classifier)
     return {
@@ -222,3 +309,36 @@ def _record(figures: Scores, data: str, method: str, classifier: str) -> dict[st
 
 def _place(method: str, ranking: tuple[str, ...]) -> int | None:
     return ranking.index(method) + 1 if method in ranking else None
+
+
+# --- Figure 5 -------------------------------------------------------------------------
+
+
+def draw_f_measure(figures: MeasureScores, datasets: Sequence[str]) -> Any:
+    """Draw grouped bars with the standard deviation as whiskers."""
+    rows = (len(datasets) + 1) // 2
+    figure, panels = new_figure(2 if len(datasets) > 1 else 1, rows, width=5.2, height=2.7)
+    for axes in panels[len(datasets) :]:
+        axes.set_axis_off()
+    for axes, data in zip(panels, datasets, strict=False):
+        _bars(axes, figures, data)
+        axes.set_title(f"{data}{' (simulated)' if data == 'ILC' else ''}", fontsize=10)
+    handles, labels = panels[0].get_legend_handles_labels()
+    figure.legend(handles, labels, loc="outside lower center", ncols=len(METHODS), fontsize=8)
+    return figure
+
+
+def _bars(axes: Any, figures: MeasureScores, data: str) -> None:
+    width = 0.8 / len(METHODS)
+    tops = []
+    for place, method in enumerate(METHODS):
+        known = {c: figures[data, method, c] for c in CLASSIFIERS}
+        heights = [0.0 if known[c] is None else known[c].mean for c in CLASSIFIERS]  # type: ignore[union-attr]
+        whiskers = [getattr(known[c], "deviation", None) or 0.0 for c in CLASSIFIERS]
+        across = [number + (place - 2) * width for number in range(len(CLASSIFIERS))]
+        axes.bar(across, heights, width, label=method, color=COLOURS[method])
+        axes.errorbar(across, heights, whiskers, fmt="none", ecolor="#444444", elinewidth=0.6)
+        tops += [height for height in heights if height > 0]
+    lowest = max(0.0, min(tops, default=0.0) - LOWEST)
+    axes.set(ylim=(lowest, 1.0), ylabel="F-measure")
+    axes.set_xticks(range(len(CLASSIFIERS)), CLASSIFIERS)

@@ -1,4 +1,4 @@
-"""Records of the store gathered into the groups that a table shows."""
+"""Records of trials, gathered into the groups that a table shows."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from statistics import fmean, stdev
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from counterbalance.trials.store import CellRecord
+    from counterbalance.trials.trial import TrialRecord
 
 Group = tuple[str | int, ...]
 SHOWN_ERROR = 160
@@ -17,7 +17,7 @@ SHOWN_ERROR = 160
 
 @dataclass(frozen=True)
 class Spread:
-    """Mean and standard deviation of some values; no deviation of a single one."""
+    """Mean and standard deviation of some values; a single value has no deviation."""
 
     mean: float
     deviation: float | None
@@ -38,28 +38,28 @@ def spread(values: Sequence[float]) -> Spread:
     return Spread(fmean(values), stdev(values) if len(values) > 1 else None)
 
 
-def gather(records: Iterable[CellRecord], names: Sequence[str]) -> dict[Group, list[CellRecord]]:
-    """Gather the records of cells that have the same values under these names."""
+def gather(records: Iterable[TrialRecord], names: Sequence[str]) -> dict[Group, list[TrialRecord]]:
+    """Gather the records of trials that have the same values under these names."""
 
-    def group_of(record: CellRecord) -> Group:
-        return tuple(record.cell[name] for name in names)
+    def group_of(record: TrialRecord) -> Group:
+        return tuple(record.trial[name] for name in names)
 
     ordered = sorted(records, key=lambda record: tuple(map(str, group_of(record))))
     return {group: list(members) for group, members in groupby(ordered, group_of)}
 
 
-def has_failed(members: Iterable[CellRecord]) -> bool:
-    """Tell whether a cell of a group failed: then the group has no figure."""
+def has_failed(members: Iterable[TrialRecord]) -> bool:
+    """Tell whether a trial of a group failed; then the group has no figure."""
     return any(record.state == "failed" for record in members)
 
 
-def failures(groups: Mapping[Group, Sequence[CellRecord]]) -> list[str]:
-    """Say of each group with failed cells how many failed and what the first one said."""
+def failures(groups: Mapping[Group, Sequence[TrialRecord]]) -> list[str]:
+    """Say for each group with failures how many trials failed, and the first error."""
     notes = []
     for group, members in groups.items():
         failed = [record for record in members if record.state == "failed"]
         if failed:
             name = " ".join(map(str, group))
             error = failed[0].error.splitlines()[0][:SHOWN_ERROR]
-            notes.append(f"Failed: {name}, {len(failed)} of {len(members)} cells: {error}")
+            notes.append(f"Failed: {name}, {len(failed)} of {len(members)} trials: {error}")
     return notes

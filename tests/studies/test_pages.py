@@ -16,24 +16,22 @@ from sklearn.preprocessing import StandardScaler
 
 from counterbalance import CounterfactualOverSampler, InteriorOverSampler
 from counterbalance.compare.classifiers import CLASSIFIERS, new_classifier
+from counterbalance.compare.settings import Settings as ComparisonSettings
 from counterbalance.compare.strategies import OURS as COMPARED
 from counterbalance.compare.strategies import make_ours as make_compared
 from counterbalance.studies.reproduction import methods
 from counterbalance.studies.reproduction.page import page as reproduction_page
-from counterbalance.studies.reproduction.settings import Settings
-from counterbalance.studies.reproduction.tables import all_tables
-from counterbalance.studies.reproduction.trials import compute
-from counterbalance.studies.study import classifiers as study_classifiers
-from counterbalance.studies.study.ours import OURS
+from counterbalance.studies.reproduction.run import all_tables, compute
+from counterbalance.studies.reproduction.settings import ReproductionSettings
+from counterbalance.studies.study.methods import OURS
 from counterbalance.studies.study.page import page as study_page
-from counterbalance.trials import classifiers
-from counterbalance.trials.call_text import TOLD, as_call, f_of
-from counterbalance.trials.expected import expected_warnings
-from counterbalance.trials.runner import RunSummary
-from counterbalance.trials.versions import versions
+from counterbalance.trials import RunSummary, classifiers
+from counterbalance.trials.classifiers import SHOWN, as_call, f_of
+from counterbalance.trials.fingerprint import versions
+from counterbalance.trials.resamplers import expected_warnings
 
 pd = pytest.importorskip("pandas")
-PACKAGES = {"reproduce": "reproduction", "compare": "comparison"}
+DEFAULTS = {"reproduce": ReproductionSettings, "compare": ComparisonSettings}
 
 
 def calls_of(text):
@@ -67,7 +65,7 @@ def section(text, title):
 
 @pytest.fixture(name="page", scope="module")
 def make_page():
-    settings = Settings(datasets=("WBC",), folds=7, runs=3, splits=4, seeds=2)
+    settings = ReproductionSettings(datasets=("WBC",), folds=7, runs=3, splits=4, seeds=2)
     return reproduction_page(
         all_tables([], settings.datasets),
         settings,
@@ -119,14 +117,17 @@ def test_the_reproduction_prints_f_of_a_table_with_gaps_as_it_runs(page, ran):
 
 
 def test_the_reproduction_prints_the_settings_of_experiment_one_as_they_run(page, ran):
-    compute(Settings(), {"experiment": "areas", "shape": "long", "method": "ours", "seed": 0})
+    compute(
+        ReproductionSettings(),
+        {"experiment": "areas", "shape": "long", "method": "ours", "seed": 0},
+    )
     (note,) = [line for line in page.splitlines() if line.startswith("Ours: `Counterfactual")]
     check(calls_of(note)[0], ran[0])
 
 
 def test_the_reproduction_prints_the_base_of_the_sensitivity_study_as_it_runs(page, ran):
-    cell = {"experiment": "sensitivity", "setting": "f", "value": "LR", "seed": 0}
-    compute(Settings(), cell)
+    trial = {"experiment": "sensitivity", "setting": "f", "value": "LR", "seed": 0}
+    compute(ReproductionSettings(), trial)
     note = section(page, "Sensitivity of ours to T, epsilon and f, synthetic data")
     check(calls_of(note)[0], ran[0])
     assert f"from T = {ran[0].n_draws}, no epsilon" in note
@@ -134,14 +135,14 @@ def test_the_reproduction_prints_the_base_of_the_sensitivity_study_as_it_runs(pa
 
 def test_the_pages_print_the_settings_of_the_classifiers_that_are_fitted(page):
     study = study_page([], {}, ".")
-    for text, module, title in (
-        (page, classifiers, "Classifiers"),
-        (study, study_classifiers, "The classifiers"),
+    for text, small, title in (
+        (page, False, "Classifiers"),
+        (study, True, "The classifiers"),
     ):
         printed = calls_of(section(text, title))
-        assert len(printed) == len(module.CLASSIFIERS)
-        for call, name in zip(printed, module.CLASSIFIERS, strict=True):
-            check(call, module.make_classifier(name, seed=5))
+        assert len(printed) == len(classifiers.CLASSIFIERS)
+        for call, name in zip(printed, classifiers.CLASSIFIERS, strict=True):
+            check(call, classifiers.make_classifier(name, seed=5, small=small))
 
 
 def test_the_study_prints_the_settings_of_our_samplers_and_of_the_f_they_fit():
@@ -197,29 +198,29 @@ def test_a_call_gives_back_the_object_that_it_was_written_from(trees, leaf, dept
     )
 
 
-def test_a_setting_that_is_not_told_by_default_is_told_once_it_is_changed():
+def test_a_setting_that_is_not_shown_by_default_is_shown_once_it_is_changed():
     assert "max_depth" not in as_call(RandomForestClassifier())
     assert "max_depth=3" in as_call(RandomForestClassifier(max_depth=3))
 
 
-def test_seeds_and_settings_of_speed_are_not_told():
+def test_seeds_and_settings_that_only_change_the_speed_are_not_shown():
     sampler = CounterfactualOverSampler(random_state=7, n_jobs=2, working_memory=3)
     assert as_call(sampler) == as_call(CounterfactualOverSampler())
 
 
-def test_steps_of_a_pipeline_are_told_in_their_order():
+def test_steps_of_a_pipeline_are_shown_in_their_order():
     steps = make_pipeline(StandardScaler(), LogisticRegression(C=2.0))
     assert as_call(steps) == "StandardScaler() -> LogisticRegression(C=2.0, class_weight=None)"
 
 
-def test_a_value_of_many_characters_is_cut():
+def test_a_long_value_is_cut():
     text = as_call(LogisticRegression(class_weight=dict.fromkeys(range(1000), 1.0)))
     assert len(text) < 200
 
 
-def test_what_is_told_of_a_class_are_parameters_that_it_has():
+def test_the_parameters_shown_of_a_class_are_parameters_that_it_has():
     for maker in (CounterfactualOverSampler, InteriorOverSampler, *known_classifiers()):
-        assert set(TOLD[maker.__name__]) <= set(maker().get_params(deep=False))
+        assert set(SHOWN[maker.__name__]) <= set(maker().get_params(deep=False))
 
 
 def known_classifiers():
@@ -231,7 +232,7 @@ def known_classifiers():
 def test_the_help_of_a_command_gives_the_defaults_of_its_settings(command):
     pytest.importorskip("typer")
     execute = import_module(f"counterbalance.cli.{command}").execute
-    defaults = import_module(f"counterbalance.trials.{PACKAGES[command]}.settings").Settings()
+    defaults = DEFAULTS[command]()
     hints = get_type_hints(execute, include_extras=True)
     told = {
         name: re.findall(r"default (?:is )?([\d.,]*\d)", option.help or "")
