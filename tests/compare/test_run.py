@@ -4,6 +4,7 @@ import os
 import subprocess
 import sys
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -11,7 +12,7 @@ import pytest
 from comparison_tables import SMALL, two_clouds
 from counterbalance.compare import Settings, compare, write_files
 from counterbalance.compare.data import read_compared
-from counterbalance.compare.plan import Plan
+from counterbalance.compare.folds import ComparisonPlan
 from counterbalance.compare.run import fingerprint
 from counterbalance.errors import ClassifierError
 
@@ -25,9 +26,11 @@ def run(store, settings=CHOSEN, **more):
 
 
 def files(comparison, folder):
-    """What is written, times left out."""
-    for row in comparison.summary["comparison"]["rows"]:
-        row["seconds"] = 0
+    """Return what is written, without the times."""
+    scores = comparison.summary.comparison
+    timeless = tuple(replace(row, seconds=0) for row in scores.rows)
+    summary = replace(comparison.summary, comparison=replace(scores, rows=timeless))
+    comparison = replace(comparison, summary=summary)
     return {path.name: path.read_bytes() for path in write_files(comparison, folder)}
 
 
@@ -41,11 +44,11 @@ def test_a_killed_run_goes_on_and_gives_the_same_bytes(tmp_path):
         [sys.executable, str(SCRIPT), str(store)], env=environment, start_new_session=True
     )
     deadline = time.monotonic() + 300
-    while time.monotonic() < deadline and done_cells(store) < 3:
+    while time.monotonic() < deadline and done_trials(store) < 3:
         time.sleep(0.02)
     process.kill()
     process.wait()
-    before = done_cells(store)
+    before = done_trials(store)
     resumed = run(store)
     assert 3 <= before < resumed.run.total
     assert resumed.run.computed == resumed.run.total - before
@@ -53,7 +56,7 @@ def test_a_killed_run_goes_on_and_gives_the_same_bytes(tmp_path):
     assert set(whole) == {"comparison.csv", "trust.csv", "summary.json"}
 
 
-def done_cells(store):
+def done_trials(store):
     import sqlite3  # noqa: PLC0415 - a reader of its own
 
     try:
@@ -73,12 +76,14 @@ def test_another_method_is_computed_and_the_others_are_kept(tmp_path):
 
 
 def test_the_fingerprint_knows_the_table_and_the_users_code():
-    plan = Plan(read_compared(X, Y), CHOSEN)
+    plan = ComparisonPlan(read_compared(X, Y), CHOSEN)
     changed = X.copy()
     changed.iloc[0, 0] += 1e-9
-    other = Plan(read_compared(changed, Y), CHOSEN)
-    mine = Plan(plan.table, Settings(classifiers=("comparison_tables:Deaf",), **SMALL))
-    assert fingerprint(plan).digest == fingerprint(Plan(read_compared(X, Y), CHOSEN)).digest
+    other = ComparisonPlan(read_compared(changed, Y), CHOSEN)
+    mine = ComparisonPlan(plan.table, Settings(classifiers=("comparison_tables:Deaf",), **SMALL))
+    assert (
+        fingerprint(plan).digest == fingerprint(ComparisonPlan(read_compared(X, Y), CHOSEN)).digest
+    )
     assert len({fingerprint(p).digest for p in (plan, other, mine)}) == 3
 
 

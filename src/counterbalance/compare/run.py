@@ -1,4 +1,4 @@
-"""Run a comparison: cells into the store, verdict, tables and summary out of it."""
+"""Run a comparison: trials into the store, verdict, tables and summary out of it."""
 
 from __future__ import annotations
 
@@ -8,8 +8,6 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from counterbalance.compare import score_trials as scores
-from counterbalance.compare import trust_trials as trust
 from counterbalance.compare.caveats import scope
 from counterbalance.compare.classifiers import (
     DEFAULT_CLASSIFIERS,
@@ -17,14 +15,15 @@ from counterbalance.compare.classifiers import (
     own_modules,
 )
 from counterbalance.compare.data import read_compared
-from counterbalance.compare.plan import Plan
-from counterbalance.compare.results import Results
+from counterbalance.compare.folds import ComparisonPlan
+from counterbalance.compare.records import Summary, Verdict, as_plain
+from counterbalance.compare.results import PACKAGES, Results, summarise
 from counterbalance.compare.settings import Settings
 from counterbalance.compare.strategies import BASELINE
-from counterbalance.compare.summary import PACKAGES, summarise
 from counterbalance.compare.tables import csv_tables, score_tables
-from counterbalance.compare.trials import all_cells, compute
-from counterbalance.compare.verdict import Verdict, judge
+from counterbalance.compare.trials import SCORES, all_trials, compute
+from counterbalance.compare.trust import TRUST
+from counterbalance.compare.verdict import judge
 from counterbalance.io.atomic import written_whole
 from counterbalance.result_table import Table, as_csv
 from counterbalance.trials.fingerprint import Fingerprint, take_fingerprint
@@ -38,9 +37,9 @@ if TYPE_CHECKING:
     from counterbalance.trials.progress import Progress
 
 HERE = "counterbalance.compare"
-# What a figure depends on. Verdict, tables and the command may change without a cell being
+# What a figure depends on. Verdict, tables and the command may change without a trial being
 # computed again.
-CELL_MODULES = (
+TRIAL_MODULES = (
     "counterbalance.methods",
     "counterbalance.trials.classifiers",
     "counterbalance.trials.metrics",
@@ -49,20 +48,18 @@ CELL_MODULES = (
     *(
         f"{HERE}.{name}"
         for name in (
-            "cells",
             "classifiers",
-            "cut",
             "data",
             "folds",
             "metrics",
-            "preparation",
             "strategies",
-            "thresholds",
+            "trials",
+            "trust",
         )
     ),
 )
-# Settings that the figures of a cell depend on; the cell itself names the others.
-CELL_SETTINGS = ("folds", "inner_folds", "seed")
+# Settings that the figures of a trial depend on; the trial itself names the others.
+TRIAL_SETTINGS = ("folds", "inner_folds", "seed")
 
 
 @dataclass(frozen=True, eq=False)
@@ -77,8 +74,8 @@ class Comparison:
         The figures of every strategy.
     tables : tuple of Table
         To read.
-    summary : dict
-        All of it as plain values.
+    summary : Summary
+        All of it as records; ``as_plain`` makes them plain values.
     run : RunSummary
         How the run went.
     """
@@ -86,7 +83,7 @@ class Comparison:
     verdict: Verdict
     results: Results
     tables: tuple[Table, ...]
-    summary: dict[str, Any]
+    summary: Summary
     run: RunSummary
 
     @property
@@ -112,6 +109,7 @@ def compare(
     file: str = "the table",
     target: str = "y",
     reproduce: str = "",
+    notes: Sequence[str] = (),
     announce: Callable[[str], None] | None = None,
 ) -> Comparison:
     """Say whether resampling helps on a table, and with what.
@@ -123,8 +121,8 @@ def compare(
     y : array-like
         The class of each row.
     store : path
-        File of the finished cells; made if it is not there. Run the same again to go on
-        after a kill.
+        File of the finished trials; made if it is not there. Run the same again to resume after
+        a kill.
     settings : Settings, optional
         What is tried and how it is judged.
     groups, time : array-like, optional
@@ -134,9 +132,11 @@ def compare(
     progress : Progress or bool, optional
         See `counterbalance.trials.run`.
     retry_failed : bool, default=False
-        Whether cells that failed before are computed again.
+        Whether trials that failed before are computed again.
     file, target, reproduce : str
         Names for the summary, and the command that gives it again.
+    notes : sequence of str
+        What was found in the file, for the summary.
     announce : callable, optional
         Gets, before the run, sentences that say on which rows, and how much is to be computed.
     """
@@ -144,50 +144,40 @@ def compare(
     table = read_compared(X, y, groups=groups, times=time, rows=settings.rows)
     for name in settings.classifiers:
         new_classifier(name, settings.seed)  # what cannot be imported is said before the run
-    plan = Plan(table, settings)
-    cells = all_cells(plan)
+    plan = ComparisonPlan(table, settings)
+    trials = all_trials(plan)
     path = Path(store)
     path.parent.mkdir(parents=True, exist_ok=True)
-    with CellStore(path, fingerprint(plan)) as cell_store:
+    with CellStore(path, fingerprint(plan)) as opened:
         if announce is not None:
-            for sentence in _before_the_run(plan, cells, set(cell_store.states())):
+            for sentence in _before_the_run(plan, trials, set(opened.states())):
                 announce(sentence)
-        summary = run(
-            cells,
-            partial(compute, plan),
-            cell_store,
-            jobs=jobs,
-            progress=progress,
-            retry_failed=retry_failed,
-        )
-        results = Results(plan, cell_store.results(cells))
+        how: dict[str, Any] = {"jobs": jobs, "progress": progress, "retry_failed": retry_failed}
+        ran = run(trials, partial(compute, plan), opened, **how)
+        results = Results(plan, opened.results(trials))
     verdict = judge(results)
-    return Comparison(
-        verdict,
-        results,
-        tuple(score_tables(results)),
-        summarise(results, verdict, file=file, target=target, reproduce=reproduce),
-        summary,
-    )
+    named = {"file": file, "target": target, "reproduce": reproduce}
+    summary = summarise(results, verdict, notes=notes, **named)
+    return Comparison(verdict, results, tuple(score_tables(results)), summary, ran)
 
 
-def fits_of(plan: Plan, cells: Sequence[Cell]) -> int:
-    """Return how many times a classifier is fitted for these cells."""
+def fits_of(plan: ComparisonPlan, trials: Sequence[Cell]) -> int:
+    """Return how many times a classifier is fitted for these trials."""
     inner = plan.settings.inner_folds if plan.table.is_binary else 0
-    scored = sum(cell["experiment"] == scores.EXPERIMENT for cell in cells)
-    draws = {cell["draw"] for cell in cells if cell["experiment"] == trust.EXPERIMENT}
+    scored = sum(trial["experiment"] == SCORES for trial in trials)
+    draws = {trial["draw"] for trial in trials if trial["experiment"] == TRUST}
     return scored * (1 + inner) + len(draws) * len(DEFAULT_CLASSIFIERS)
 
 
-def _before_the_run(plan: Plan, cells: list[Cell], known: set[str]) -> Iterator[str]:
+def _before_the_run(plan: ComparisonPlan, trials: list[Cell], known: set[str]) -> Iterator[str]:
     if said := scope(plan.table):
         yield said
-    todo = [cell for cell in cells if cell_key(cell) not in known]
+    todo = [trial for trial in trials if cell_key(trial) not in known]
     if todo:
         yield (
-            f"{len(todo):,} of {len(cells):,} cells are to be computed, with about "
+            f"{len(todo):,} of {len(trials):,} trials are to be computed, with about "
             f"{fits_of(plan, todo):,} fits of a classifier; after a minute there is an estimate "
-            "of the time. Stop it with Ctrl-C and run the same again to go on"
+            "of the time. Stop it with Ctrl-C and run the same again to resume"
         )
 
 
@@ -195,7 +185,7 @@ def write_files(comparison: Comparison, folder: Path) -> list[Path]:
     """Write the tables as csv and the summary as JSON; each appears whole or not at all."""
     folder.mkdir(parents=True, exist_ok=True)
     texts = {f"{table.name}.csv": as_csv(table) for table in csv_tables(comparison.results)}
-    texts["summary.json"] = json.dumps(comparison.summary, indent=2) + "\n"
+    texts["summary.json"] = json.dumps(as_plain(comparison.summary), indent=2) + "\n"
     written = []
     for name, text in texts.items():
         written.append(folder / name)
@@ -204,10 +194,10 @@ def write_files(comparison: Comparison, folder: Path) -> list[Path]:
     return written
 
 
-def fingerprint(plan: Plan) -> Fingerprint:
+def fingerprint(plan: ComparisonPlan) -> Fingerprint:
     """Return what makes the figures: the table, some settings, code and versions."""
-    chosen = {name: getattr(plan.settings, name) for name in CELL_SETTINGS}
-    modules = [*SAMPLER_MODULES, *CELL_MODULES, *own_modules(plan.settings.classifiers)]
+    chosen = {name: getattr(plan.settings, name) for name in TRIAL_SETTINGS}
+    modules = [*SAMPLER_MODULES, *TRIAL_MODULES, *own_modules(plan.settings.classifiers)]
     return take_fingerprint(
         {"table": plan.table.digest, **chosen}, modules=modules, packages=PACKAGES
     )

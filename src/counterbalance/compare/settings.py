@@ -42,7 +42,7 @@ class Settings:
         Random halvings of the table for the trust in the new labels; 0 leaves it out.
     rows : int
         Most rows; where the table has more, they are drawn at random, and small classes keep
-        what they have up to a share (see `cut`). 0 takes all.
+        what they have up to a share (see `data`). 0 takes all.
     seed : int
         Seed of the folds, the samplers and the classifiers.
     """
