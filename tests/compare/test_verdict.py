@@ -103,7 +103,7 @@ def test_a_baseline_that_fails_leaves_that_classifier_without_a_verdict():
     assert verdict.headline.startswith("There is no verdict")
 
 
-def test_what_our_own_cut_left_out_is_not_to_be_collected():
+def test_rows_that_our_subsample_left_out_need_not_be_collected():
     rng = np.random.default_rng(0)
     y = np.repeat([f"c{k}" for k in range(11)], [6000, *[100] * 10])
     X = rng.standard_normal((len(y), 2))
@@ -116,7 +116,7 @@ def test_what_our_own_cut_left_out_is_not_to_be_collected():
     assert not any("ollect more" in text for text in verdict.sentences)
 
 
-def test_a_cut_says_what_it_kept_and_what_was_done_about_it():
+def test_a_subsample_says_what_it_kept_and_how_that_was_corrected():
     X, y = two_clouds(20_000, 300, apart=2)
     chosen = Settings(("SMOTE",), ("LR",), rows=1000, **SMALL)
     results = results_of(ComparisonPlan(read_compared(X, y, rows=1000), chosen))
@@ -126,9 +126,9 @@ def test_a_cut_says_what_it_kept_and_what_was_done_about_it():
     )
     expected = "Class 'yes' is 25.0% of the rows used and 1.48% of the file"
     assert any(text.startswith(expected) for text in verdict.caveats)
-    data = summarise(results, verdict, file="t", target="y", reproduce="")["data"]
-    assert (data["rows"], data["rows_of_file"]) == (1000, 20_300)
-    assert [c["count_of_file"] for c in data["classes"]] == [20_000, 300]
+    data = summarise(results, verdict).data
+    assert (data.rows, data.rows_of_file) == (1000, 20_300)
+    assert [item.count_of_file for item in data.classes] == [20_000, 300]
 
 
 @pytest.mark.parametrize("seed", range(3))
