@@ -225,7 +225,7 @@ def test_more_than_two_classes_have_class_shares_for_a_threshold():
     # where classes are balanced already, dividing by their shares changes nothing
     assert none.values("g_mean", "tuned").mean() > none.values("g_mean", "0.5").mean()
     assert (smote.values("g_mean", "tuned") == smote.values("g_mean", "0.5")).all()
-    summary = summarise(results, verdict, file="t", target="y", reproduce="")
+    summary = as_plain(summarise(results, verdict))
     assert summary["curves"] == []
     assert {row["strategy"] for row in summary["trust"]} == {
         "real rows",
