@@ -15,11 +15,8 @@ def write_page(balanced: Balanced, path: Path, again: str, *, rows: bool) -> Non
 
     ``again`` is the command that makes it.
     """
-    from counterbalance.cli.table_checks import Topic
     from counterbalance.report import summarise_sampler, write_report
 
-    # Findings that name a cell as an example.
-    show_cells = {Topic.READING, Topic.MIXED, Topic.CONSTANT}
     user = balanced.user
     summary = summarise_sampler(
         balanced.sampler,
@@ -32,11 +29,17 @@ def write_page(balanced: Balanced, path: Path, again: str, *, rows: bool) -> Non
         target=user.target,
         reproduce=again,
         rows=rows,
+        notes=notes_of(user, rows=rows),
     )
-    summary["data"]["notes"] = [
-        finding.text for finding in user.findings if rows or finding.topic not in show_cells
-    ]
     write_report(summary, path, like=user.path)
+
+
+def notes_of(user: UserTable, *, rows: bool) -> list[str]:
+    """Return what was found in a table; without ``rows``, nothing that quotes a cell."""
+    from counterbalance.cli.table_checks import Topic
+
+    quotes_cells = {Topic.READING, Topic.MIXED, Topic.CONSTANT}
+    return [finding.text for finding in user.findings if rows or finding.topic not in quotes_cells]
 
 
 def command_again(

@@ -108,6 +108,11 @@ class ComparedTable:
         return np.bincount(self.codes, minlength=len(self.classes))
 
     @property
+    def counts_of_file(self) -> Integers:
+        """Rows of each class in the whole table."""
+        return self.counts if self.subsample is None else self.subsample.whole
+
+    @property
     def shares(self) -> Floats:
         """The share of each class; of a subsample, in the whole table."""
         if self.subsample is not None:

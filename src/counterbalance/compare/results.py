@@ -200,7 +200,7 @@ def summarise(
     ``notes`` say what was found in the file, in all of its rows.
     """
     table = results.plan.table
-    whole = table.counts if table.subsample is None else table.subsample.whole
+    whole = table.counts_of_file
     scope = "" if table.subsample is None else f"In all {whole.sum():,} rows of the file: "
     counts = zip(table.classes, table.counts.tolist(), whole.tolist(), strict=True)
     rows = [

@@ -181,15 +181,18 @@ def _before_the_run(plan: ComparisonPlan, trials: list[Cell], known: set[str]) -
         )
 
 
-def write_files(comparison: Comparison, folder: Path) -> list[Path]:
-    """Write the tables as csv and the summary as JSON; each appears whole or not at all."""
+def write_files(comparison: Comparison, folder: Path, like: Path | None = None) -> list[Path]:
+    """Write the tables as csv and the summary as JSON; each appears whole or not at all.
+
+    Nobody may read them who may not read the file ``like``.
+    """
     folder.mkdir(parents=True, exist_ok=True)
     texts = {f"{table.name}.csv": as_csv(table) for table in csv_tables(comparison.results)}
     texts["summary.json"] = json.dumps(as_plain(comparison.summary), indent=2) + "\n"
     written = []
     for name, text in texts.items():
         written.append(folder / name)
-        with written_whole(written[-1]) as part:
+        with written_whole(written[-1], like=like) as part:
             part.write_text(text, encoding="utf-8")
     return written
 
