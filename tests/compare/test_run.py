@@ -1,4 +1,4 @@
-"""A comparison can be killed and gone on with, and gives the same bytes."""
+"""A comparison can be killed and resumed, and gives the same bytes."""
 
 import os
 import subprocess
@@ -17,6 +17,7 @@ from counterbalance.compare.run import fingerprint
 from counterbalance.errors import ClassifierError
 
 SCRIPT = Path(__file__).parents[1].joinpath("comparison_tables.py")
+ELSEWHERE = ("counterbalance.studies", "counterbalance.cli", "counterbalance.report", "matplotlib")
 CHOSEN = Settings(("SMOTE", "weights"), ("LR", "RF"), **{**SMALL, "draws": 1})
 X, Y = two_clouds(120, 40, apart=1.5)
 
@@ -35,7 +36,7 @@ def files(comparison, folder):
 
 
 @pytest.mark.skipif(os.name != "posix", reason="needs POSIX signals")
-def test_a_killed_run_goes_on_and_gives_the_same_bytes(tmp_path):
+def test_a_killed_run_resumes_and_gives_the_same_bytes(tmp_path):
     whole = files(run(tmp_path / "whole.sqlite"), tmp_path / "whole")
     store = tmp_path / "killed.sqlite"
     source = str(SCRIPT.parents[1] / "src")
@@ -96,7 +97,16 @@ def test_the_fingerprint_knows_the_table_and_the_users_code():
         (":", "can be imported"),
     ],
 )
-def test_a_classifier_that_is_none_is_said_before_the_run(tmp_path, name, message):
+def test_what_is_no_classifier_is_refused_before_the_run(tmp_path, name, message):
     with pytest.raises(ClassifierError, match=message):
         run(tmp_path / "s.sqlite", Settings(classifiers=(name,), **SMALL))
     assert not (tmp_path / "s.sqlite").exists()
+
+
+def test_compare_loads_neither_studies_nor_pages_nor_plots():
+    code = (
+        "import sys, counterbalance.compare\n"
+        f"print([name for name in sys.modules if name.startswith({ELSEWHERE!r})])"
+    )
+    ran = subprocess.run([sys.executable, "-c", code], capture_output=True, check=True, text=True)  # noqa: S603
+    assert ran.stdout.strip() == "[]"

@@ -330,8 +330,8 @@ def _say_where(result: Comparison, folder: Path, report: Path | None) -> None:
     )
     if run.failed:
         note(
-            f"{run.failed} trials failed, the verdict says why; run the same with --retry-failed to "
-            "compute them again"
+            f"{run.failed} trials failed, the verdict says why; run the same with --retry-failed "
+            "to compute them again"
         )
 
 

@@ -128,10 +128,10 @@ def regions_of(shares: Floats, frame: Frame, classes: list[str], *, exact: bool)
     (left, right), (bottom, top) = frame
     start, step = np.array([left, bottom]), np.array([right - left, top - bottom])
     lines = []
-    # Two classes share one boundary; with more, each class is set off against all others.
-    for code in range(1 if len(classes) == 2 else 0, len(classes)):  # noqa: PLR2004
-        others = np.delete(grid, code, axis=2).max(axis=2)
-        for line in contours(grid[..., code] - others):
+    # Each class against those after it, so that a boundary is drawn once.
+    for code in range(len(classes) - 1):
+        lead = np.where(cells < code, np.nan, grid[..., code] - grid[..., code + 1 :].max(axis=2))
+        for line in contours(lead):
             places = start + (line + 0.5) / [COLUMNS, ROWS] * step
             lines.append(tuple((float(x), float(y)) for x, y in places))
     rows = tuple(map(tuple, cells.tolist()))
