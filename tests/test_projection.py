@@ -1,5 +1,7 @@
 """A projection shows a table in two dimensions, and every row stands for itself there."""
 
+import doctest
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -7,8 +9,10 @@ from scipy import sparse
 from sklearn.decomposition import PCA
 from sklearn.preprocessing import StandardScaler
 
+from counterbalance import projection as module
 from counterbalance.errors import TableError
 from counterbalance.projection import Projection
+from counterbalance.table.table import read_table
 
 
 @pytest.fixture(scope="module")
@@ -66,3 +70,25 @@ def test_what_cannot_be_projected_is_refused(numbers):
         Projection.of(numbers[:, :1])
     with pytest.raises(TableError, match="at least two rows"):
         Projection.of(numbers[:1])
+
+
+def test_a_step_along_a_component_changes_no_category():
+    rng = np.random.default_rng(0)
+    table = pd.DataFrame({"a": rng.normal(size=40), "b": rng.normal(size=40)})
+    table["ward"] = rng.choice(["x", "y", "z"], 40)
+    projection = Projection.of(table)
+    rows = projection.rows_at(projection.points + 1e-3)
+    assert (rows["ward"] == table["ward"]).all()
+    moved = Projection(read_table(rows), projection.labels, components=projection.components).points
+    np.testing.assert_allclose(moved - projection.points, 1e-3, atol=1e-9)
+
+
+def test_a_table_of_categories_only_can_be_projected():
+    table = pd.DataFrame({"a": ["x", "y", "x", "z"] * 5, "b": ["p", "q", "q", "p"] * 5})
+    projection = Projection.of(table)
+    assert np.isfinite(projection.points).all()
+    assert projection.rows_at(projection.points).equals(table)
+
+
+def test_the_examples_in_the_docstrings_are_true():
+    assert doctest.testmod(module).failed == 0

@@ -293,7 +293,7 @@ def test_every_metric_gets_its_verdict(metric):
         ({"rows": 20}, "at least 200, got 20"),
     ],
 )
-def test_settings_that_cannot_be_used_are_said_so(settings, message):
+def test_settings_that_cannot_be_used_are_refused(settings, message):
     with pytest.raises(ValueError, match=message):
         Settings(**settings)
     assert issubclass(ComparisonError, ValueError)

@@ -82,7 +82,7 @@ def test_it_draws_on_the_axes_it_is_given_and_returns_them(summary):
         ({}, "accuracy", "metric must be one of g_mean, .*got 'accuracy'"),
     ],
 )
-def test_what_cannot_be_drawn_is_said_so(summary, change, metric, message):
+def test_what_cannot_be_drawn_is_refused(summary, change, metric, message):
     given = {name: value for name, value in summary.items() if name not in change}
     with pytest.raises(TableError, match=message):
         ComparisonDisplay.from_summary(given, metric=metric)

@@ -125,7 +125,7 @@ def test_few_of_many_rows_are_drawn(numbers):
     assert "(5 of" in display.ax_.get_title()
 
 
-def test_what_cannot_be_drawn_is_said(mixed, numbers):
+def test_what_cannot_be_drawn_is_refused(mixed, numbers):
     sampler, X, y = numbers
     with pytest.raises(TableError, match="call its fit_resample first"):
         CounterfactualDisplay.from_sampler(CounterfactualOverSampler(), X, y)

@@ -59,7 +59,7 @@ def test_what_cannot_be_shown_is_refused_with_place_rule_and_value(summary, mess
         read_page(summary)
 
 
-def test_numbers_of_numpy_are_numbers_and_nan_is_nothing():
+def test_numpy_numbers_are_numbers_and_nan_is_none():
     scores = {"f1": {"mean": np.float32(0.5), "low": np.nan, "high": np.inf}}
     row = {"strategy": "none", "classifier": "c", "threshold": "0.5", "scores": scores}
     comparison = {"metrics": [], "rows": [row | {"seconds": np.int64(3)}]}

@@ -158,7 +158,7 @@ def test_counts_of_classes_are_those_before_and_the_new_ones(wisconsin):
         assert item.count + item.new == (y_resampled == item.label).sum()
 
 
-def test_rows_that_are_no_inversions_are_said():
+def test_rows_that_are_no_inversions_are_named():
     X, y = make_classification(200, n_features=4, weights=[0.9], random_state=0)
     arguments = resample(X, y, n_draws=1, epsilon=0.5, on_shortfall="interior")
     assert any(
@@ -223,7 +223,7 @@ def test_two_columns_can_be_chosen_for_the_map(wisconsin):
         (("size", "ward"), "'ward', which has no order"),
     ],
 )
-def test_axes_that_cannot_be_are_refused(mixed, features, message):
+def test_axes_that_cannot_be_drawn_are_refused(mixed, features, message):
     with pytest.raises(TableError, match=message):
         summarise_sampler(*mixed, features=features)
 
@@ -263,12 +263,12 @@ def test_a_saddle_and_a_flat_field_are_no_trouble():
     assert contours(np.zeros((5, 5))) == []
 
 
-def test_the_layout_takes_constant_empty_and_huge_columns():
+def test_the_projection_takes_constant_empty_and_huge_columns():
     frame = pd.DataFrame(
         {"empty": [np.nan] * 6, "one": [1.0] * 6, "huge": [1e300, -1e300, 1, 2, 3, 4.0]}
     )
-    layout = project(read_table(frame), 6)
-    assert np.isfinite(layout.points).all()
+    projection = project(read_table(frame), 6)
+    assert np.isfinite(projection.points).all()
 
 
 def test_a_single_column_has_a_map_too():
@@ -385,7 +385,7 @@ def test_the_headline_counts_minimum_inversions_and_an_inflated_class_is_warned_
     assert "has 6 rows and got 494" in render(summary)
 
 
-def test_many_pairs_of_classes_are_said_by_the_class_that_they_gave_to():
+def test_many_pairs_of_classes_are_summed_by_the_class_they_gave_rows_to():
     rng = np.random.default_rng(0)
     y = np.repeat(list("abcd"), [60, 40, 30, 20])
     X = rng.normal(size=(150, 4)) + 2 * (y == "a")[:, None]

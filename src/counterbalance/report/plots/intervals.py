@@ -114,7 +114,7 @@ def _dot(
     drawing: Drawing, row: ScoreRow, score: Score, scale: Scale, at: float, threshold: int
 ) -> None:
     group = drawing.add("g", class_=f"threshold-{min(threshold, 1)}")
-    drawing.add("title", _told(row, score), group)
+    drawing.add("title", _tooltip(row, score), group)
     if score.low is not None and score.high is not None:
         drawing.add(
             "line",
@@ -130,8 +130,8 @@ def _dot(
         drawing.add("circle", "", group, cx=scale(score.mean), cy=at, r=4, class_="dot")
 
 
-def _told(row: ScoreRow, score: Score) -> str:
-    told = f"{row.strategy}, threshold {row.threshold}: {score.mean:.3f}"
+def _tooltip(row: ScoreRow, score: Score) -> str:
+    text = f"{row.strategy}, threshold {row.threshold}: {score.mean:.3f}"
     if score.low is None or score.high is None:
-        return told
-    return f"{told} ({score.low:.3f} to {score.high:.3f})"
+        return text
+    return f"{text} ({score.low:.3f} to {score.high:.3f})"
