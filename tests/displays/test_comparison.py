@@ -1,6 +1,5 @@
 """ComparisonDisplay draws every score that there is, with its interval."""
 
-import importlib
 import json
 
 import pytest
@@ -12,15 +11,7 @@ from counterbalance.compare.verdict import judge
 from counterbalance.displays import ComparisonDisplay
 from counterbalance.errors import TableError
 
-mpl = pytest.importorskip("matplotlib")
-mpl.use("Agg")
-plt = importlib.import_module("matplotlib.pyplot")
-
-
-@pytest.fixture(autouse=True)
-def _close_figures():
-    yield
-    plt.close("all")
+plt = pytest.importorskip("matplotlib.pyplot")
 
 
 @pytest.fixture(scope="module")

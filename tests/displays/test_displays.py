@@ -13,15 +13,7 @@ from counterbalance import CounterfactualOverSampler
 from counterbalance.displays import BoundaryDisplay, CounterfactualDisplay
 from counterbalance.errors import ClassifierError, TableError
 
-mpl = pytest.importorskip("matplotlib")
-mpl.use("Agg")
-plt = importlib.import_module("matplotlib.pyplot")
-
-
-@pytest.fixture(autouse=True)
-def _close_figures():
-    yield
-    plt.close("all")
+plt = pytest.importorskip("matplotlib.pyplot")
 
 
 @pytest.fixture(scope="module")

@@ -163,18 +163,12 @@ class ComparedTable:
 def read_compared(
     X: Any, y: Any, *, groups: Any = None, times: Any = None, rows: int = 0
 ) -> ComparedTable:
-    """Check a table and cut it to a number of rows, small classes last; 0 takes all.
+    """Check a table and draw a number of its rows, sparing small classes; 0 takes all.
 
     Parameters
     ----------
-    X : pandas.DataFrame or array-like
-        Features: numbers, categories, texts, missing cells.
-    y : array-like
-        The class of each row.
-    groups : array-like, optional
-        Rows of one group are never split between training and test.
-    times : array-like, optional
-        Numbers or dates; training never sees a row from the time of the test or after it.
+    X, y, groups, times
+        As `compare` takes them; times are numbers or dates.
     rows : int
         Most rows.
     """

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from counterbalance.arrays import Floats
+from counterbalance.arrays import Floats, Integers, Mask
 from counterbalance.displays.drawing import (
     NEW,
     REAL,
@@ -30,6 +31,7 @@ from counterbalance.table.labels import read_labels
 MARGIN = 0.06
 
 
+@dataclass(eq=False, repr=False)
 class BoundaryDisplay(Display):
     """The decision boundary of a classifier, with real and new rows.
 
@@ -69,23 +71,13 @@ class BoundaryDisplay(Display):
     'first principal component'
     """
 
-    def __init__(
-        self,
-        grid: tuple[NDArray[np.float64], NDArray[np.float64]],
-        answers: NDArray[np.intp],
-        classes: NDArray[Any],
-        points: Floats,
-        labels: NDArray[np.intp],
-        new: NDArray[np.bool_],
-        projection: Projection,
-    ) -> None:
-        self.grid = grid
-        self.answers = answers
-        self.classes = classes
-        self.points = points
-        self.labels = labels
-        self.new = new
-        self.projection = projection
+    grid: tuple[Floats, Floats]
+    answers: Integers
+    classes: NDArray[Any]
+    points: Floats
+    labels: Integers
+    new: Mask
+    projection: Projection
 
     @classmethod
     def from_sampler(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Self
 
 from counterbalance.displays.drawing import Display, as_written, axes_or_new, colour_of
@@ -18,6 +19,7 @@ STEP = 0.8
 HEIGHT, LEAST = 0.32, 2.5
 
 
+@dataclass(eq=False, repr=False)
 class ComparisonDisplay(Display):
     """Scores of all strategies with their 95 % intervals, one colour for each classifier.
 
@@ -35,9 +37,8 @@ class ComparisonDisplay(Display):
         Which of them to draw.
     """
 
-    def __init__(self, scores: ScoreTable, metric: Metric) -> None:
-        self.scores = scores
-        self.metric = metric
+    scores: ScoreTable
+    metric: Metric
 
     @classmethod
     def from_comparison(

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any, Literal, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from counterbalance.arrays import Floats
+from counterbalance.arrays import Floats, Integers, Mask
 from counterbalance.displays.drawing import (
     NEW,
     REAL,
@@ -31,6 +32,7 @@ from counterbalance.table.labels import read_labels
 PlotKind = Literal["pairs", "changes"]
 
 
+@dataclass(eq=False, repr=False)
 class CounterfactualDisplay(Display):
     """Counterfactuals: where they lie, or which features they change.
 
@@ -61,19 +63,11 @@ class CounterfactualDisplay(Display):
     'x2'
     """
 
-    def __init__(
-        self,
-        points: Floats,
-        classes: NDArray[Any],
-        provenance: Provenance,
-        projection: Projection,
-        changed: dict[str, float],
-    ) -> None:
-        self.points = points
-        self.classes = classes
-        self.provenance = provenance
-        self.projection = projection
-        self.changed = changed
+    points: Floats
+    classes: NDArray[Any]
+    provenance: Provenance
+    projection: Projection
+    changed: dict[str, float]
 
     @classmethod
     def from_sampler(
@@ -160,10 +154,10 @@ class CounterfactualDisplay(Display):
         ax.set_title("How often each feature changed", fontsize=TITLE)
         ax.spines[["top", "right"]].set_visible(False)
 
-    def _inverted(self) -> NDArray[np.bool_]:
+    def _inverted(self) -> Mask:
         return np.asarray(self.provenance["from_class"] != self.provenance["to_class"])
 
-    def _shown(self, most: int) -> NDArray[np.intp]:
+    def _shown(self, most: int) -> Integers:
         return some_of(np.flatnonzero(self._inverted()), most)
 
 
