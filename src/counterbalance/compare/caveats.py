@@ -146,7 +146,7 @@ def _how_judged(results: Results) -> list[str]:
     lines = []
     if table.times is not None:
         lines.append(
-            f"Folds follow the time: {len(plan.folds)} blocks, each tested by what was learned "
+            f"Folds follow the time: {len(plan.folds)} blocks, each tested with what was learned "
             "before it. They differ in size, and there is no repeat."
         )
     elif table.groups is not None:
@@ -188,7 +188,8 @@ def _failures(results: Results) -> list[str]:
         name for name in results.plan.settings.classifiers if results.pairs[BASELINE, name].failed
     ]
     if lost:
-        lines.append(f"There is no verdict on {', '.join(lost)}: none failed already.")
+        named = ", ".join(lost)
+        lines.append(f"There is no verdict on {named}: it failed even without resampling (none).")
     return lines
 
 

@@ -2,8 +2,8 @@
 
     plain      stratified by class, shuffled, repeated with other seeds
     grouped    the same, but a group is never split
-    timed      the rows in the order of time, cut into blocks; block b + 1 is tested by what
-               was learned from blocks 0 to b, and rows of one moment are never split
+    timed      the rows in the order of time, cut into blocks; what was learned from blocks 0 to
+               b is tested on block b + 1, and rows of one moment are never split
 
 A fold whose training part has fewer than two rows of a class, or whose test part lacks a
 class, can neither be resampled nor scored: it is left out and counted.

@@ -65,7 +65,9 @@ class Settings:
         object.__setattr__(self, "strategies", strategies)
         object.__setattr__(self, "classifiers", classifiers)
         if not classifiers:
-            raise ComparisonError("classifiers must name at least one; leave it out for three")
+            raise ComparisonError(
+                "classifiers must name at least one; leave it out for the usual three"
+            )
         if self.metric not in VERDICT_METRICS:
             raise ComparisonError(
                 f"metric must be one of {', '.join(VERDICT_METRICS)}, got {self.metric!r}"

@@ -95,7 +95,7 @@ def _not_resampling(results: Results, findings: Sequence[Evidence]) -> tuple[str
     if _moved(results, findings, LIKELY):
         return f"Do not resample: {move} instead.", is_open
     if maybe := _moved(results, findings, HOPE):
-        return "Do not resample.", [f"At most it might help to {move} ({maybe}).", *is_open]
+        return "Do not resample.", [f"At most, it might help to {move} ({maybe}).", *is_open]
     more = ", and no threshold either" if metric.needs_threshold else ""
     tried = f"No strategy that was tried is shown to help{more}."
     return f"Nothing helps {metric.label}: leave the table as it is.", [tried, *is_open]
