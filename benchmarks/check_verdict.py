@@ -23,9 +23,9 @@ from sklearn.linear_model import LogisticRegression
 from counterbalance.compare import QUICK, Settings
 from counterbalance.compare.data import read_compared
 from counterbalance.compare.evidence import find
-from counterbalance.compare.plan import Plan
+from counterbalance.compare.folds import ComparisonPlan
 from counterbalance.compare.results import Results
-from counterbalance.compare.trials import all_cells, compute
+from counterbalance.compare.trials import all_trials, compute
 from counterbalance.trials.trial import State, TrialRecord
 from counterbalance.trials.workers import compute_trial
 
@@ -55,10 +55,10 @@ def clouds(seed: int) -> tuple[pd.DataFrame, Any]:
     return pd.DataFrame(X), np.repeat(["yes", "no"], [50, 350])
 
 
-def results_of(plan: Plan) -> Results:
-    """Compute every cell in this process: the tables are small."""
+def results_of(plan: ComparisonPlan) -> Results:
+    """Compute every trial in this process: the tables are small."""
     records = []
-    for cell in all_cells(plan):
+    for cell in all_trials(plan):
         outcome = compute_trial(partial(compute, plan), cell)
         state: State = "failed" if outcome.error else "done"
         parts = (outcome.figures, outcome.payload, outcome.error, outcome.traceback)
@@ -72,7 +72,7 @@ def main() -> None:
     settings = Settings(STRATEGIES, ("LR", "check_verdict:Deaf"), **{**QUICK, "draws": 0})
     said: dict[str, Counter[str]] = {name: Counter() for name in settings.classifiers}
     for seed in range(tables):
-        plan = Plan(read_compared(*clouds(seed)), settings)
+        plan = ComparisonPlan(read_compared(*clouds(seed)), settings)
         for finding in find(results_of(plan)):
             said[finding.classifier][finding.state] += 1
     for name, counts in said.items():

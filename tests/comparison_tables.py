@@ -9,9 +9,9 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 
 from counterbalance.compare import Settings, compare
 from counterbalance.compare.data import read_compared
-from counterbalance.compare.plan import Plan
+from counterbalance.compare.folds import ComparisonPlan
 from counterbalance.compare.results import Results
-from counterbalance.compare.trials import all_cells, compute
+from counterbalance.compare.trials import all_trials, compute
 from counterbalance.trials.trial import TrialRecord
 from counterbalance.trials.workers import compute_trial
 
@@ -47,13 +47,13 @@ def mixed_table(rows=160, seed=0):
 
 def plan_of(X, y, *, groups=None, times=None, **settings):
     chosen = Settings(**{**SMALL, **settings})
-    return Plan(read_compared(X, y, groups=groups, times=times), chosen)
+    return ComparisonPlan(read_compared(X, y, groups=groups, times=times), chosen)
 
 
 def results_of(plan):
-    """Compute every cell here, as a worker would."""
+    """Compute every trial here, as a worker would."""
     records = []
-    for cell in all_cells(plan):
+    for cell in all_trials(plan):
         outcome = compute_trial(lambda cell: compute(plan, cell), cell)
         state = "failed" if outcome.error else "done"
         parts = (outcome.figures, outcome.payload, outcome.error, outcome.traceback)

@@ -2,6 +2,7 @@
 
 import csv
 import json
+import re
 
 import pytest
 
@@ -114,7 +115,7 @@ def rare(tmp_path, monkeypatch):
     return tmp_path
 
 
-def test_a_cut_is_said_first_and_keeps_the_minority(rare, capsys):
+def test_a_subsample_is_announced_first_and_keeps_the_minority(rare, capsys):
     assert compare("rare.csv", "--target", "y", "--report", "r.html", *SMALL) == 0
     out, err = capsys.readouterr()
     said = "1,000 of 3,000 rows are used, drawn at random: all 100 of class 'yes', 900 of 2,900"
@@ -158,3 +159,33 @@ def test_default_and_all_stand_for_many_methods():
     assert strategies("default,prowsyn")[-1] == "ProWSyn"
     assert len(strategies("all")) > 30
     assert strategies("threshold") == ("none",)
+
+
+def test_a_file_without_a_header_gets_the_same_options_as_balance(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    X, y = two_clouds(60, 30, apart=2)
+    X.assign(y=y).to_csv("bare.csv", index=False, header=False)
+    named = ("bare.csv", "--target", "column 3", *SMALL)
+    assert compare(*named) == 1
+    assert "--no-header" in capsys.readouterr().err
+    assert compare(*named, "--no-header", "--json", "--number", "column 1") == 0
+    summary = json.loads(capsys.readouterr().out)
+    assert summary["data"]["rows"] == 90
+    assert "--number 'column 1'" in summary["reproduce"]
+    assert "--no-header" in summary["reproduce"]
+
+
+def test_a_page_is_as_private_as_its_table_and_can_do_without_rows(table, capsys):
+    table.chmod(0o600)
+    asked = (table, "--target", "state", "--keep", "patient", *SMALL)
+    assert compare(*asked, "--no-rows") == 1
+    assert "--no-rows says what a page leaves out; add --report FILE" in capsys.readouterr().err
+    assert compare(*asked, "--report", "r.html", "--no-rows") == 0
+    page, folder = table.parent / "r.html", table.parent / "wards-comparison"
+    sections = re.findall(r'<section id="(\w+)"', page.read_text("utf-8"))
+    assert "features" in sections
+    assert not {"map", "explorer"} & set(sections)
+    for path in (page, folder / "summary.json", folder / "comparison.csv"):
+        assert path.stat().st_mode & 0o077 == 0
+    summary = json.loads((folder / "summary.json").read_text("utf-8"))
+    assert "--keep patient" in summary["reproduce"]

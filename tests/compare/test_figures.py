@@ -11,9 +11,8 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import balanced_accuracy_score, brier_score_loss, f1_score
 
 from counterbalance.compare.calibration import calibration_curve, intercept, slope
-from counterbalance.compare.metrics import brier, prior_corrected
+from counterbalance.compare.metrics import brier, prior_corrected, tuned_thresholds
 from counterbalance.compare.posterior import posterior
-from counterbalance.compare.thresholds import tuned_thresholds
 
 HERE = "counterbalance.compare"
 
@@ -27,7 +26,8 @@ HERE = "counterbalance.compare"
         "metrics",
         "posterior",
         "strategies",
-        "thresholds",
+        "records",
+        "results",
     ],
 )
 def test_the_examples_in_the_docstrings_are_true(name):

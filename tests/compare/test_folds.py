@@ -66,7 +66,7 @@ def test_a_fold_without_a_class_is_left_out():
         (["a", "b"] * 5, "20 rows but y has 10 labels"),
     ],
 )
-def test_a_target_that_cannot_be_used_is_said_so(y, message):
+def test_a_target_that_cannot_be_used_is_refused(y, message):
     rows = max(len(y), 20)
     with pytest.raises(TableError, match=message):
         read_compared(np.zeros((rows, 2)), y)
@@ -81,12 +81,12 @@ def test_a_target_that_cannot_be_used_is_said_so(y, message):
         ({"times": range(59)}, "59 values for 60 rows"),
     ],
 )
-def test_groups_and_times_that_cannot_be_used_are_said_so(settings, message):
+def test_groups_and_times_that_cannot_be_used_are_refused(settings, message):
     with pytest.raises(TableError, match=message):
         read_compared(*two_clouds(50, 10, apart=1), **settings)
 
 
-def test_one_group_for_all_rows_is_said_so():
+def test_one_group_for_all_rows_is_refused():
     X, y = two_clouds(50, 10, apart=1)
     table = read_compared(X, y, groups=np.zeros(60))
     with pytest.raises(TableError, match="folds by groups"):

@@ -8,10 +8,8 @@ from sklearn.model_selection import cross_val_score
 from sklearn.neighbors import KNeighborsClassifier
 
 from comparison_tables import mixed_table, plan_of, results_of, two_clouds
-from counterbalance.compare import score_trials as scores
-from counterbalance.compare.preparation import prepare
-from counterbalance.compare.strategies import known_strategies, resample
-from counterbalance.compare.trials import compute
+from counterbalance.compare.strategies import known_strategies, prepare, resample
+from counterbalance.compare.trials import compute, learn, score_trials
 
 # small tables: inversions may have to be drawn again, which is said and right
 pytestmark = pytest.mark.filterwarnings("ignore::counterbalance.errors.ShortfallWarning")
@@ -51,14 +49,14 @@ def with_other_test_part(plan, fold):
 def test_models_and_thresholds_do_not_depend_on_the_test_part(strategy):
     plan = plan_of(*two_clouds(80, 30, apart=1.5), strategies=(strategy,), classifiers=("LR",))
     fold = plan.folds[0]
-    cell = next(c for c in scores.cells(plan) if c["strategy"] == strategy and c["fold"] == 0)
+    cell = next(c for c in score_trials(plan) if c["strategy"] == strategy and c["fold"] == 0)
     before = compute(plan, cell)
     other = with_other_test_part(plan, fold)
     after = compute(other, cell)
     for name in ("g_mean", "f1", "balanced_accuracy"):
         assert before.figures[f"threshold {name}"] == after.figures[f"threshold {name}"]
     assert before.figures["g_mean@tuned"] != after.figures["g_mean@tuned"]
-    learned = [scores.learn(p, strategy, fold.train, seed=1).whole for p in (plan, other)]
+    learned = [learn(p, strategy, fold.train, seed=1).whole for p in (plan, other)]
     assert learned[0].rows.tobytes() == learned[1].rows.tobytes()
 
 

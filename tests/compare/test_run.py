@@ -1,9 +1,10 @@
-"""A comparison can be killed and gone on with, and gives the same bytes."""
+"""A comparison can be killed and resumed, and gives the same bytes."""
 
 import os
 import subprocess
 import sys
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -11,11 +12,12 @@ import pytest
 from comparison_tables import SMALL, two_clouds
 from counterbalance.compare import Settings, compare, write_files
 from counterbalance.compare.data import read_compared
-from counterbalance.compare.plan import Plan
+from counterbalance.compare.folds import ComparisonPlan
 from counterbalance.compare.run import fingerprint
 from counterbalance.errors import ClassifierError
 
 SCRIPT = Path(__file__).parents[1].joinpath("comparison_tables.py")
+ELSEWHERE = ("counterbalance.studies", "counterbalance.cli", "counterbalance.report", "matplotlib")
 CHOSEN = Settings(("SMOTE", "weights"), ("LR", "RF"), **{**SMALL, "draws": 1})
 X, Y = two_clouds(120, 40, apart=1.5)
 
@@ -25,14 +27,16 @@ def run(store, settings=CHOSEN, **more):
 
 
 def files(comparison, folder):
-    """What is written, times left out."""
-    for row in comparison.summary["comparison"]["rows"]:
-        row["seconds"] = 0
+    """Return what is written, without the times."""
+    scores = comparison.summary.comparison
+    timeless = tuple(replace(row, seconds=0) for row in scores.rows)
+    summary = replace(comparison.summary, comparison=replace(scores, rows=timeless))
+    comparison = replace(comparison, summary=summary)
     return {path.name: path.read_bytes() for path in write_files(comparison, folder)}
 
 
 @pytest.mark.skipif(os.name != "posix", reason="needs POSIX signals")
-def test_a_killed_run_goes_on_and_gives_the_same_bytes(tmp_path):
+def test_a_killed_run_resumes_and_gives_the_same_bytes(tmp_path):
     whole = files(run(tmp_path / "whole.sqlite"), tmp_path / "whole")
     store = tmp_path / "killed.sqlite"
     source = str(SCRIPT.parents[1] / "src")
@@ -73,12 +77,14 @@ def test_another_method_is_computed_and_the_others_are_kept(tmp_path):
 
 
 def test_the_fingerprint_knows_the_table_and_the_users_code():
-    plan = Plan(read_compared(X, Y), CHOSEN)
+    plan = ComparisonPlan(read_compared(X, Y), CHOSEN)
     changed = X.copy()
     changed.iloc[0, 0] += 1e-9
-    other = Plan(read_compared(changed, Y), CHOSEN)
-    mine = Plan(plan.table, Settings(classifiers=("comparison_tables:Deaf",), **SMALL))
-    assert fingerprint(plan).digest == fingerprint(Plan(read_compared(X, Y), CHOSEN)).digest
+    other = ComparisonPlan(read_compared(changed, Y), CHOSEN)
+    mine = ComparisonPlan(plan.table, Settings(classifiers=("comparison_tables:Deaf",), **SMALL))
+    assert (
+        fingerprint(plan).digest == fingerprint(ComparisonPlan(read_compared(X, Y), CHOSEN)).digest
+    )
     assert len({fingerprint(p).digest for p in (plan, other, mine)}) == 3
 
 
@@ -91,7 +97,16 @@ def test_the_fingerprint_knows_the_table_and_the_users_code():
         (":", "can be imported"),
     ],
 )
-def test_a_classifier_that_is_none_is_said_before_the_run(tmp_path, name, message):
+def test_what_is_no_classifier_is_refused_before_the_run(tmp_path, name, message):
     with pytest.raises(ClassifierError, match=message):
         run(tmp_path / "s.sqlite", Settings(classifiers=(name,), **SMALL))
     assert not (tmp_path / "s.sqlite").exists()
+
+
+def test_compare_loads_neither_studies_nor_pages_nor_plots():
+    code = (
+        "import sys, counterbalance.compare\n"
+        f"print([name for name in sys.modules if name.startswith({ELSEWHERE!r})])"
+    )
+    ran = subprocess.run([sys.executable, "-c", code], capture_output=True, check=True, text=True)  # noqa: S603
+    assert ran.stdout.strip() == "[]"

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from comparison_tables import mixed_table, plan_of, results_of, two_clouds
-from counterbalance.compare import trust_trials as trust
+from counterbalance.compare import trust
 from counterbalance.compare.trials import compute
 
 

@@ -10,15 +10,16 @@ from comparison_tables import SMALL, plan_of, results_of, two_clouds
 from counterbalance.compare import ComparisonError, Settings
 from counterbalance.compare.data import read_compared
 from counterbalance.compare.evidence import (
-    Finding,
+    Evidence,
     Gain,
     chosen_gain,
     find,
     is_fragile,
 )
-from counterbalance.compare.plan import Plan
+from counterbalance.compare.folds import ComparisonPlan
 from counterbalance.compare.posterior import Posterior
-from counterbalance.compare.summary import summarise
+from counterbalance.compare.records import as_plain
+from counterbalance.compare.results import summarise
 from counterbalance.compare.tables import csv_tables, score_tables
 from counterbalance.compare.verdict import judge
 
@@ -102,12 +103,12 @@ def test_a_baseline_that_fails_leaves_that_classifier_without_a_verdict():
     assert verdict.headline.startswith("There is no verdict")
 
 
-def test_what_our_own_cut_left_out_is_not_to_be_collected():
+def test_rows_that_our_subsample_left_out_need_not_be_collected():
     rng = np.random.default_rng(0)
     y = np.repeat([f"c{k}" for k in range(11)], [6000, *[100] * 10])
     X = rng.standard_normal((len(y), 2))
     chosen = Settings(("SMOTE",), ("LR",), rows=200, **SMALL)
-    plan = Plan(read_compared(X, y, rows=200), chosen)
+    plan = ComparisonPlan(read_compared(X, y, rows=200), chosen)
     verdict = judge(results_of(plan))
     assert verdict.scope.startswith("200 of 7,000 rows are used")
     assert verdict.headline.startswith("Too few rows were used to tell: 9 of class 'c")
@@ -115,19 +116,19 @@ def test_what_our_own_cut_left_out_is_not_to_be_collected():
     assert not any("ollect more" in text for text in verdict.sentences)
 
 
-def test_a_cut_says_what_it_kept_and_what_was_done_about_it():
+def test_a_subsample_says_what_it_kept_and_how_that_was_corrected():
     X, y = two_clouds(20_000, 300, apart=2)
     chosen = Settings(("SMOTE",), ("LR",), rows=1000, **SMALL)
-    results = results_of(Plan(read_compared(X, y, rows=1000), chosen))
+    results = results_of(ComparisonPlan(read_compared(X, y, rows=1000), chosen))
     verdict = judge(results)
     assert verdict.scope.startswith(
         "1,000 of 20,300 rows are used, drawn at random: 250 of 300 of class 'yes', 750 of 20,000 "
     )
     expected = "Class 'yes' is 25.0% of the rows used and 1.48% of the file"
     assert any(text.startswith(expected) for text in verdict.caveats)
-    data = summarise(results, verdict, file="t", target="y", reproduce="")["data"]
-    assert (data["rows"], data["rows_of_file"]) == (1000, 20_300)
-    assert [c["count_of_file"] for c in data["classes"]] == [20_000, 300]
+    data = summarise(results, verdict).data
+    assert (data.rows, data.rows_of_file) == (1000, 20_300)
+    assert [item.count_of_file for item in data.classes] == [20_000, 300]
 
 
 @pytest.mark.parametrize("seed", range(3))
@@ -184,7 +185,7 @@ def gain(mean, scale, name="SMOTE"):
 
 
 def finding(*gains, chosen=0.01):
-    return Finding("LR", 0.7, gains, None, None, chosen)
+    return Evidence("LR", 0.7, gains, None, None, chosen)
 
 
 def test_the_bar_rises_with_the_number_of_candidates():
@@ -224,7 +225,7 @@ def test_more_than_two_classes_have_class_shares_for_a_threshold():
     # where classes are balanced already, dividing by their shares changes nothing
     assert none.values("g_mean", "tuned").mean() > none.values("g_mean", "0.5").mean()
     assert (smote.values("g_mean", "tuned") == smote.values("g_mean", "0.5")).all()
-    summary = summarise(results, verdict, file="t", target="y", reproduce="")
+    summary = as_plain(summarise(results, verdict))
     assert summary["curves"] == []
     assert {row["strategy"] for row in summary["trust"]} == {
         "real rows",
@@ -240,7 +241,7 @@ def test_the_summary_is_plain_json_and_holds_every_row():
         draws=1,
     )  # fmt: skip
     results = results_of(plan)
-    summary = summarise(results, judge(results), file="a.csv", target="y", reproduce="again")
+    summary = as_plain(summarise(results, judge(results), file="a.csv", reproduce="again"))
     assert json.loads(json.dumps(summary, allow_nan=False)) == summary
     rows = summary["comparison"]["rows"]
     assert len(rows) == 3 * 2 * 2
@@ -292,7 +293,7 @@ def test_every_metric_gets_its_verdict(metric):
         ({"rows": 20}, "at least 200, got 20"),
     ],
 )
-def test_settings_that_cannot_be_used_are_said_so(settings, message):
+def test_settings_that_cannot_be_used_are_refused(settings, message):
     with pytest.raises(ValueError, match=message):
         Settings(**settings)
     assert issubclass(ComparisonError, ValueError)

@@ -1,25 +1,17 @@
 """ComparisonDisplay draws every score that there is, with its interval."""
 
-import importlib
 import json
 
 import pytest
 
 from comparison_tables import plan_of, results_of, two_clouds
-from counterbalance.compare.summary import summarise
+from counterbalance.compare.records import Summary, as_plain, read_record
+from counterbalance.compare.results import summarise
 from counterbalance.compare.verdict import judge
 from counterbalance.displays import ComparisonDisplay
 from counterbalance.errors import TableError
 
-mpl = pytest.importorskip("matplotlib")
-mpl.use("Agg")
-plt = importlib.import_module("matplotlib.pyplot")
-
-
-@pytest.fixture(autouse=True)
-def _close_figures():
-    yield
-    plt.close("all")
+plt = pytest.importorskip("matplotlib.pyplot")
 
 
 @pytest.fixture(scope="module")
@@ -27,8 +19,8 @@ def summary():
     X, y = two_clouds(80, 40, apart=1.5)
     plan = plan_of(X, y, strategies=("SMOTE", "weights"), classifiers=("LR", "KNN"))
     results = results_of(plan)
-    made = summarise(results, judge(results), file="a.csv", target="y", reproduce="")
-    return json.loads(json.dumps(made))
+    made = summarise(results, judge(results), file="a.csv", target="y")
+    return json.loads(json.dumps(as_plain(made)))
 
 
 def test_every_score_is_a_dot_and_failures_are_not_drawn(summary):
@@ -40,6 +32,12 @@ def test_every_score_is_a_dot_and_failures_are_not_drawn(summary):
     assert display.ax_.get_xlabel() == "G-mean (higher is better)"
     names = [text.get_text() for text in display.ax_.get_legend().get_texts()]
     assert names[:2] == ["logistic regression", "nearest neighbours"]
+
+
+def test_the_records_of_a_comparison_are_drawn_as_their_json_is(summary):
+    records = read_record(Summary, summary, "summary")
+    drawn = [ComparisonDisplay.from_summary(given).dots for given in (summary, records)]
+    assert drawn[0] == drawn[1]
 
 
 def test_a_metric_without_threshold_has_one_dot_for_each(summary):
@@ -75,7 +73,7 @@ def test_it_draws_on_the_axes_it_is_given_and_returns_them(summary):
         ({}, "accuracy", "metric must be one of g_mean, .*got 'accuracy'"),
     ],
 )
-def test_what_cannot_be_drawn_is_said_so(summary, change, metric, message):
+def test_what_cannot_be_drawn_is_refused(summary, change, metric, message):
     given = {name: value for name, value in summary.items() if name not in change}
     with pytest.raises(TableError, match=message):
         ComparisonDisplay.from_summary(given, metric=metric)

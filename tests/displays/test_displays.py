@@ -13,15 +13,7 @@ from counterbalance import CounterfactualOverSampler
 from counterbalance.displays import BoundaryDisplay, CounterfactualDisplay
 from counterbalance.errors import ClassifierError, TableError
 
-mpl = pytest.importorskip("matplotlib")
-mpl.use("Agg")
-plt = importlib.import_module("matplotlib.pyplot")
-
-
-@pytest.fixture(autouse=True)
-def _close_figures():
-    yield
-    plt.close("all")
+plt = pytest.importorskip("matplotlib.pyplot")
 
 
 @pytest.fixture(scope="module")
@@ -66,7 +58,7 @@ def test_by_default_the_two_most_changed_features_are_shown(mixed):
     sampler, X, y = mixed
     display = CounterfactualDisplay.from_sampler(sampler, X, y)
     share = sampler.provenance_.changed_mask().mean(axis=0)
-    assert display.plane.features == tuple(np.argsort(-share, kind="stable")[:2])
+    assert display.projection.features == tuple(np.argsort(-share, kind="stable")[:2])
     assert list(display.changed.values()) == sorted(share[share > 0], reverse=True)
 
 
@@ -98,11 +90,11 @@ def test_names_that_matplotlib_would_read_are_drawn_as_they_are(mixed):
 def test_the_colour_at_a_row_is_what_the_classifier_says_of_it(mixed, features):
     sampler, X, y = mixed
     display = BoundaryDisplay.from_sampler(sampler, X, y, features=features, grid_resolution=10)
-    points = display.plane.points
+    points = display.projection.points
     _, place, count = np.unique(points, axis=0, return_inverse=True, return_counts=True)
     alone = (count[place.ravel()] == 1) & X.notna().all(axis=1).to_numpy()
     assert alone.sum() > 50
-    said = sampler.estimator_.predict(display.plane.rows_at(points[alone]))
+    said = sampler.estimator_.predict(display.projection.rows_at(points[alone]))
     assert (said == sampler.estimator_.predict(X[alone])).all()
 
 
@@ -125,7 +117,7 @@ def test_few_of_many_rows_are_drawn(numbers):
     assert "(5 of" in display.ax_.get_title()
 
 
-def test_what_cannot_be_drawn_is_said(mixed, numbers):
+def test_what_cannot_be_drawn_is_refused(mixed, numbers):
     sampler, X, y = numbers
     with pytest.raises(TableError, match="call its fit_resample first"):
         CounterfactualDisplay.from_sampler(CounterfactualOverSampler(), X, y)

@@ -41,7 +41,7 @@ def test_black_on_white_has_the_contrast_that_the_standard_says():
     ("front", "back", "needed"),
     [*((*pair, 4.5) for pair in TEXTS), *((*pair, 3.0) for pair in MARKS)],
 )
-def test_it_stands_out(front, back, needed, theme):
+def test_text_stands_out_from_its_background(front, back, needed, theme):
     assert contrast(COLOURS[front][theme], COLOURS[back][theme]) >= needed
 
 

@@ -13,8 +13,15 @@ import pytest
 
 from counterbalance import CounterfactualOverSampler
 from counterbalance.io.atomic import OutputError
-from counterbalance.report import SummaryError, page, render, summarise_sampler, write_report
-from counterbalance.report.contract import read_summary
+from counterbalance.report import (
+    SummaryError,
+    as_plain,
+    page,
+    render,
+    summarise_sampler,
+    write_report,
+)
+from counterbalance.report.records import read_page
 from report_example import example_summary
 
 HOSTILE = (
@@ -141,9 +148,10 @@ def test_a_page_of_a_normal_table_is_under_a_megabyte():
     y = np.where(X.sum(axis=1) + rng.normal(size=5000) > 8, "ill", "well")
     sampler = CounterfactualOverSampler(sampling_strategy=0.5, estimator="ridge", random_state=0)
     X_resampled, y_resampled = sampler.fit_resample(X, y)
-    summary = example_summary() | summarise_sampler(
+    made = summarise_sampler(
         sampler, X, y, X_resampled, y_resampled, alone=True, file="table.csv", target="state"
     )
+    summary = example_summary() | {name: part for name, part in as_plain(made).items() if part}
     assert len(render(summary).encode()) < 1_000_000
 
 
@@ -171,7 +179,7 @@ def test_every_plot_has_a_title_and_a_description(elements):
 
 
 def test_the_best_figure_of_each_classifier_is_marked_by_what_is_better():
-    comparison = read_summary(example_summary()).comparison
+    comparison = read_page(example_summary()).comparison
     by_name = {metric.name: metric for metric in comparison.metrics}
     for name, key in (
         ("f1", lambda mean: -mean),

@@ -17,10 +17,17 @@ from counterbalance import CounterfactualOverSampler, InteriorOverSampler
 from counterbalance.constraints import Immutable, Increasing
 from counterbalance.datasets import load_wisconsin
 from counterbalance.errors import ShortfallWarning, TableError
-from counterbalance.report import SummaryError, boundary, cells, render, summarise_sampler
-from counterbalance.report.contract import read_summary
-from counterbalance.report.explorer import MOST_COLUMNS, spread_evenly
-from counterbalance.report.layout import lay_out
+from counterbalance.projection import spread_evenly
+from counterbalance.report import Page, SummaryError, as_plain, explorer, render, summarise_sampler
+from counterbalance.report.explorer import MOST_COLUMNS, as_text, pair_as_text
+from counterbalance.report.map import (
+    centres,
+    contours,
+    frame_of,
+    project,
+    regions_of,
+    shares_nearby,
+)
 from counterbalance.table.table import read_table
 
 
@@ -70,34 +77,36 @@ def mixed():
 
 
 def test_the_sections_of_a_sampler_are_these(wisconsin):
-    assert set(summarise_sampler(*wisconsin)) == {"map", "explorer", "features"}
+    def shown(page):
+        return {name for name, value in vars(page).items() if value} - {"language"}
+
+    assert shown(summarise_sampler(*wisconsin)) == {"title", "map", "explorer", "features"}
     alone = summarise_sampler(*wisconsin, alone=True, file="w.csv", target="Class")
-    assert set(alone) == {
+    assert shown(alone) == {
         "title", "verdict", "data", "map", "explorer", "features", "settings", "versions", "cite",
-        "reproduce",
     }  # fmt: skip
 
 
 def test_a_summary_is_plain_json_and_the_page_takes_it(mixed):
     summary = summarise_sampler(*mixed, alone=True)
-    again = json.loads(json.dumps(summary, allow_nan=False))
+    again = json.loads(json.dumps(as_plain(summary), allow_nan=False))
     assert render(again) == render(summary)
 
 
-def test_the_twins_of_the_explorer_are_the_rows_of_the_tables(wisconsin):
+def test_the_pairs_of_the_explorer_are_the_rows_of_the_tables(wisconsin):
     sampler, X, _, X_resampled, _ = wisconsin
-    explorer = summarise_sampler(*wisconsin)["explorer"]
-    assert explorer["total"] == len(explorer["rows"]) == len(sampler.provenance_)
-    for row in explorer["rows"]:
-        old, new = X.iloc[row["factual"]], X_resampled.iloc[row["sample"]]
-        for place, name in enumerate(explorer["columns"]):
-            assert row["old"][place] == cells.as_text(old[name])
-            assert row["new"][place] == cells.as_text(new[name])
-            assert (row["old"][place] != row["new"][place]) == (place in row["changed"])
+    shown = summarise_sampler(*wisconsin).explorer
+    assert shown.total == len(shown.rows) == len(sampler.provenance_)
+    for row in shown.rows:
+        old, new = X.iloc[row.factual], X_resampled.iloc[row.sample]
+        for place, name in enumerate(shown.columns):
+            assert row.old[place] == as_text(old[name])
+            assert row.new[place] == as_text(new[name])
+            assert (row.old[place] != row.new[place]) == (place in row.changed)
 
 
 def test_the_explorer_lists_the_nearest_first(wisconsin):
-    distance = [row["distance"] for row in summarise_sampler(*wisconsin)["explorer"]["rows"]]
+    distance = [row.distance for row in summarise_sampler(*wisconsin).explorer.rows]
     assert distance == sorted(distance)
 
 
@@ -105,18 +114,17 @@ def test_the_explorer_is_bounded_and_says_what_it_leaves_out():
     X, y = make_classification(
         900, n_features=60, n_informative=5, weights=[0.8], random_state=0, flip_y=0
     )
-    explorer = summarise_sampler(*resample(X, y, estimator="ridge"))["explorer"]
-    read = read_summary({"explorer": explorer}).explorer
-    assert len(read.columns) == MOST_COLUMNS
-    assert read.columns_left_out == 20
-    assert 0 < read.rows_left_out == read.total - len(read.rows)
-    page = render({"explorer": explorer})
-    assert f"{len(read.rows)} of {read.total} new rows" in page
+    shown = summarise_sampler(*resample(X, y, estimator="ridge")).explorer
+    assert len(shown.columns) == MOST_COLUMNS
+    assert shown.columns_left_out == 20
+    assert 0 < shown.rows_left_out == shown.total - len(shown.rows)
+    page = render(Page(explorer=shown))
+    assert f"{len(shown.rows)} of {shown.total} new rows" in page
     assert "20 columns that change least are left out" in page
 
 
 def test_mixed_tables_with_missing_cells_three_classes_and_constraints(mixed):
-    summary = read_summary(summarise_sampler(*mixed, alone=True))
+    summary = summarise_sampler(*mixed, alone=True)
     assert {points.label for points in summary.map.points if points.new} == {"high", "middle"}
     names = {row.name for row in summary.features.rows}
     assert "ward" not in names
@@ -132,30 +140,29 @@ def test_mixed_tables_with_missing_cells_three_classes_and_constraints(mixed):
 def test_shares_and_typical_changes_of_features_are_counted_from_the_provenance(wisconsin):
     sampler, X, _, X_resampled, _ = wisconsin
     provenance = sampler.provenance_
-    first = summarise_sampler(*wisconsin)["features"]["rows"][0]
-    m = list(X.columns).index(first["name"])
+    first = summarise_sampler(*wisconsin).features.rows[0]
+    m = list(X.columns).index(first.name)
     changed = provenance.changed_mask()[:, m]
-    assert first["share"] == changed.mean() == provenance.changed_mask().mean(axis=0).max()
+    assert first.share == changed.mean() == provenance.changed_mask().mean(axis=0).max()
     column = X_resampled.iloc[:, m].to_numpy()
     step = column[provenance["sample"]] - column[provenance["factual"]]
     size = f"{np.median(np.abs(step[changed])):.4g}"
-    assert first["typical"] == f"by {size}, up in {np.mean(step[changed] > 0):.0%}"
+    assert first.typical == f"by {size}, up in {np.mean(step[changed] > 0):.0%}"
 
 
 def test_counts_of_classes_are_those_before_and_the_new_ones(wisconsin):
     _, _, y, _, y_resampled = wisconsin
-    classes = summarise_sampler(*wisconsin, alone=True)["data"]["classes"]
+    classes = summarise_sampler(*wisconsin, alone=True).data.classes
     for item in classes:
-        assert item["count"] == (y == item["label"]).sum()
-        assert item["count"] + item["new"] == (y_resampled == item["label"]).sum()
+        assert item.count == (y == item.label).sum()
+        assert item.count + item.new == (y_resampled == item.label).sum()
 
 
-def test_rows_that_are_no_inversions_are_said():
+def test_rows_that_are_no_inversions_are_named():
     X, y = make_classification(200, n_features=4, weights=[0.9], random_state=0)
     arguments = resample(X, y, n_draws=1, epsilon=0.5, on_shortfall="interior")
     assert any(
-        "interior" in text
-        for text in summarise_sampler(*arguments, alone=True)["verdict"]["sentences"]
+        "interior" in text for text in summarise_sampler(*arguments, alone=True).verdict.sentences
     )
 
 
@@ -173,9 +180,8 @@ def test_every_container_is_summarised(container):
     summary = summarise_sampler(
         *resample(table, y.tolist() if container == "list" else y), alone=True
     )
-    read = read_summary(summary)
-    assert read.explorer.rows
-    assert sum(points.total for points in read.map.points) == 150 + read.explorer.total
+    assert summary.explorer.rows
+    assert sum(points.total for points in summary.map.points) == 150 + summary.explorer.total
     assert render(summary)
 
 
@@ -185,27 +191,27 @@ def test_a_table_of_two_columns_shows_what_f_answers_exactly():
     )
     f = LogisticRegression(class_weight="balanced")
     arguments = resample(pd.DataFrame(X, columns=["a", "b"]), y, estimator=f)
-    plan = summarise_sampler(*arguments)["map"]
-    assert plan["axes"] == ["a", "b"]
-    regions = plan["regions"]
-    assert regions["exact"]
-    frame = tuple(regions["x"]), tuple(regions["y"])
-    points = pd.DataFrame(boundary.centres(frame), columns=["a", "b"])
+    plan = summarise_sampler(*arguments).map
+    assert plan.axes == ("a", "b")
+    regions = plan.regions
+    assert regions.exact
+    frame = regions.x, regions.y
+    points = pd.DataFrame(centres(frame), columns=["a", "b"])
     answers = arguments[0].estimator_.predict(points)
-    assert np.array_equal(np.ravel(regions["cells"]), answers)
+    assert np.array_equal(np.ravel(regions.cells), answers)
     # A straight boundary: every place of the line has nearly the same score.
-    for line in regions["lines"]:
+    for line in regions.lines:
         inside = np.asarray(line)[1:-1]
         score = arguments[0].estimator_.decision_function(pd.DataFrame(inside, columns=["a", "b"]))
         assert np.abs(score).max() < 0.2
 
 
 def test_two_columns_can_be_chosen_for_the_map(wisconsin):
-    plan = summarise_sampler(*wisconsin, features=("CellSize", 8))["map"]
-    assert plan["axes"] == ["CellSize", "Mitoses"]
-    assert not plan["regions"]["exact"]
-    real = next(points for points in plan["points"] if not points["new"])
-    assert set(np.mod(real["x"], 1)) == {0.0}
+    plan = summarise_sampler(*wisconsin, features=("CellSize", 8)).map
+    assert plan.axes == ("CellSize", "Mitoses")
+    assert not plan.regions.exact
+    real = next(points for points in plan.points if not points.new)
+    assert set(np.mod(real.x, 1)) == {0.0}
 
 
 @pytest.mark.parametrize(
@@ -217,7 +223,7 @@ def test_two_columns_can_be_chosen_for_the_map(wisconsin):
         (("size", "ward"), "'ward', which has no order"),
     ],
 )
-def test_axes_that_cannot_be_are_refused(mixed, features, message):
+def test_axes_that_cannot_be_drawn_are_refused(mixed, features, message):
     with pytest.raises(TableError, match=message):
         summarise_sampler(*mixed, features=features)
 
@@ -225,10 +231,10 @@ def test_axes_that_cannot_be_are_refused(mixed, features, message):
 def test_f_answers_nearby_colour_the_map():
     left, right = np.full((40, 2), -1.0), np.full((40, 2), 1.0)
     points = np.vstack([left, right]) + np.random.default_rng(0).normal(0, 0.1, (80, 2))
-    frame = boundary.frame_of(points)
-    shares = boundary.shares_nearby(points, np.repeat([0, 1], 40), 2, frame)
-    found = boundary.regions(shares, frame, ["a", "b"], exact=False)
-    grid = np.array(found["cells"])
+    frame = frame_of(points)
+    shares = shares_nearby(points, np.repeat([0, 1], 40), 2, frame)
+    found = regions_of(shares, frame, ["a", "b"], exact=False)
+    grid = np.array(found.cells)
     assert set(np.unique(grid)) == {-1, 0, 1}
     half = grid.shape[1] // 2
     assert 1 not in grid[:, : half - 10]
@@ -237,7 +243,7 @@ def test_f_answers_nearby_colour_the_map():
 
 def test_the_contour_of_a_disc_is_one_closed_circle():
     rows, columns = np.mgrid[0:41, 0:41]
-    (line,) = boundary.contour(10.3 - np.hypot(rows - 20, columns - 20))
+    (line,) = contours(10.3 - np.hypot(rows - 20, columns - 20))
     line = np.array(line)
     assert np.array_equal(line[0], line[-1])
     assert np.allclose(np.hypot(*(line - 20).T), 10.3, atol=0.05)
@@ -246,23 +252,23 @@ def test_the_contour_of_a_disc_is_one_closed_circle():
 def test_the_contour_stops_where_nothing_is_known():
     field = np.tile(np.linspace(-1, 1, 10), (6, 1))
     field[3] = np.nan
-    lines = boundary.contour(field)
+    lines = contours(field)
     assert sorted(len(line) for line in lines) == [2, 3]
     assert {place[0] for line in lines for place in line} == {4.5}
 
 
 def test_a_saddle_and_a_flat_field_are_no_trouble():
     saddle = np.array([[1.0, -1.0], [-1.0, 1.0]])
-    assert sorted(len(line) for line in boundary.contour(saddle)) == [2, 2]
-    assert boundary.contour(np.zeros((5, 5))) == []
+    assert sorted(len(line) for line in contours(saddle)) == [2, 2]
+    assert contours(np.zeros((5, 5))) == []
 
 
-def test_the_layout_takes_constant_empty_and_huge_columns():
+def test_the_projection_takes_constant_empty_and_huge_columns():
     frame = pd.DataFrame(
         {"empty": [np.nan] * 6, "one": [1.0] * 6, "huge": [1e300, -1e300, 1, 2, 3, 4.0]}
     )
-    layout = lay_out(read_table(frame), np.arange(6), 6)
-    assert np.isfinite(layout.points).all()
+    projection = project(read_table(frame), 6)
+    assert np.isfinite(projection.points).all()
 
 
 def test_a_single_column_has_a_map_too():
@@ -277,8 +283,8 @@ def test_many_classes_do_not_make_a_large_page():
     X = rng.normal(size=(len(y), 3)) + y[:, None] * [1.0, 0.5, -1.0]
     arguments = resample(X, y, n_draws=3, estimator="ridge", on_shortfall="interior")
     summary = summarise_sampler(*arguments, alone=True)
-    assert sum(len(points["x"]) for points in summary["map"]["points"]) <= 2800
-    assert "1,800 of 2,900 real" in summary["map"]["notes"][1]
+    assert sum(len(points.x) for points in summary.map.points) <= 2800
+    assert "1,800 of 2,900 real" in summary.map.notes[1]
     assert len(render(summary)) < 500_000
 
 
@@ -286,7 +292,7 @@ def test_rows_named_by_an_index_of_several_levels_keep_their_names():
     X, y = make_classification(80, n_features=4, weights=[0.7], random_state=0)
     index = pd.MultiIndex.from_product([["north", "south"], range(40)])
     arguments = resample(pd.DataFrame(X, index=index), pd.Series(y, index=index))
-    names = [row["name"] for row in summarise_sampler(*arguments)["explorer"]["rows"]]
+    names = [row.name for row in summarise_sampler(*arguments).explorer.rows]
     assert all(name.startswith(("('north', ", "('south', ")) for name in names)
 
 
@@ -297,9 +303,9 @@ def test_a_class_that_only_f_knows_is_no_part_of_the_map():
     y = (X[:, 1] > 0.7).astype(int)
     f = LogisticRegression(class_weight="balanced").fit(X, np.where(X[:, 0] > 6, 7, y))
     arguments = resample(X, y, estimator=f, prefit=True)
-    regions = summarise_sampler(*arguments, features=("x0", "x1"))["map"]["regions"]
-    cells = np.array(regions["cells"])
-    assert regions["classes"] == ["0", "1"]
+    regions = summarise_sampler(*arguments, features=("x0", "x1")).map.regions
+    cells = np.array(regions.cells)
+    assert regions.classes == ("0", "1")
     assert set(cells[:, :50].ravel()) >= {0, 1}
     assert set(cells[:, 110:].ravel()) == {-1}
 
@@ -307,8 +313,8 @@ def test_a_class_that_only_f_knows_is_no_part_of_the_map():
 def test_nothing_to_balance_has_no_explorer():
     X, y = make_classification(100, n_features=4, weights=[0.5], flip_y=0, random_state=0)
     summary = summarise_sampler(*resample(X, y, sampling_strategy={0: 50, 1: 50}), alone=True)
-    assert "explorer" not in summary
-    assert summary["verdict"]["headline"].startswith("No new rows")
+    assert summary.explorer is None
+    assert summary.verdict.headline.startswith("No new rows")
     assert render(summary)
 
 
@@ -320,9 +326,9 @@ def test_rows_made_within_their_class_are_not_called_counterfactuals(wisconsin):
     _, X, y, _, _ = wisconsin
     sampler = InteriorOverSampler(random_state=0)
     summary = summarise_sampler(sampler, X, y, *sampler.fit_resample(X, y), alone=True)
-    sentences, caveats = summary["verdict"]["sentences"], summary["verdict"]["caveats"]
+    sentences, caveats = summary.verdict.sentences, summary.verdict.caveats
     assert sentences[0] == "217 were made within their class and are no counterfactuals."
-    assert summary["verdict"]["headline"].endswith("made within their class")
+    assert summary.verdict.headline.endswith("made within their class")
     assert not any("counterfactual says" in text for text in caveats)
     text = render(summary)
     assert "of the 217 new rows each feature changed" in text
@@ -343,10 +349,10 @@ def test_tables_of_another_run_are_refused(wisconsin):
 
 
 def test_values_that_differ_look_different():
-    assert cells.pair_as_text(1.00001, 1.00002) == ("1.00001", "1.00002")
-    assert cells.pair_as_text(np.float32(0.1), np.float32(0.2)) == ("0.1", "0.2")
-    assert cells.as_text("x" * 100).endswith("…")
-    assert [cells.as_text(cell) for cell in (None, pd.NA, np.nan)] == ["—"] * 3
+    assert pair_as_text(1.00001, 1.00002) == ("1.00001", "1.00002")
+    assert pair_as_text(np.float32(0.1), np.float32(0.2)) == ("0.1", "0.2")
+    assert as_text("x" * 100).endswith("…")
+    assert [as_text(cell) for cell in (None, pd.NA, np.nan)] == ["—"] * 3
 
 
 def test_rows_are_chosen_evenly():
@@ -356,35 +362,35 @@ def test_rows_are_chosen_evenly():
 
 
 def test_the_examples_in_the_docstrings_are_true():
-    assert doctest.testmod(cells).failed == 0
+    assert doctest.testmod(explorer).failed == 0
 
 
 def test_the_headline_counts_minimum_inversions_and_an_inflated_class_is_warned_of(wisconsin):
-    verdict = summarise_sampler(*wisconsin, alone=True)["verdict"]
-    assert verdict["headline"] == "217 new rows of malignant, all of them minimum inversions"
+    verdict = summarise_sampler(*wisconsin, alone=True).verdict
+    assert verdict.headline == "217 new rows of malignant, all of them minimum inversions"
     rng = np.random.default_rng(0)
     y = np.repeat(["usual", "rare"], [500, 6])
     X = pd.DataFrame(rng.normal(size=(506, 4)), columns=list("abcd"))
     arguments = resample(X, y, n_draws=1)
     summary = summarise_sampler(*arguments, alone=True)
-    verdict, origin = summary["verdict"], arguments[0].provenance_["origin"].tolist()
+    verdict, origin = summary.verdict, arguments[0].provenance_["origin"].tolist()
     found = origin.count("inversion")
     what = f"{found} minimum inversions" if found else "no minimum inversion"
-    assert verdict["headline"] == f"494 new rows of rare; {what} among them"
-    assert verdict["sentences"][0].startswith(f"{found} of 494 new rows") or not found
-    assert any("Most new rows are not" in text for text in verdict["sentences"]) or not found
-    assert verdict["caveats"][0].startswith("Warning: class 'rare' has 6 rows and got 494 new ones")
-    assert "sampling_strategy={'rare': 66}" in verdict["caveats"][0]
-    assert "--ratio rare=66" in verdict["caveats"][0]
+    assert verdict.headline == f"494 new rows of rare; {what} among them"
+    assert verdict.sentences[0].startswith(f"{found} of 494 new rows") or not found
+    assert any("Most new rows are not" in text for text in verdict.sentences) or not found
+    assert verdict.caveats[0].startswith("Warning: class 'rare' has 6 rows and got 494 new ones")
+    assert "sampling_strategy={'rare': 66}" in verdict.caveats[0]
+    assert "--ratio rare=66" in verdict.caveats[0]
     assert "has 6 rows and got 494" in render(summary)
 
 
-def test_many_pairs_of_classes_are_said_by_the_class_that_they_gave_to():
+def test_many_pairs_of_classes_are_summed_by_the_class_they_gave_rows_to():
     rng = np.random.default_rng(0)
     y = np.repeat(list("abcd"), [60, 40, 30, 20])
     X = rng.normal(size=(150, 4)) + 2 * (y == "a")[:, None]
     arguments = resample(X, y)
-    sentences = summarise_sampler(*arguments, alone=True)["verdict"]["sentences"]
+    sentences = summarise_sampler(*arguments, alone=True).verdict.sentences
     turned = [text for text in sentences if "could be turned into" in text]
     assert len(turned) == 3
     found = sum(got.inversions for (_, to), got in arguments[0].yield_.items() if to == "d")

@@ -308,11 +308,8 @@ def write_page(balanced: BalancedTable, path: Path, again: str, *, rows: bool) -
 
     ``again`` is the command that makes it again.
     """
-    from counterbalance.io.column_checks import Topic
     from counterbalance.report import summarise_sampler, write_report
 
-    # Findings that quote a cell.
-    show_cells = {Topic.READING, Topic.MIXED, Topic.CONSTANT}
     user = balanced.user
     summary = summarise_sampler(
         balanced.sampler,
@@ -325,10 +322,8 @@ def write_page(balanced: BalancedTable, path: Path, again: str, *, rows: bool) -
         target=user.target,
         reproduce=again,
         rows=rows,
+        notes=user.notes(rows=rows),
     )
-    summary["data"]["notes"] = [
-        finding.text for finding in user.findings if rows or finding.topic not in show_cells
-    ]
     write_report(summary, path, like=user.path)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -20,10 +21,14 @@ from counterbalance.cli.options import (
 )
 from counterbalance.cli.terminal import note, say, show_json, show_tables, working
 from counterbalance.cli.user_table import UserTable, read_user_table
+from counterbalance.errors import TableError
+from counterbalance.extras import require
 from counterbalance.io.atomic import OutputError, check_output
+from counterbalance.io.reading import Reading
 
 if TYPE_CHECKING:
     from counterbalance.compare import Comparison, Settings
+    from counterbalance.report import Page
 
 NAME = "compare"
 SUMMARY = "Say whether resampling helps on a table, and with what."
@@ -33,7 +38,7 @@ DESCRIPTION = (
     "counterfactuals, and any method that counterbalance methods lists. The answer may be: do not. "
     "Everything is learned inside training folds, thresholds too, and a gain counts only beyond "
     "what a threshold alone gives. Finished trials are kept: stop it at any time and run the same "
-    "again to go on. Tables (csv) and the summary (json) go into one folder."
+    "again to resume. Tables (csv) and the summary (json) go into one folder."
 )
 EXAMPLES = (
     (
@@ -49,7 +54,7 @@ EXAMPLES = (
         "counterbalance compare patients.csv --target risk --methods MDO --classifiers mine:model",
     ),
     (
-        "several rows for each patient, which must not be torn apart",
+        "several rows for each patient, which must stay together",
         "counterbalance compare visits.csv --target risk --groups patient",
     ),
 )
@@ -85,7 +90,8 @@ def execute(
         ),
     ] = "g_mean",
     rope: Annotated[
-        float, typer.Option(metavar="X", help="A difference of the metric up to this is none.")
+        float,
+        typer.Option(metavar="X", help="A difference of the metric up to this does not count."),
     ] = 0.01,
     groups: Annotated[
         str | None,
@@ -131,19 +137,35 @@ def execute(
         typer.Option(metavar="FOLDER", help="Output folder (default NAME-comparison)."),
     ] = None,
     report: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Write a page to look at (html) here.")
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="Write a page to look at (html) here. It shows real rows as they are.",
+        ),
     ] = None,
+    no_rows: Annotated[
+        bool,
+        typer.Option(
+            "--no-rows", help="Leave rows, real and new, out of the page: no table, no map."
+        ),
+    ] = False,
     retry_failed: RetryFailed = False,
     keep: Keep = None,
     use: Use = None,
     drop_missing_target: DropMissingTarget = False,
     json: Json = False,
+    reading: Reading,
 ) -> int:
     """Compare, and say what came out."""
-    from counterbalance.compare import compare, write_files
+    from counterbalance.compare import as_plain, compare, write_files
+    from counterbalance.report import write_report
 
     if full and rows is not None:
         raise typer.BadParameter("--full and --rows cannot be used together; give one of them")
+    if no_rows and report is None:
+        raise TableError(
+            "--no-rows says what a page leaves out; add --report FILE, or leave it out"
+        )
     chosen = make_settings(
         quick=quick,
         names={"strategies": methods, "classifiers": classifiers},
@@ -161,6 +183,7 @@ def execute(
         use=use,
         apart={"--groups": groups, "--time": time},
         drop_missing_target=drop_missing_target,
+        reading=reading,
     )
     given: dict[str, Any] = {
         "--methods": methods,
@@ -171,6 +194,18 @@ def execute(
         "--repeats": repeats,
         "--rows": rows,
     }
+    flags = {"--quick": quick, "--full": full, "--drop-missing-target": drop_missing_target}
+    columns = {"--keep": keep, "--use": use}
+    switches = [
+        *(
+            word
+            for option, names in columns.items()
+            for name in names or ()
+            for word in (option, name)
+        ),
+        *reading.words,
+        *(name for name, is_given in flags.items() if is_given),
+    ]
     result = compare(
         user.X,
         user.y,
@@ -182,15 +217,15 @@ def execute(
         retry_failed=retry_failed,
         file=table.name,
         target=target,
-        reproduce=_again(table, target, chosen, given, {"--quick": quick, "--full": full}),
+        reproduce=_again(table, target, chosen, given, switches),
+        notes=user.notes(rows=not no_rows),
         announce=note,
     )
-    result.summary["data"]["notes"] = _notes(result, user)
-    write_files(result, folder)
+    write_files(result, folder, like=table)
     if report is not None:
-        _write_report(result, report)
+        write_report(_page(result, rows=not no_rows), report, like=table)
     if json:
-        show_json(result.summary)
+        show_json(as_plain(result.summary))
     else:
         _show(result, user)
     _say_where(result, folder, report)
@@ -235,6 +270,8 @@ def _check_usage(table: Path, folder: Path, report: Path | None, *, jobs: int, b
     if folder.exists() and not folder.is_dir():
         raise OutputError(f"--out must be a folder, and {folder} is a file; give another name")
     if report is not None:
+        for package in ("jinja2", "contourpy"):
+            require(package, "--report", "report")
         check_output(report, *([table] if table.exists() else []), option="--report")
 
 
@@ -250,9 +287,10 @@ def _all_strategies(listed: list[str]) -> tuple[str, ...]:
 
 
 def _show(result: Comparison, user: UserTable) -> None:
-    data = result.summary["data"]
-    counts = ", ".join(f"{c['count_of_file']:,} of class {c['label']}" for c in data["classes"])
-    say(f"{user.path.name}, {user.target}: {data['rows_of_file']:,} rows, {counts}\n")
+    table = result.results.plan.table
+    counts = zip(table.counts_of_file.tolist(), table.classes, strict=True)
+    each = ", ".join(f"{count:,} of class {label}" for count, label in counts)
+    say(f"{user.path.name}, {user.target}: {table.counts_of_file.sum():,} rows, {each}\n")
     if result.verdict.scope:
         say(wrapped(result.verdict.scope, "") + "\n")
     show_tables(result.tables)
@@ -297,37 +335,23 @@ def _say_where(result: Comparison, folder: Path, report: Path | None) -> None:
 
 
 def _again(
-    table: Path, target: str, settings: Settings, given: dict[str, Any], flags: dict[str, bool]
+    table: Path, target: str, settings: Settings, given: dict[str, Any], switches: Sequence[str]
 ) -> str:
     """Return the command that gives the same figures, without anything of this machine."""
     words = ["counterbalance", NAME, table.name, "--target", target]
     for option, value in given.items():
         words += [] if value is None else [option, str(value)]
-    words += [name for name, is_given in flags.items() if is_given]
-    words += ["--metric", settings.metric, "--rope", f"{settings.rope:g}"]
+    words += [*switches, "--metric", settings.metric, "--rope", f"{settings.rope:g}"]
     return shlex.join([*words, "--seed", str(settings.seed)])
 
 
-def _notes(result: Comparison, user: UserTable) -> list[str]:
-    """Return what was found in the file; where only a part was used, say that it is of all."""
-    table = result.results.plan.table
-    of_all = "" if table.cut is None else f"In all {table.cut.whole.sum():,} rows of the file: "
-    return [f"{of_all}{finding.text}" for finding in user.findings]
-
-
-def _write_report(result: Comparison, path: Path) -> None:
-    """Write the page; its map and its explorer show our sampler on the rows that were used."""
-    from counterbalance.report import write_report
-
-    write_report({**result.summary, **_of_our_sampler(result)}, path)
-
-
-def _of_our_sampler(result: Comparison) -> dict[str, Any]:
+def _page(result: Comparison, *, rows: bool) -> Page:
+    """Return the page; its map and explorer show our sampler on the rows that were used."""
     import numpy as np
 
     from counterbalance import CounterfactualOverSampler
     from counterbalance.errors import CounterbalanceError
-    from counterbalance.report import summarise_sampler
+    from counterbalance.report import Page, summarise_sampler
 
     table = result.results.plan.table
     y = np.array(table.classes)[table.codes]
@@ -335,7 +359,9 @@ def _of_our_sampler(result: Comparison) -> dict[str, Any]:
     try:
         with working("searching for counterfactuals"):
             X_resampled, y_resampled = sampler.fit_resample(table.X, y)
-        return summarise_sampler(sampler, table.X, y, X_resampled, y_resampled)
+        made = summarise_sampler(sampler, table.X, y, X_resampled, y_resampled, rows=rows)
     except CounterbalanceError as error:
         note(f"the page has no map: {error}")
-        return {}
+        made = Page()
+    sections = {"map": made.map, "explorer": made.explorer, "features": made.features}
+    return Page.of(result.summary, **sections)

@@ -51,6 +51,13 @@ class UserTable:
     kept: tuple[str, ...]
     findings: tuple[TableFinding, ...]
 
+    def notes(self, *, rows: bool) -> list[str]:
+        """Return what was found in the table; without ``rows``, nothing that quotes a cell."""
+        from counterbalance.io.column_checks import Topic
+
+        quotes = {Topic.READING, Topic.MIXED, Topic.CONSTANT}
+        return [found.text for found in self.findings if rows or found.topic not in quotes]
+
     def columns(self, given: Sequence[str] | None, option: str) -> list[str]:
         """Return the features that an option names; a column that is not used is refused."""
         from counterbalance.io.column_checks import check_columns

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from counterbalance.compare.data import ComparedTable
-from counterbalance.compare.evidence import Finding, is_fragile
+from counterbalance.compare.evidence import Evidence, is_fragile
 from counterbalance.compare.folds import fold_count
 from counterbalance.compare.metrics import METRICS
 from counterbalance.compare.results import Results
@@ -18,16 +18,16 @@ FEWEST_IN_TEST = 10
 MUCH, MUCH_OF = 5, 0.01  # a gain of so many times the rope is worth knowing of
 MEANINGS = {
     "ShortfallWarning": "Fewer counterfactuals than asked for were found, the rest made otherwise",
-    "PeerFallbackWarning": "A method could not follow its paper and did something near it",
+    "PeerFallbackWarning": "A method could not follow its paper and did something close to it",
     "ConvergenceWarning": "A classifier stopped before it had converged, with",
 }
 
 
-def caveats(results: Results, findings: Sequence[Finding]) -> list[str]:
+def caveats(results: Results, findings: Sequence[Evidence]) -> list[str]:
     """Return what to be careful about."""
     return [
         *_too_few(results),
-        *_cut(results),
+        *_subsampled(results),
         *_fragile(results, findings),
         *_wide(results, findings),
         *_many_tried(findings),
@@ -53,26 +53,30 @@ def _too_few(results: Results) -> list[str]:
 
 def scope(table: ComparedTable) -> str:
     """Say which part of the table was compared on; nothing where it was all of it."""
-    if table.cut is None:
+    drawn = table.subsample
+    if drawn is None:
         return ""
     each = ", ".join(
         f"{'all' if kept == whole else f'{kept:,} of'} {whole:,} of class {label!r}"
         for label, kept, whole in zip(
-            reversed(table.classes), table.cut.kept[::-1], table.cut.whole[::-1], strict=True
+            reversed(table.classes),
+            drawn.kept[::-1],
+            drawn.whole[::-1],
+            strict=True,
         )
     )
-    how = f"{len(table.codes):,} of {table.cut.whole.sum():,} rows are used, drawn at random: "
+    how = f"{len(table.codes):,} of {drawn.whole.sum():,} rows are used, drawn at random: "
     return f"{how}{each}. --full (rows=0 from Python) uses every row."
 
 
-def _cut(results: Results) -> list[str]:
+def _subsampled(results: Results) -> list[str]:
     table = results.plan.table
-    if table.cut is None or not table.cut.shifts:
+    if table.subsample is None or not table.subsample.shifts:
         return []
     here, there = table.counts[-1] / len(table.codes), table.shares[-1]
     text = (
         f"Class {table.classes[-1]!r} is {here:.1%} of the rows used and {there:.2%} of the file, "
-        "so that enough of it is left to learn from. Rows are weighed to restore the shares of "
+        "so that enough of it is left to learn from. Rows are weighted to restore the shares of "
         "the file in F1, average precision, Brier score, calibration and tuned thresholds, and "
         "probabilities are moved to them; G-mean and balanced accuracy do not depend on them. But "
         "every method was tried on a milder imbalance than that of the file."
@@ -80,7 +84,7 @@ def _cut(results: Results) -> list[str]:
     return [text]
 
 
-def _fragile(results: Results, findings: Sequence[Finding]) -> list[str]:
+def _fragile(results: Results, findings: Sequence[Evidence]) -> list[str]:
     share = float(results.plan.table.shares[-1])
     found = [
         f"{finding.threshold[0]:.2g} for {finding.classifier} (from {finding.threshold[1]:.2g} to "
@@ -99,7 +103,7 @@ def _fragile(results: Results, findings: Sequence[Finding]) -> list[str]:
     return [text]
 
 
-def _wide(results: Results, findings: Sequence[Finding]) -> list[str]:
+def _wide(results: Results, findings: Sequence[Evidence]) -> list[str]:
     """Say which gains the data cannot rule out, where nothing is shown to help."""
     open_ones = [
         f"{min(high, 1):+.2f} with {finding.best.strategy} for {finding.classifier}"
@@ -110,7 +114,7 @@ def _wide(results: Results, findings: Sequence[Finding]) -> list[str]:
     ]
     if not open_ones:
         return []
-    more = "More rows" if results.plan.table.cut is None else "More rows of the file (--full)"
+    more = "More rows" if results.plan.table.subsample is None else "More rows of the file (--full)"
     text = (
         f"The data cannot rule out a gain of up to {', '.join(open_ones)}: that is how wide the "
         f"intervals are. {more} would tell; more repeats narrow them a little."
@@ -118,7 +122,7 @@ def _wide(results: Results, findings: Sequence[Finding]) -> list[str]:
     return [text]
 
 
-def _many_tried(findings: Sequence[Finding]) -> list[str]:
+def _many_tried(findings: Sequence[Evidence]) -> list[str]:
     tried = [finding for finding in findings if finding.chosen_gain is not None]
     if not tried or max(len(finding.gains) for finding in tried) == 1:
         return []
@@ -142,7 +146,7 @@ def _how_judged(results: Results) -> list[str]:
     lines = []
     if table.times is not None:
         lines.append(
-            f"Folds follow the time: {len(plan.folds)} blocks, each tested by what was learned "
+            f"Folds follow the time: {len(plan.folds)} blocks, each tested with what was learned "
             "before it. They differ in size, and there is no repeat."
         )
     elif table.groups is not None:
@@ -184,7 +188,8 @@ def _failures(results: Results) -> list[str]:
         name for name in results.plan.settings.classifiers if results.pairs[BASELINE, name].failed
     ]
     if lost:
-        lines.append(f"There is no verdict on {', '.join(lost)}: none failed already.")
+        named = ", ".join(lost)
+        lines.append(f"There is no verdict on {named}: it failed even without resampling (none).")
     return lines
 
 
@@ -194,6 +199,6 @@ def _warnings(results: Results) -> list[str]:
         for kind, count in counts.items():
             by_kind.setdefault(kind, {})[strategy] = count
     return [
-        f"{MEANINGS[kind]}: {', '.join(f'{name} ({n} cells)' for name, n in found.items())}."
+        f"{MEANINGS[kind]}: {', '.join(f'{name} ({n} trials)' for name, n in found.items())}."
         for kind, found in by_kind.items()
     ]

@@ -96,7 +96,8 @@ def probabilities(classifier: Any, rows: Floats, n_classes: int) -> Floats:
     found = np.asarray(classifier.predict_proba(rows), dtype=np.float64)
     if not np.isfinite(found).all():
         raise ClassifierError(
-            f"{type(classifier).__name__} gave probabilities that are no finite numbers"
+            f"{type(classifier).__name__} returned probabilities that are not finite; use another "
+            "classifier"
         )
     result = np.zeros((len(rows), n_classes))
     result[:, np.asarray(classifier.classes_, dtype=np.intp)] = found

@@ -1,9 +1,24 @@
 """The table that is compared on: features, class codes, groups or times.
 
-codes     the class of each row: 0 the largest class, C - 1 the smallest
-groups    rows with the same number stay together in a fold, or None
-times     the rank of each row's moment, or None
-cut       how many rows were left out of each class, or None for all rows
+    codes       the class of each row: 0 the largest class, C - 1 the smallest
+    groups      rows with the same number stay together in a fold, or None
+    times       the rank of each row's moment, or None
+    subsample   how many rows of each class are used, or None where all are
+
+Of a large table only some rows are used, and the figures still speak of all of it:
+
+    N_c        rows of class c in the whole table, N of all classes
+    n_c        rows of it that are kept, n of all classes
+    weight     (N_c / N) / (n_c / n): what a kept row counts for in a metric
+    prior      the class shares that a model was fitted at
+
+Rows are drawn by class share, but a small class keeps all it has up to n / 2C: the rows that
+resampling is about must not be the first to go. So the minority may have a larger share among the
+kept rows than in the table, and three things correct for that: metrics that depend on the share of
+a class (F1, average precision, Brier, calibration) weight the rows, thresholds are tuned with the
+same weights, and the probabilities of a model are moved from the share it was fitted at to the
+share that it would have been fitted at with all rows (as in a case-control study). G-mean,
+balanced accuracy and ROC AUC of two classes do not depend on the shares.
 """
 
 from __future__ import annotations
@@ -17,7 +32,6 @@ from typing import Any
 import numpy as np
 
 from counterbalance.arrays import Floats, Integers
-from counterbalance.compare.cut import Cut, kept_counts, kept_rows
 from counterbalance.errors import TableError
 from counterbalance.extras import require_pandas
 from counterbalance.table.kinds import Kind
@@ -27,6 +41,49 @@ from counterbalance.table.table import read_table
 BINARY = 2
 FEWEST_OF_CLASS = 4  # two in each half, and two in each half of those
 MOST_CLASSES = 50
+LEAST_SHARE = 1e-12  # of a class that a sampler left nothing of
+
+
+@dataclass(frozen=True, eq=False)
+class Subsample:
+    """How many rows of each class were there, and how many are kept."""
+
+    whole: Integers
+    kept: Integers
+
+    @cached_property
+    def shifts(self) -> bool:
+        """Whether the classes have other shares now, beyond rounding."""
+        by_share = self.kept.sum() * self.shares
+        return bool((np.abs(self.kept - by_share) >= 1).any())
+
+    @property
+    def shares(self) -> Floats:
+        """The share of each class in the whole table."""
+        return np.asarray(self.whole / self.whole.sum())
+
+    @cached_property
+    def weights(self) -> Floats:
+        """What a row of each class counts for."""
+        return np.asarray(self.shares / (self.kept / self.kept.sum()))
+
+    def prior_on_all_rows(self, before: Floats, after: Floats) -> Floats:
+        """Return the class shares that a strategy would have made of all rows.
+
+        Parameters
+        ----------
+        before, after : array of shape (C,)
+            Class shares of a training part of the kept rows, and what the strategy made of it.
+
+        A strategy that balances the kept rows balances all rows too; one that leaves the shares
+        alone leaves those of all rows alone. In between, it goes the same part of the way
+        towards balance, on the scale of log shares.
+        """
+        start, end, real = (_centred(share) for share in (before, after, before * self.weights))
+        length = float(start @ start)
+        left = float(np.clip(end @ start / length, 0, 1)) if length else 1.0
+        odds = np.exp(end + left * (real - start))
+        return np.asarray(odds / odds.sum())
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,7 +95,7 @@ class ComparedTable:
     classes: tuple[str, ...]
     groups: Integers | None = None
     times: Integers | None = None
-    cut: Cut | None = None
+    subsample: Subsample | None = None
 
     @property
     def is_binary(self) -> bool:
@@ -51,16 +108,23 @@ class ComparedTable:
         return np.bincount(self.codes, minlength=len(self.classes))
 
     @property
+    def counts_of_file(self) -> Integers:
+        """Rows of each class in the whole table."""
+        return self.counts if self.subsample is None else self.subsample.whole
+
+    @property
     def shares(self) -> Floats:
-        """The share of each class; of a cut, in the table that it was cut from."""
-        return np.asarray(self.counts / len(self.codes)) if self.cut is None else self.cut.shares
+        """The share of each class; of a subsample, in the whole table."""
+        if self.subsample is not None:
+            return self.subsample.shares
+        return np.asarray(self.counts / len(self.codes))
 
     @property
     def weights(self) -> Floats | None:
         """What each row counts for in a metric; None where all count the same."""
-        if self.cut is None or not self.cut.shifts:
+        if self.subsample is None or not self.subsample.shifts:
             return None
-        return np.asarray(self.cut.weights[self.codes])
+        return np.asarray(self.subsample.weights[self.codes])
 
     @cached_property
     def kinds(self) -> list[Kind]:
@@ -76,8 +140,8 @@ class ComparedTable:
         digest.update(repr([named, self.classes]).encode())
         for values in (self.codes, self.groups, self.times):
             digest.update(b"-" if values is None else values.astype("<i8").tobytes())
-        if self.cut is not None:
-            digest.update(self.cut.whole.astype("<i8").tobytes())
+        if self.subsample is not None:
+            digest.update(self.subsample.whole.astype("<i8").tobytes())
         return digest.hexdigest()
 
     @property
@@ -99,18 +163,12 @@ class ComparedTable:
 def read_compared(
     X: Any, y: Any, *, groups: Any = None, times: Any = None, rows: int = 0
 ) -> ComparedTable:
-    """Check a table and cut it to a number of rows, small classes last; 0 takes all.
+    """Check a table and draw a number of its rows, sparing small classes; 0 takes all.
 
     Parameters
     ----------
-    X : pandas.DataFrame or array-like
-        Features: numbers, categories, texts, missing cells.
-    y : array-like
-        The class of each row.
-    groups : array-like, optional
-        Rows of one group are never split between training and test.
-    times : array-like, optional
-        Numbers or dates; training never sees a row from the time of the test or after it.
+    X, y, groups, times
+        As `compare` takes them; times are numbers or dates.
     rows : int
         Most rows.
     """
@@ -138,10 +196,42 @@ def read_compared(
     )
     _check_classes(table)
     if 0 < rows < len(frame):
-        cut = Cut(table.counts, kept_counts(table.counts, rows))
-        table = table.part(kept_rows(table.codes, cut.kept))
-        table = replace(table, X=table.X.reset_index(drop=True), cut=cut)
+        drawn = Subsample(table.counts, kept_counts(table.counts, rows))
+        table = table.part(kept_rows(table.codes, drawn.kept))
+        table = replace(table, X=table.X.reset_index(drop=True), subsample=drawn)
     return table
+
+
+def kept_counts(counts: Integers, rows: int) -> Integers:
+    """Return how many rows each class keeps of ``counts`` when ``rows`` are kept in all.
+
+    Examples
+    --------
+    >>> kept_counts(np.array([47_559, 701]), 1000).tolist()
+    [750, 250]
+    >>> kept_counts(np.array([47_559, 701]), 10_000).tolist()
+    [9299, 701]
+    >>> kept_counts(np.array([7000, 3000]), 1000).tolist()
+    [700, 300]
+    """
+    by_share = rows * counts / counts.sum()
+    least = np.minimum(counts, rows // (2 * len(counts)))
+    above = np.maximum(by_share - least, 0)
+    room = rows - np.maximum(by_share, least).sum() + above.sum()
+    wanted = least + above * (room / above.sum())
+    kept = np.floor(wanted).astype(np.intp)
+    most_left = np.argsort(kept - wanted, kind="stable")  # the largest remainder first
+    kept[most_left[: rows - int(kept.sum())]] += 1
+    return np.asarray(kept)
+
+
+def kept_rows(codes: Integers, kept: Integers) -> Integers:
+    """Draw so many rows of each class, always the same ones, in their order."""
+    rng = np.random.default_rng(0)
+    drawn = [
+        rng.permutation(np.flatnonzero(codes == code))[:count] for code, count in enumerate(kept)
+    ]
+    return np.sort(np.concatenate(drawn))
 
 
 def _with_levels(frame: Any) -> Any:
@@ -197,3 +287,8 @@ def _check_classes(table: ComparedTable) -> None:
             f"in test; class {table.classes[-1]!r} has {fewest}; collect more, merge the class "
             "with another, or leave its rows out"
         )
+
+
+def _centred(shares: Floats) -> Floats:
+    logs = np.log(np.maximum(shares, LEAST_SHARE))
+    return np.asarray(logs - logs.mean())

@@ -54,8 +54,8 @@ class Gain:
 
 
 @dataclass(frozen=True)
-class Finding:
-    """What was found for one classifier.
+class Evidence:
+    """What the folds say of one classifier.
 
     Parameters
     ----------
@@ -112,14 +112,14 @@ class Finding:
         return self.moving is not None and self.moving.better >= LIKELY
 
 
-def find(results: Results) -> list[Finding]:
+def find(results: Results) -> list[Evidence]:
     """Return what was found for each classifier whose baseline could be computed."""
     classifiers = results.plan.settings.classifiers
     bases = {name: results.pairs[BASELINE, name] for name in classifiers}
-    return [_finding(results, base) for base in bases.values() if base.failed is None]
+    return [_evidence(results, base) for base in bases.values() if base.failed is None]
 
 
-def _finding(results: Results, base: Pair) -> Finding:
+def _evidence(results: Results, base: Pair) -> Evidence:
     settings, ratio = results.plan.settings, results.plan.ratio
     metric, rope = settings.metric, settings.rope
     sign = 1 if METRICS[metric].higher_is_better else -1
@@ -145,7 +145,7 @@ def _finding(results: Results, base: Pair) -> Finding:
         found = base.thresholds(metric)
         cuts = (float(np.median(found)), float(found.min()), float(found.max()))
     chosen = chosen_gain(np.array(rows)) if rows else None
-    return Finding(base.classifier, float(reference.mean()), tuple(gains), moving, cuts, chosen)
+    return Evidence(base.classifier, float(reference.mean()), tuple(gains), moving, cuts, chosen)
 
 
 def is_fragile(threshold: tuple[float, float, float], share: float) -> bool:

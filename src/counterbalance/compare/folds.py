@@ -2,8 +2,8 @@
 
     plain      stratified by class, shuffled, repeated with other seeds
     grouped    the same, but a group is never split
-    timed      the rows in the order of time, cut into blocks; block b + 1 is tested by what
-               was learned from blocks 0 to b, and rows of one moment are never split
+    timed      the rows in the order of time, cut into blocks; what was learned from blocks 0 to
+               b is tested on block b + 1, and rows of one moment are never split
 
 A fold whose training part has fewer than two rows of a class, or whose test part lacks a
 class, can neither be resampled nor scored: it is left out and counted.
@@ -13,12 +13,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from sklearn.model_selection import StratifiedGroupKFold, StratifiedKFold
 
 from counterbalance.arrays import Integers
 from counterbalance.compare.data import ComparedTable
+from counterbalance.compare.settings import Settings
 from counterbalance.errors import TableError
 
 FEWEST_TO_TRAIN = 2
@@ -32,6 +34,29 @@ class Fold:
     number: int
     train: Integers
     test: Integers
+
+
+@dataclass(frozen=True, eq=False)
+class ComparisonPlan:
+    """The table, the settings and the folds, as every worker gets them."""
+
+    table: ComparedTable
+    settings: Settings
+
+    @cached_property
+    def folds(self) -> list[Fold]:
+        """The folds to score on."""
+        s = self.settings
+        return outer_folds(self.table, s.folds, s.repeats, s.seed)
+
+    def fold(self, repeat: int, number: int) -> Fold:
+        """Return one fold."""
+        return next(f for f in self.folds if (f.repeat, f.number) == (repeat, number))
+
+    @property
+    def ratio(self) -> float:
+        """Rows of a test part over rows of its training part, on average."""
+        return sum(len(f.test) / len(f.train) for f in self.folds) / len(self.folds)
 
 
 def usable_folds(table: ComparedTable, folds: int, repeats: int, seed: int) -> list[Fold]:

@@ -11,85 +11,70 @@ of all recalls, F1, ROC AUC and average precision are means over the classes (ea
 rest), the Brier score is the sum over the classes, halved so that two classes agree with the
 usual one, and the answer is the most probable class, or in place of a tuned threshold the one
 with the largest probability over its share in training.
+
+A threshold is where the probability of the minority becomes the answer "minority": p >= threshold.
+It is tuned on probabilities of rows that the model was not fitted to, from inside the training
+part.
 """
 
 from __future__ import annotations
-
-from dataclasses import dataclass
 
 import numpy as np
 from sklearn.metrics import average_precision_score, confusion_matrix, roc_auc_score
 
 from counterbalance.arrays import Floats, Integers
+from counterbalance.compare.records import Metric
 from counterbalance.trials.metrics import f_measure, g_mean, recalls
 
 BINARY = 2
-
-
-@dataclass(frozen=True)
-class Metric:
-    """A metric: its name, what to read, and what is good."""
-
-    name: str
-    label: str
-    help: str
-    higher_is_better: bool = True
-    ideal: float | None = None
-
-    @property
-    def needs_threshold(self) -> bool:
-        """Whether it judges answers and not probabilities."""
-        return self.name in THRESHOLDED
-
-
+EVEN = 0.5  # the threshold that is not tuned
+AS_GOOD = 1e-12
 THRESHOLDED = ("g_mean", "f1", "balanced_accuracy")
 RANKING = ("roc_auc", "average_precision")
 CALIBRATION = ("calibration_slope", "calibration_intercept")
 VERDICT_METRICS = (*THRESHOLDED, *RANKING, "brier")
 CORRECTED = "_corrected"
 
+
+def _answers(name: str, label: str, text: str) -> Metric:
+    """Return a metric of answers, which need a threshold."""
+    return Metric(name, label, help=text, needs_threshold=True)
+
+
+def _error(name: str, label: str, text: str) -> Metric:
+    return Metric(name, label, higher_is_better=False, help=text)
+
+
+def _calibration(name: str, ideal: float, text: str) -> tuple[Metric, Metric]:
+    """Return a figure of calibration, raw and after prior correction."""
+    full, same = f"calibration_{name}", "the same after prior correction"
+    return (
+        Metric(full, name, help=text, ideal=ideal),
+        Metric(f"{full}{CORRECTED}", f"{name}, corrected", help=same, ideal=ideal),
+    )
+
+
 METRICS = {
     metric.name: metric
     for metric in (
-        Metric("g_mean", "G-mean", "geometric mean of the recalls of all classes"),
-        Metric("f1", "F1", "F-measure of the minority; mean over classes with more than two"),
-        Metric("balanced_accuracy", "balanced accuracy", "mean of the recalls of all classes"),
-        Metric("roc_auc", "ROC AUC", "how well the classes are ranked; needs no threshold"),
+        _answers("g_mean", "G-mean", "geometric mean of the recalls of all classes"),
+        _answers("f1", "F1", "F-measure of the minority; mean over classes with more than two"),
+        _answers("balanced_accuracy", "balanced accuracy", "mean of the recalls of all classes"),
+        Metric("roc_auc", "ROC AUC", help="how well the classes are ranked; needs no threshold"),
         Metric(
             "average_precision",
             "average precision",
-            "area under the precision-recall curve of the minority; needs no threshold",
+            help="area under the precision-recall curve of the minority; needs no threshold",
         ),
-        Metric("brier", "Brier", "squared error of the probabilities", higher_is_better=False),
-        Metric(
+        _error("brier", "Brier", "squared error of the probabilities"),
+        _error(
             f"brier{CORRECTED}",
             "Brier, corrected",
             "the same after prior correction: the shift of the base rate is undone",
-            higher_is_better=False,
         ),
-        Metric(
-            "calibration_slope",
-            "slope",
-            "1 is right; below 1 the probabilities are too extreme",
-            ideal=1.0,
-        ),
-        Metric(
-            f"calibration_slope{CORRECTED}",
-            "slope, corrected",
-            "the same after prior correction",
-            ideal=1.0,
-        ),
-        Metric(
-            "calibration_intercept",
-            "intercept",
-            "0 is right; below 0 the minority's probabilities are too high",
-            ideal=0.0,
-        ),
-        Metric(
-            f"calibration_intercept{CORRECTED}",
-            "intercept, corrected",
-            "the same after prior correction",
-            ideal=0.0,
+        *_calibration("slope", 1.0, "1 is right; below 1 the probabilities are too extreme"),
+        *_calibration(
+            "intercept", 0.0, "0 is right; below 0 the minority's probabilities are too high"
         ),
     )
 }
@@ -147,3 +132,39 @@ def prior_corrected(p: Floats, base: Floats, prior: Floats) -> Floats:
     shifted = p * (base / prior)
     total = shifted.sum(axis=1, keepdims=True)
     return np.asarray(np.divide(shifted, total, out=p.copy(), where=total > 0))
+
+
+def tuned_thresholds(p: Floats, y: Integers, weights: Floats | None = None) -> dict[str, float]:
+    """Return the threshold that is best for each metric that needs one.
+
+    Every cut between two neighbouring probabilities of the minority is tried. Where several are
+    best, the middle one is taken.
+
+    Examples
+    --------
+    >>> p, y = np.array([0.1, 0.2, 0.3, 0.7]), np.array([0, 0, 1, 1])
+    >>> tuned_thresholds(p, y)
+    {'g_mean': 0.25, 'f1': 0.25, 'balanced_accuracy': 0.25}
+    """
+    order = np.argsort(-p, kind="stable")
+    p, y = p[order], y[order]
+    last = np.append(np.flatnonzero(np.diff(p) < 0), len(p) - 1)  # of a run of equal p
+    counts = np.ones_like(y) if weights is None else weights[order]
+    minority, rows = np.cumsum(counts * y), np.cumsum(counts)
+    hits = minority[last]
+    misses = minority[-1] - hits
+    false = rows[last] - hits
+    cuts = np.append((p[last[:-1]] + p[last[:-1] + 1]) / 2, p[-1] / 2)
+    recall = hits / (minority[-1] or 1)
+    other = 1 - false / ((rows[-1] - minority[-1]) or 1)
+    scores = {
+        "g_mean": np.sqrt(recall * other),
+        "f1": 2 * hits / (2 * hits + misses + false),
+        "balanced_accuracy": (recall + other) / 2,
+    }
+    return {name: float(cuts[_middle_best(score)]) for name, score in scores.items()}
+
+
+def _middle_best(score: Floats) -> int:
+    best = np.flatnonzero(score >= score.max() - AS_GOOD)
+    return int(best[len(best) // 2])

@@ -8,9 +8,9 @@ ratio) (Nadeau and Bengio). With a flat prior, the mean difference has a Student
 n - 1 degrees of freedom around mean(d), with variance var(d) (1 / n + ratio) (Corani and
 Benavoli, Machine Learning 2015). The region of practical equivalence is [-rope, rope].
 
-The package baycomp has the same test, and the tests of this module check against it. It is not
-used here because it knows only folds of equal size (time-ordered training parts grow), gives no
-intervals, and needs matplotlib to be imported at all.
+The package baycomp has the same test, and our tests check against it. It is not used here because
+it assumes folds of equal size (training parts that follow time grow), gives no intervals, and
+imports matplotlib.
 """
 
 from __future__ import annotations

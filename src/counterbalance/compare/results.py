@@ -1,4 +1,4 @@
-"""Results: what the store holds, as figures of each pair of strategy and classifier."""
+"""Results: what the store holds, as figures of each strategy and classifier, and their summary."""
 
 from __future__ import annotations
 
@@ -11,33 +11,53 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+import counterbalance
 from counterbalance.arrays import Floats
-from counterbalance.compare import score_trials as scores
-from counterbalance.compare import trust_trials as trust
-from counterbalance.compare.calibration import Estimate, intercept, slope
+from counterbalance.compare.calibration import (
+    Estimate,
+    calibration_curve,
+    intercept,
+    recall_curve,
+    slope,
+)
+from counterbalance.compare.classifiers import new_classifier
+from counterbalance.compare.folds import ComparisonPlan
 from counterbalance.compare.metrics import CALIBRATION, CORRECTED, METRICS
-from counterbalance.compare.plan import Plan
 from counterbalance.compare.posterior import posterior
+from counterbalance.compare.records import (
+    ClassCount,
+    ColumnFacts,
+    Curves,
+    Data,
+    Score,
+    ScoreRow,
+    ScoreTable,
+    Summary,
+    Trust,
+    Verdict,
+)
+from counterbalance.compare.strategies import BASELINE, OURS, make_ours
+from counterbalance.compare.trials import SCORES
+from counterbalance.compare.trust import TRUST
+from counterbalance.trials.classifiers import as_call
+from counterbalance.trials.fingerprint import versions
 from counterbalance.trials.trial import TrialRecord
 
 HALF, TUNED = "0.5", "tuned"
 UNBOUNDED = {f"{name}{suffix}" for name in CALIBRATION for suffix in ("", CORRECTED)}
-
-
-@dataclass(frozen=True)
-class Score:
-    """A mean and where it lies with 95 %."""
-
-    mean: float
-    low: float
-    high: float
+PACKAGES = ("numpy", "scipy", "scikit-learn", "imbalanced-learn", "pandas")
+CITATION = (
+    "Luo and Liu, Counterfactual-based minority oversampling for imbalanced classification; "
+    f"computed with counterbalance {counterbalance.__version__}"
+)
+DIGITS = 6
 
 
 @dataclass(frozen=True, eq=False)
 class Pair:
     """A strategy with a classifier: what each fold gave, in the order of the folds."""
 
-    plan: Plan
+    plan: ComparisonPlan
     strategy: str
     classifier: str
     records: tuple[TrialRecord, ...]
@@ -82,6 +102,11 @@ class Pair:
         low, high = np.clip(belief.interval(), 0, 1)
         return Score(belief.mean, float(low), float(high))
 
+    def mean(self, metric: str) -> float | None:
+        """Return the mean of a metric that needs no threshold; None where there is none."""
+        score = self.score(metric)
+        return None if score is None else score.mean
+
     @cached_property
     def calibration(self) -> dict[str, Estimate | None]:
         """Slope and intercept on the pooled test rows of a repeat, averaged over repeats."""
@@ -116,23 +141,11 @@ class Pair:
         return [(p[:, code], y == code, w) for code in range(p.shape[1])]
 
 
-@dataclass(frozen=True)
-class Trust:
-    """How far the new labels of a strategy can be trusted; means over the draws."""
-
-    strategy: str
-    hidden_majority: float | None
-    agreement: float | None
-    distance: float | None
-    new: int
-    failed: str | None
-
-
 @dataclass(frozen=True, eq=False)
 class Results:
     """All that came out of a plan."""
 
-    plan: Plan
+    plan: ComparisonPlan
     records: Sequence[TrialRecord]
 
     @cached_property
@@ -145,7 +158,7 @@ class Results:
             for strategy in settings.strategies
         }
         for record in self.records:
-            if record.trial["experiment"] == scores.EXPERIMENT:
+            if record.trial["experiment"] == SCORES:
                 key = str(record.trial["strategy"]), str(record.trial["classifier"])
                 by_pair[key].append(record)
         return {key: Pair(self.plan, *key, tuple(found)) for key, found in by_pair.items()}
@@ -155,7 +168,7 @@ class Results:
         """The trust in each strategy that adds rows, real rows first."""
         by_strategy: dict[str, list[TrialRecord]] = {}
         for record in self.records:
-            if record.trial["experiment"] == trust.EXPERIMENT:
+            if record.trial["experiment"] == TRUST:
                 by_strategy.setdefault(str(record.trial["strategy"]), []).append(record)
         return [_trust(strategy, found) for strategy, found in by_strategy.items()]
 
@@ -171,6 +184,99 @@ class Results:
             kinds = (record.payload or {}).get("warnings", [])
             heard.setdefault(str(record.trial["strategy"]), Counter()).update(kinds)
         return {strategy: counts for strategy, counts in heard.items() if counts}
+
+
+def summarise(
+    results: Results,
+    verdict: Verdict,
+    *,
+    file: str = "",
+    target: str = "",
+    reproduce: str = "",
+    notes: Sequence[str] = (),
+) -> Summary:
+    """Return everything that there is to say of a comparison.
+
+    ``notes`` say what was found in the file, in all of its rows.
+    """
+    table = results.plan.table
+    whole = table.counts_of_file
+    scope = "" if table.subsample is None else f"In all {whole.sum():,} rows of the file: "
+    counts = zip(table.classes, table.counts.tolist(), whole.tolist(), strict=True)
+    rows = [
+        _score_row(pair, threshold)
+        for pair in results.pairs.values()
+        for threshold in results.thresholds
+    ]
+    done = [pair for pair in results.pairs.values() if pair.done] if table.is_binary else []
+    return Summary(
+        title=f"Should {file} be resampled?",
+        verdict=verdict,
+        data=Data(
+            file=file,
+            target=target,
+            rows=len(table.codes),
+            rows_of_file=int(whole.sum()),
+            classes=tuple(ClassCount(*each) for each in counts),
+            columns=_columns(results),
+            notes=tuple(f"{scope}{note}" for note in notes),
+        ),
+        comparison=ScoreTable(tuple(METRICS.values()), tuple(rows), BASELINE),
+        trust=tuple(results.trust),
+        curves=tuple(map(_curves, done)),
+        settings=_settings(results),
+        versions=versions(PACKAGES),
+        reproduce=reproduce,
+        cite=CITATION,
+    )
+
+
+def _settings(results: Results) -> dict[str, Any]:
+    """Return the settings of the run, and those of the objects that it made."""
+    settings = results.plan.settings
+    classifiers = {name: as_call(new_classifier(name, 0)) for name in settings.classifiers}
+    ours = [sampler.name for sampler in OURS if sampler.name in settings.strategies]
+    made = {"settings of classifiers": classifiers}
+    if ours:
+        made["settings of our samplers"] = {name: as_call(make_ours(name, 0)) for name in ours}
+    return {**settings.as_dict(), **made}
+
+
+def _columns(results: Results) -> tuple[ColumnFacts, ...]:
+    table = results.plan.table
+    return tuple(
+        ColumnFacts(
+            str(name), kind.value, int(table.X[name].isna().sum()), int(table.X[name].nunique())
+        )
+        for name, kind in zip(table.X.columns, table.kinds, strict=True)
+    )
+
+
+def _score_row(pair: Pair, threshold: str) -> ScoreRow:
+    scores = {name: pair.score(name, threshold) for name in METRICS}
+    return ScoreRow(
+        pair.strategy,
+        pair.classifier,
+        threshold,
+        pair.failed,
+        round(pair.seconds, 3),
+        {name: score for name, score in scores.items() if score is not None},
+    )
+
+
+def _curves(pair: Pair) -> Curves:
+    """Return the curves of the first repeat: every row is tested once in it."""
+    ((p, y, w),) = pair.pooled("p")
+    ((corrected, *_),) = pair.pooled("corrected")
+    curves = (
+        calibration_curve(p, y, w),
+        calibration_curve(corrected, y, w),
+        recall_curve(p, y, w),
+    )
+    rounded: list[Any] = [
+        tuple(tuple(round(value, DIGITS) for value in point) for point in curve) for curve in curves
+    ]
+    return Curves(pair.strategy, pair.classifier, *rounded)
 
 
 def plain_error(error: str) -> str:

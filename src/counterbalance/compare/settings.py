@@ -42,7 +42,7 @@ class Settings:
         Random halvings of the table for the trust in the new labels; 0 leaves it out.
     rows : int
         Most rows; where the table has more, they are drawn at random, and small classes keep
-        what they have up to a share (see `cut`). 0 takes all.
+        what they have up to a share (see `data`). 0 takes all.
     seed : int
         Seed of the folds, the samplers and the classifiers.
     """
@@ -65,7 +65,9 @@ class Settings:
         object.__setattr__(self, "strategies", strategies)
         object.__setattr__(self, "classifiers", classifiers)
         if not classifiers:
-            raise ComparisonError("classifiers must name at least one; leave it out for three")
+            raise ComparisonError(
+                "classifiers must name at least one; leave it out for the usual three"
+            )
         if self.metric not in VERDICT_METRICS:
             raise ComparisonError(
                 f"metric must be one of {', '.join(VERDICT_METRICS)}, got {self.metric!r}"

@@ -9,6 +9,15 @@
 ``prepare`` is learned from the factual rows of the training part in every case, so that all
 strategies meet in the same space. A tuned threshold is no strategy of its own: every strategy
 is judged with one, and ``none`` with a tuned threshold is what the others have to beat.
+
+``prepare`` makes a table the numbers that classifiers and samplers take:
+
+    table -> plain -> encoded
+
+``plain`` has the ordered columns first (missing cells get the median, then scaled to unit
+variance), then the codes of the unordered ones (a missing cell is a category of its own).
+``encoded`` replaces the codes by one column for each category. All of it is learned from the
+rows that are given to ``prepare``: the training part, never the test part.
 """
 
 from __future__ import annotations
@@ -19,19 +28,24 @@ from typing import Any, Literal
 
 import numpy as np
 from imblearn.over_sampling import SMOTEN, SMOTENC
-from numpy.typing import NDArray
+from sklearn.impute import SimpleImputer
+from sklearn.pipeline import Pipeline, make_pipeline
+from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
 from counterbalance.arrays import Floats, Integers
 from counterbalance.compare.data import ComparedTable
-from counterbalance.compare.preparation import Preparation, prepare
 from counterbalance.errors import CounterbalanceError
 from counterbalance.methods.registry import all_samplers
+from counterbalance.table.encoder import TableEncoder
+from counterbalance.table.kinds import Kind
 from counterbalance.trials.resamplers import k_means_smote
 
-Kind = Literal["none", "weights", "ours", "over", "under"]
+StrategyKind = Literal["none", "weights", "ours", "over", "under"]
 BASELINE = "none"
 WEIGHTS = "class weights"
 NEIGHBOURS = 5
+NO_LEVEL = -1.0
+MOST_LEVELS = 30  # rarer levels share one column
 
 
 OURS = tuple(method for method in all_samplers().values() if method.ours)
@@ -59,7 +73,45 @@ class StrategyError(CounterbalanceError):
 
 
 @dataclass(frozen=True, eq=False)
-class Resampled:
+class Preparation:
+    """What was learned from a training part."""
+
+    codes: TableEncoder
+    ordered: Integers
+    nominal: Integers
+    numbers: Pipeline | None
+    levels: OneHotEncoder | None
+
+    @property
+    def nominal_places(self) -> list[int]:
+        """Where the codes of unordered columns stand in ``plain``."""
+        start = len(self.ordered)
+        return list(range(start, start + len(self.nominal)))
+
+    def plain(self, X: Any) -> Floats:
+        """Return scaled numbers and codes of categories."""
+        return self._plain(self.codes.transform(X))
+
+    def encoded(self, plain: Floats) -> Floats:
+        """Replace the codes of ``plain`` by one column for each category."""
+        start = len(self.ordered)
+        if self.levels is None:
+            return plain
+        return np.hstack([plain[:, :start], self.levels.transform(plain[:, start:])])
+
+    def transform(self, X: Any) -> Floats:
+        """Return a table as numbers."""
+        return self.encoded(self.plain(X))
+
+    def _plain(self, codes: Floats) -> Floats:
+        numbers = codes[:, self.ordered]
+        if self.numbers is not None:
+            numbers = self.numbers.transform(numbers)
+        return np.hstack([numbers, _with_missing_level(codes[:, self.nominal])])
+
+
+@dataclass(frozen=True, eq=False)
+class TrainingSet:
     """What a classifier is fitted to.
 
     Parameters
@@ -70,7 +122,7 @@ class Resampled:
         Which of the rows were added: the last ones of every class that grew.
     base, prior : ndarray
         The share of each class before and after: the shift that a prior correction undoes.
-        Where the rows are a cut of a larger table, as they would be with all rows.
+        Where the rows are a subsample of a larger table, as they would be with all rows.
     fitted : ndarray
         The share of each class that the classifier is fitted at.
     weighted : bool
@@ -89,9 +141,9 @@ class Resampled:
     preparation: Preparation
 
 
-def known_strategies() -> dict[str, Kind]:
+def known_strategies() -> dict[str, StrategyKind]:
     """Return the name and kind of every strategy, the defaults first."""
-    kinds: dict[str, Kind] = {BASELINE: "none", WEIGHTS: "weights"}
+    kinds: dict[str, StrategyKind] = {BASELINE: "none", WEIGHTS: "weights"}
     for name, method in all_samplers().items():
         if method.kind != "classifier":
             kinds[name] = "ours" if method.ours else method.kind
@@ -124,7 +176,7 @@ def adds_rows(name: str) -> bool:
     return known_strategies()[name] in {"ours", "over"}
 
 
-def resample(name: str, part: ComparedTable, kinds: list[Any], seed: int) -> Resampled:
+def resample(name: str, part: ComparedTable, kinds: list[Kind], seed: int) -> TrainingSet:
     """Resample a training part with a strategy."""
     kind = known_strategies()[name]
     preparation = prepare(part.X, kinds)
@@ -146,10 +198,10 @@ def resample(name: str, part: ComparedTable, kinds: list[Any], seed: int) -> Res
     fitted = np.full(len(after), 1 / len(after)) if weighted else after / after.sum()
     new = _new_rows(labels, after - base)
     shares, prior = base / base.sum(), fitted
-    if part.weights is not None and part.cut is not None:
-        prior = part.cut.prior_on_all_rows(shares, fitted)
-        shares = shares * part.cut.weights / (shares * part.cut.weights).sum()
-    return Resampled(rows, labels, new, shares, prior, fitted, weighted, preparation)
+    if part.weights is not None and part.subsample is not None:
+        prior = part.subsample.prior_on_all_rows(shares, fitted)
+        shares = shares * part.subsample.weights / (shares * part.subsample.weights).sum()
+    return TrainingSet(rows, labels, new, shares, prior, fitted, weighted, preparation)
 
 
 def make_ours(name: str, seed: int) -> Any:
@@ -187,7 +239,7 @@ def smote_of(part: ComparedTable) -> str:
     return "SMOTENC" if any(ordered) else "SMOTEN"
 
 
-def _neighbours(codes: NDArray[np.intp]) -> int:
+def _neighbours(codes: Integers) -> int:
     """Return as many neighbours as the smallest class has, at most five."""
     return max(1, min(NEIGHBOURS, int(np.bincount(codes).min()) - 1))
 
@@ -196,3 +248,26 @@ def _new_rows(labels: Integers, grown: Integers) -> Integers:
     """Return the last rows of each class that grew, as many as it grew by."""
     places = [np.flatnonzero(labels == code)[-more:] for code, more in enumerate(grown) if more > 0]
     return np.sort(np.concatenate(places)) if places else np.zeros(0, dtype=np.intp)
+
+
+def prepare(X: Any, kinds: list[Kind]) -> Preparation:
+    """Learn the preparation from a training part whose columns are of these kinds."""
+    has_order = np.array([kind.has_order for kind in kinds], dtype=bool)
+    ordered, nominal = np.flatnonzero(has_order), np.flatnonzero(~has_order)
+    encoder = TableEncoder().fit(X)
+    codes = encoder.transform(X)
+    numbers = levels = None
+    if ordered.size:
+        median = SimpleImputer(strategy="median", keep_empty_features=True)
+        numbers = make_pipeline(median, StandardScaler()).fit(codes[:, ordered])
+    if nominal.size:
+        levels = OneHotEncoder(
+            handle_unknown="infrequent_if_exist",
+            max_categories=MOST_LEVELS,
+            sparse_output=False,
+        ).fit(_with_missing_level(codes[:, nominal]))
+    return Preparation(encoder, ordered, nominal, numbers, levels)
+
+
+def _with_missing_level(codes: Floats) -> Floats:
+    return np.where(np.isnan(codes), NO_LEVEL, codes)

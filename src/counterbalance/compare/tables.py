@@ -10,7 +10,8 @@ from counterbalance.compare.metrics import (
     METRICS,
     THRESHOLDED,
 )
-from counterbalance.compare.results import Pair, Results, Score
+from counterbalance.compare.records import Score
+from counterbalance.compare.results import Pair, Results
 from counterbalance.result_table import ABSENT, FAILED, ResultTable, Value
 
 NAMES = {
@@ -154,7 +155,7 @@ def _records(results: Results, pair: Pair) -> Iterator[dict[str, Value]]:
 
 
 def _mean(score: Score | None) -> str:
-    if score is None:
+    if score is None or score.mean is None:
         return ABSENT
     text = f"{score.mean:.3f}"
     return "0.000" if text == "-0.000" else text

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -12,13 +11,14 @@ from counterbalance.compare.evidence import (
     ERROR,
     HOPE,
     LIKELY,
-    Finding,
+    Evidence,
     Gain,
     State,
     find,
     is_fragile,
 )
 from counterbalance.compare.metrics import CORRECTED, METRICS
+from counterbalance.compare.records import Verdict
 from counterbalance.compare.results import HALF, TUNED, Results
 from counterbalance.compare.strategies import BASELINE, known_strategies
 
@@ -33,49 +33,26 @@ FAMILIES = {
 }
 
 
-@dataclass(frozen=True)
-class Verdict:
-    """The answer: what to do, why, and how far to trust it.
-
-    Parameters
-    ----------
-    headline : str
-        One plain sentence.
-    sentences : tuple of str
-        What it rests on.
-    caveats : tuple of str
-        What to be careful about.
-    scope : str
-        Which rows it speaks of, where they are not all.
-    """
-
-    headline: str
-    sentences: tuple[str, ...]
-    caveats: tuple[str, ...]
-    scope: str = ""
-
-
 def judge(results: Results) -> Verdict:
     """Say whether resampling helps on this table."""
     findings = find(results)
-    if not findings:
-        reasons = {pair.failed for pair in results.pairs.values() if pair.failed}
-        return Verdict(
-            "There is no verdict: no classifier could be fitted without resampling.",
-            tuple(sorted(reasons)),
-            tuple(caveats(results, findings)),
-            scope(results.plan.table),
-        )
-    headline, details = _headline(results, findings)
-    sentences = details + [_sentence(results, finding) for finding in findings]
-    sentences += _best_supported(results, findings)
-    sentences += _probabilities(results, findings)
+    if findings:
+        headline, sentences = _headline(results, findings)
+        sentences += [_sentence(results, finding) for finding in findings]
+        sentences += _best_supported(results, findings)
+        sentences += _probabilities(results, findings)
+    else:
+        headline = "There is no verdict: no classifier could be fitted without resampling."
+        sentences = sorted({pair.failed for pair in results.pairs.values() if pair.failed})
     return Verdict(
-        headline, tuple(sentences), tuple(caveats(results, findings)), scope(results.plan.table)
+        scope=scope(results.plan.table),
+        headline=headline,
+        sentences=tuple(sentences),
+        caveats=tuple(caveats(results, findings)),
     )
 
 
-def _headline(results: Results, findings: Sequence[Finding]) -> tuple[str, list[str]]:
+def _headline(results: Results, findings: Sequence[Evidence]) -> tuple[str, list[str]]:
     """Return one plain sentence, and what has to be said right after it."""
     fewest = int(results.plan.table.counts.min())
     if fewest < FEWEST_MINORITY:
@@ -111,14 +88,14 @@ def _perhaps(move: str, *, is_wide: bool) -> str:
     )
 
 
-def _not_resampling(results: Results, findings: Sequence[Finding]) -> tuple[str, list[str]]:
+def _not_resampling(results: Results, findings: Sequence[Evidence]) -> tuple[str, list[str]]:
     """Say that nothing is shown to help, or nothing but another threshold."""
     move, metric = _move(results), METRICS[results.plan.settings.metric]
     is_open = ["The data are too few to rule a gain out."] if _is_open(findings) else []
     if _moved(results, findings, LIKELY):
         return f"Do not resample: {move} instead.", is_open
     if maybe := _moved(results, findings, HOPE):
-        return "Do not resample.", [f"At most it might help to {move} ({maybe}).", *is_open]
+        return "Do not resample.", [f"At most, it might help to {move} ({maybe}).", *is_open]
     more = ", and no threshold either" if metric.needs_threshold else ""
     tried = f"No strategy that was tried is shown to help{more}."
     return f"Nothing helps {metric.label}: leave the table as it is.", [tried, *is_open]
@@ -128,7 +105,8 @@ def _too_few(results: Results, fewest: int) -> tuple[str, list[str]]:
     """Say that there are too few rows; those that our own cut left out need no collecting."""
     table = results.plan.table
     label = table.classes[int(table.counts.argmin())]
-    left_out = 0 if table.cut is None else int(table.cut.whole[table.counts.argmin()]) - fewest
+    drawn, smallest = table.subsample, int(table.counts.argmin())
+    left_out = 0 if drawn is None else int(drawn.whole[smallest]) - fewest
     if left_out:
         return (
             f"Too few rows were used to tell: {fewest} of class {label!r}.",
@@ -142,7 +120,7 @@ def _too_few(results: Results, fewest: int) -> tuple[str, list[str]]:
     )
 
 
-def _is_open(findings: Iterable[Finding]) -> bool:
+def _is_open(findings: Iterable[Evidence]) -> bool:
     """Say whether some gain is neither shown nor ruled out, because intervals are very wide."""
     best = [finding.best for finding in findings if finding.best is not None]
     return any(gain.better > ERROR and _width(gain) > VERY_WIDE for gain in best)
@@ -155,7 +133,7 @@ def _move(results: Results) -> str:
     return "divide the probabilities by the class shares"
 
 
-def _moved(results: Results, findings: Iterable[Finding], least: float) -> str:
+def _moved(results: Results, findings: Iterable[Evidence], least: float) -> str:
     """Name the thresholds that help with at least this probability."""
     share = float(results.plan.table.shares[-1])
     return ", ".join(
@@ -165,18 +143,18 @@ def _moved(results: Results, findings: Iterable[Finding], least: float) -> str:
     )
 
 
-def _flag(finding: Finding, share: float) -> str:
+def _flag(finding: Evidence, share: float) -> str:
     """Mark a threshold that a caveat warns of."""
     is_marked = finding.threshold is not None and is_fragile(finding.threshold, share)
     return " (fragile)" if is_marked else ""
 
 
-def _in_state(findings: Iterable[Finding], *states: State) -> dict[str, Gain]:
+def _in_state(findings: Iterable[Evidence], *states: State) -> dict[str, Gain]:
     """Return the classifiers in one of these states, each with the strategy to speak of."""
     return {f.classifier: f.best for f in findings if f.state in states and f.best is not None}
 
 
-def _sentence(results: Results, finding: Finding) -> str:
+def _sentence(results: Results, finding: Evidence) -> str:
     """Say what was found for one classifier."""
     settings = results.plan.settings
     metric = METRICS[settings.metric].label
@@ -188,7 +166,7 @@ def _sentence(results: Results, finding: Finding) -> str:
     return f"{_capital(finding.classifier)}: " + "; ".join(parts) + "."
 
 
-def _free(finding: Finding, metric: str, rope: float, flag: str) -> str:
+def _free(finding: Evidence, metric: str, rope: float, flag: str) -> str:
     """Say what can be had without resampling."""
     if finding.moving is None:
         return f"without resampling {metric} is {finding.reference:.3f}"
@@ -208,11 +186,11 @@ def _free(finding: Finding, metric: str, rope: float, flag: str) -> str:
     )
 
 
-def _not_worse(finding: Finding) -> set[str]:
+def _not_worse(finding: Evidence) -> set[str]:
     return {gain.strategy for gain in finding.gains if gain.worse < LIKELY}
 
 
-def _added(results: Results, finding: Finding) -> str:
+def _added(results: Results, finding: Evidence) -> str:
     """Say what the best candidate adds to that."""
     gain = finding.best
     if gain is None:
@@ -251,7 +229,7 @@ def _at(results: Results, classifier: str, strategy: str, threshold: str) -> str
     return f" at a threshold of {cut:.2g}"
 
 
-def _best_offer(results: Results, findings: Sequence[Finding]) -> tuple[str, str, float]:
+def _best_offer(results: Results, findings: Sequence[Evidence]) -> tuple[str, str, float]:
     """Return the best classifier, with what, and its score; a strategy counts if it helps."""
     sign = 1 if METRICS[results.plan.settings.metric].higher_is_better else -1
     offers = []
@@ -267,7 +245,7 @@ def _best_offer(results: Results, findings: Sequence[Finding]) -> tuple[str, str
     return classifier, how, sign * score
 
 
-def _best_supported(results: Results, findings: Sequence[Finding]) -> list[str]:
+def _best_supported(results: Results, findings: Sequence[Evidence]) -> list[str]:
     """Name the best pair of classifier and strategy, which may be one that needs nothing."""
     metric = METRICS[results.plan.settings.metric]
     sign = 1 if metric.higher_is_better else -1
@@ -286,25 +264,25 @@ def _best_supported(results: Results, findings: Sequence[Finding]) -> list[str]:
     return [text]
 
 
-def _probabilities(results: Results, findings: Sequence[Finding]) -> list[str]:
+def _probabilities(results: Results, findings: Sequence[Evidence]) -> list[str]:
     """Say what resampling does to the probabilities, by the first classifier."""
     classifier = findings[0].classifier
-    base = results.pairs[BASELINE, classifier].score("brier")
+    base = results.pairs[BASELINE, classifier].mean("brier")
     spoiled = []
     for strategy in results.plan.settings.strategies:
         pair = results.pairs[strategy, classifier]
-        raw, mended = pair.score("brier"), pair.score(f"brier{CORRECTED}")
-        if base and raw and mended and raw.mean > base.mean * SPOILED:
-            spoiled.append((raw.mean, mended.mean, strategy))
-    if not spoiled or base is None:
+        raw, mended = pair.mean("brier"), pair.mean(f"brier{CORRECTED}")
+        if base and raw and mended and raw > base * SPOILED:
+            spoiled.append((raw, mended, strategy))
+    if not spoiled:
         return []
-    raw_mean, mended_mean, strategy = max(spoiled)
+    raw, mended, strategy = max(spoiled)
     names = _listed([name for *_, name in spoiled], "and")
     text = (
         f"Probabilities of {classifier} suffer from {names}: the Brier score, which is good when "
-        f"low, goes from {base.mean:.3f} to {raw_mean:.3f} with {strategy}, and back to "
-        f"{mended_mean:.3f} after prior correction. If you use the probabilities and not only the "
-        "answers, correct them or do not resample."
+        f"low, goes from {base:.3f} to {raw:.3f} with {strategy}, and back to {mended:.3f} after "
+        "prior correction. If you use the probabilities and not only the answers, correct them or "
+        "do not resample."
     )
     return [text]
 

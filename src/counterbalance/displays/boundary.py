@@ -1,40 +1,44 @@
-"""BoundaryDisplay: what a classifier says all over a plane, with real and new rows in it."""
+"""BoundaryDisplay: what a classifier says over two dimensions, with real and new rows."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from counterbalance.arrays import Floats
+from counterbalance.arrays import Floats, Integers, Mask
 from counterbalance.displays.drawing import (
     NEW,
     REAL,
     TITLE,
+    Display,
     as_written,
     axes_or_new,
     colour_of,
     label_axes,
+    provenance_of,
     some_of,
     spread,
 )
-from counterbalance.errors import ClassifierError, TableError
+from counterbalance.errors import ClassifierError
 from counterbalance.extras import require
-from counterbalance.projection import Plane
+from counterbalance.projection import Projection
 from counterbalance.table.labels import read_labels
 
 MARGIN = 0.06
 
 
-class BoundaryDisplay:
+@dataclass(eq=False, repr=False)
+class BoundaryDisplay(Display):
     """The decision boundary of a classifier, with real and new rows.
 
-    A table has more than two features, so a point of the plane stands for the row that is
-    nearest in the plane, moved to the point: at the place of a row the colour is what the
-    classifier says of that row. Where rows of both classes lie side by side in these two
-    dimensions, but not in the others, the boundary is ragged.
+    A table has more than two features, so a point stands for the row that lies nearest in the two
+    dimensions shown, moved to the point: where a row lies, the colour is what the classifier says
+    of that row. Where rows of both classes lie side by side in these two dimensions, but not in
+    the others, the boundary is ragged.
 
     Make it with :meth:`from_sampler` or :meth:`from_estimator`.
 
@@ -52,15 +56,8 @@ class BoundaryDisplay:
         Their class codes.
     new : ndarray of bool of shape (n_rows,)
         Which of them are new.
-    plane : Plane
-        What is shown.
-
-    Attributes
-    ----------
-    ax_ : matplotlib axes
-        What was drawn on last.
-    figure_ : matplotlib figure
-        The figure of these axes.
+    projection : Projection
+        The two features, or principal components, that are shown.
 
     Examples
     --------
@@ -74,23 +71,13 @@ class BoundaryDisplay:
     'first principal component'
     """
 
-    def __init__(
-        self,
-        grid: tuple[NDArray[np.float64], NDArray[np.float64]],
-        answers: NDArray[np.intp],
-        classes: NDArray[Any],
-        points: Floats,
-        labels: NDArray[np.intp],
-        new: NDArray[np.bool_],
-        plane: Plane,
-    ) -> None:
-        self.grid = grid
-        self.answers = answers
-        self.classes = classes
-        self.points = points
-        self.labels = labels
-        self.new = new
-        self.plane = plane
+    grid: tuple[Floats, Floats]
+    answers: Integers
+    classes: NDArray[Any]
+    points: Floats
+    labels: Integers
+    new: Mask
+    projection: Projection
 
     @classmethod
     def from_sampler(
@@ -106,23 +93,15 @@ class BoundaryDisplay:
 
         Parameters
         ----------
-        sampler : CounterfactualOverSampler
-            After ``fit_resample``.
-        X_resampled, y_resampled : table and classes
-            What ``fit_resample`` returned.
+        sampler, X_resampled, y_resampled
+            See :meth:`CounterfactualDisplay.from_sampler`.
         estimator : fitted classifier, optional
             By default the sampler's own, ``sampler.estimator_``.
         **options
             See :meth:`from_estimator`.
         """
-        provenance = getattr(sampler, "provenance_", None)
-        if provenance is None:
-            raise TableError(
-                f"sampler must have been run, but this {type(sampler).__name__} has no "
-                "provenance_; call its fit_resample first and pass what it returned"
-            )
+        n_real = X_resampled.shape[0] - len(provenance_of(sampler))
         f = sampler.estimator_ if estimator is None else estimator
-        n_real = X_resampled.shape[0] - len(provenance)
         return cls.from_estimator(f, X_resampled, y_resampled, n_real=n_real, **options)
 
     @classmethod
@@ -151,22 +130,22 @@ class BoundaryDisplay:
         features : sequence of two columns, optional
             Names or positions. By default the first two principal components.
         grid_resolution : int, default=150
-            Floats along each side of the grid.
+            Points along each side of the grid.
         max_points : int, default=2000
-            So many rows at most are drawn, evenly among all.
+            At most so many rows are drawn, evenly spread over all.
         ax : matplotlib axes, optional
-            What to draw on; by default a new figure.
+            See :meth:`CounterfactualDisplay.from_sampler`.
         """
         labels = read_labels(y)
-        plane = Plane.of(X, features)
-        points = spread(plane.points, plane)
+        projection = Projection.of(X, features)
+        points = spread(projection.points, projection)
         low, high = points.min(axis=0), points.max(axis=0)
         margin = MARGIN * np.where(high > low, high - low, 1.0)
         low, high = low - margin, high + margin
         sides = [np.linspace(low[k], high[k], grid_resolution) for k in range(2)]
         place = np.column_stack([side.ravel() for side in np.meshgrid(*sides)])
         try:
-            said = np.asarray(estimator.predict(plane.rows_at(place)))
+            said = np.asarray(estimator.predict(projection.rows_at(place)))
         except (ValueError, TypeError, AttributeError) as error:
             raise ClassifierError(
                 f"estimator {type(estimator).__name__} cannot be asked about rows of X: {error}; "
@@ -176,7 +155,7 @@ class BoundaryDisplay:
         answers = np.searchsorted(classes, said).reshape(grid_resolution, grid_resolution)
         new = np.arange(len(points)) >= (len(points) if n_real is None else n_real)
         codes = np.searchsorted(classes, labels.values)
-        display = cls((sides[0], sides[1]), answers, classes, points, codes, new, plane)
+        display = cls((sides[0], sides[1]), answers, classes, points, codes, new, projection)
         display.plot(max_points=max_points, ax=ax)
         return display
 
@@ -215,8 +194,7 @@ class BoundaryDisplay:
                     ax.scatter(
                         *shown.T, color=colour_of(code), label=f"{shown_as}, {name}", **style
                     )
-        label_axes(ax, self.plane)
+        label_axes(ax, self.projection)
         ax.set_title("Decision boundary", fontsize=TITLE)
         ax.legend(frameon=False, fontsize="small")
-        self.ax_, self.figure_ = ax, ax.figure
-        return ax
+        return self._drawn(ax)

@@ -3,33 +3,37 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any, Literal, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from counterbalance.arrays import Floats
+from counterbalance.arrays import Floats, Integers, Mask
 from counterbalance.displays.drawing import (
     NEW,
     REAL,
     TITLE,
+    Display,
     as_written,
     axes_or_new,
     colour_of,
     label_axes,
+    provenance_of,
     some_of,
     spread,
 )
 from counterbalance.errors import TableError
-from counterbalance.projection import Plane
+from counterbalance.projection import Projection
 from counterbalance.rows.provenance import Provenance
 from counterbalance.table import frames
 from counterbalance.table.labels import read_labels
 
-Kind = Literal["pairs", "changes"]
+PlotKind = Literal["pairs", "changes"]
 
 
-class CounterfactualDisplay:
+@dataclass(eq=False, repr=False)
+class CounterfactualDisplay(Display):
     """Counterfactuals: where they lie, or which features they change.
 
     Make it with :meth:`from_sampler`.
@@ -42,17 +46,10 @@ class CounterfactualDisplay:
         Their classes.
     provenance : Provenance
         Which rows are new, and what they came from.
-    plane : Plane
+    projection : Projection
         The two features, or principal components, that are shown.
     changed : dict
         For each feature in which share of the counterfactuals it changed, most first.
-
-    Attributes
-    ----------
-    ax_ : matplotlib axes
-        What was drawn on last.
-    figure_ : matplotlib figure
-        The figure of these axes.
 
     Examples
     --------
@@ -66,19 +63,11 @@ class CounterfactualDisplay:
     'x2'
     """
 
-    def __init__(
-        self,
-        points: Floats,
-        classes: NDArray[Any],
-        provenance: Provenance,
-        plane: Plane,
-        changed: dict[str, float],
-    ) -> None:
-        self.points = points
-        self.classes = classes
-        self.provenance = provenance
-        self.plane = plane
-        self.changed = changed
+    points: Floats
+    classes: NDArray[Any]
+    provenance: Provenance
+    projection: Projection
+    changed: dict[str, float]
 
     @classmethod
     def from_sampler(
@@ -88,7 +77,7 @@ class CounterfactualDisplay:
         y_resampled: Any,
         *,
         features: Sequence[Any] | None = None,
-        kind: Kind = "pairs",
+        kind: PlotKind = "pairs",
         max_pairs: int = 200,
         ax: Any = None,
     ) -> Self:
@@ -106,33 +95,27 @@ class CounterfactualDisplay:
             Factual and counterfactual joined by an arrow, or a bar for each feature with the
             share of the counterfactuals in which it changed.
         max_pairs : int, default=200
-            So many pairs at most are drawn, evenly among all.
+            At most so many pairs are drawn, evenly spread over all.
         ax : matplotlib axes, optional
             What to draw on; by default a new figure.
         """
-        provenance = getattr(sampler, "provenance_", None)
-        if provenance is None:
-            raise TableError(
-                f"sampler must have been run, but this {type(sampler).__name__} has no "
-                "provenance_; call its fit_resample first and pass what it returned"
-            )
+        provenance = provenance_of(sampler)
         changed = _changed(provenance, X_resampled)
         if features is None:
             features = _two_most_changed(changed, X_resampled)
-        plane = Plane.of(X_resampled, features)
-        points = spread(plane.points, plane)
-        display = cls(points, read_labels(y_resampled).values, provenance, plane, changed)
+        projection = Projection.of(X_resampled, features)
+        points = spread(projection.points, projection)
+        display = cls(points, read_labels(y_resampled).values, provenance, projection, changed)
         display.plot(kind, max_pairs=max_pairs, ax=ax)
         return display
 
-    def plot(self, kind: Kind = "pairs", *, max_pairs: int = 200, ax: Any = None) -> Any:
+    def plot(self, kind: PlotKind = "pairs", *, max_pairs: int = 200, ax: Any = None) -> Any:
         """Draw, and return the matplotlib axes (where scikit-learn returns the display)."""
         if kind not in {"pairs", "changes"}:
             raise TableError(f"kind must be 'pairs' or 'changes', got {kind!r}")
         ax = axes_or_new(ax)
         self._draw_pairs(ax, max_pairs) if kind == "pairs" else self._draw_changes(ax)
-        self.ax_, self.figure_ = ax, ax.figure
-        return ax
+        return self._drawn(ax)
 
     def _draw_pairs(self, ax: Any, max_pairs: int) -> None:
         classes = np.unique(self.classes).tolist()
@@ -159,7 +142,7 @@ class CounterfactualDisplay:
             alpha=0.6,
             zorder=3,
         )
-        label_axes(ax, self.plane)
+        label_axes(ax, self.projection)
         n, most = int(self._inverted().sum()), len(shown)
         ax.set_title("Counterfactual pairs" + _of(most, n), fontsize=TITLE)
         ax.legend(frameon=False, fontsize="small")
@@ -171,10 +154,10 @@ class CounterfactualDisplay:
         ax.set_title("How often each feature changed", fontsize=TITLE)
         ax.spines[["top", "right"]].set_visible(False)
 
-    def _inverted(self) -> NDArray[np.bool_]:
+    def _inverted(self) -> Mask:
         return np.asarray(self.provenance["from_class"] != self.provenance["to_class"])
 
-    def _shown(self, most: int) -> NDArray[np.intp]:
+    def _shown(self, most: int) -> Integers:
         return some_of(np.flatnonzero(self._inverted()), most)
 
 

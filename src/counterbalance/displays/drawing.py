@@ -1,4 +1,4 @@
-"""Drawing: what all displays share: colours, axes, points that do not hide each other."""
+"""Drawing: what the displays share: axes, colours, points that do not hide each other."""
 
 from __future__ import annotations
 
@@ -8,8 +8,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from counterbalance.arrays import Floats
+from counterbalance.errors import TableError
 from counterbalance.extras import require
-from counterbalance.projection import Plane
+from counterbalance.projection import Projection, spread_evenly
+from counterbalance.rows.provenance import Provenance
 
 # Okabe and Ito's colours, which colour-blind readers can tell apart.
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#F0E442", "#000000")
@@ -35,6 +37,37 @@ NEW: dict[str, Any] = {
 }
 
 
+class Display:
+    """What can be drawn on axes.
+
+    Attributes
+    ----------
+    ax_ : matplotlib axes
+        What was drawn on last.
+    figure_ : matplotlib figure
+        The figure of these axes.
+    """
+
+    ax_: Any
+    figure_: Any
+
+    def _drawn(self, ax: Any) -> Any:
+        """Note and return the axes that were drawn on."""
+        self.ax_, self.figure_ = ax, ax.figure
+        return ax
+
+
+def provenance_of(sampler: Any) -> Provenance:
+    """Return where the rows of a sampler came from; it must have been run."""
+    provenance: Provenance | None = getattr(sampler, "provenance_", None)
+    if provenance is None:
+        raise TableError(
+            f"sampler must have been run, but this {type(sampler).__name__} has no "
+            "provenance_; call its fit_resample first and pass what it returned"
+        )
+    return provenance
+
+
 def axes_or_new(ax: Any) -> Any:
     """Return the axes to draw on; new ones with a figure of their own if none are given."""
     if ax is not None:
@@ -54,24 +87,22 @@ def colour_of(code: int) -> str:
     return COLOURS[code % len(COLOURS)]
 
 
-def spread(points: Floats, plane: Plane) -> Floats:
+def spread(points: Floats, projection: Projection) -> Floats:
     """Move points that pile up on whole numbers or levels a little apart, always the same way."""
     offset = np.random.default_rng(0).uniform(-SPREAD, SPREAD, points.shape)
-    return points + offset * [plane.stepped(0), plane.stepped(1)]
+    return points + offset * [projection.stepped(0), projection.stepped(1)]
 
 
-def label_axes(ax: Any, plane: Plane) -> None:
+def label_axes(ax: Any, projection: Projection) -> None:
     """Name the axes, and the levels along them."""
-    ax.set(xlabel=as_written(plane.labels[0]), ylabel=as_written(plane.labels[1]))
+    ax.set(xlabel=as_written(projection.labels[0]), ylabel=as_written(projection.labels[1]))
     for axis, which in enumerate((ax.xaxis, ax.yaxis)):
-        levels = plane.levels(axis)
+        levels = projection.levels(axis)
         if levels is not None and len(levels) <= MOST_LEVELS:
             which.set_ticks(range(len(levels)), [as_written(level) for level in levels])
     ax.spines[["top", "right"]].set_visible(False)
 
 
 def some_of(places: NDArray[np.intp], most: int) -> NDArray[np.intp]:
-    """Return at most so many places, evenly among them."""
-    if len(places) <= most:
-        return places
-    return places[np.linspace(0, len(places) - 1, most).astype(np.intp)]
+    """Return at most so many places, evenly spread over all of them."""
+    return places[spread_evenly(len(places), most)]

@@ -1,14 +1,13 @@
 """Report: one html file that shows what was done and whether it helped.
 
-Three steps: summarise to a plain dict, render the dict, templates beside it.
-
-    summarise_sampler    what a fitted sampler did, as a dict (see ``contract``)
-    render               a dict as one html page
-    write_report         the same into a file, which is never half written
+summarise_sampler    what a fitted sampler did, as the records of a page
+render               records, or plain values that JSON held, as one html page
+write_report         the same into a file, which is never half written
 """
 
+from counterbalance.compare.records import SummaryError, as_plain
 from counterbalance.report.page import render, write_report
-from counterbalance.report.reading import SummaryError
+from counterbalance.report.records import Page
 from counterbalance.report.summary import summarise_sampler
 
-__all__ = ["SummaryError", "render", "summarise_sampler", "write_report"]
+__all__ = ["Page", "SummaryError", "as_plain", "render", "summarise_sampler", "write_report"]

@@ -1,17 +1,20 @@
-"""Twins: new rows beside the real rows they came from, and which features changed."""
+"""Explorer: new rows beside the real rows they came from, and which features changed."""
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from counterbalance.arrays import Integers
-from counterbalance.report.cells import as_text, cells_at, pair_as_text
+from counterbalance.arrays import Integers, Mask
+from counterbalance.projection import spread_evenly
+from counterbalance.report.records import Explorer, FeatureChange, Features, NewRow
 from counterbalance.rows.provenance import Provenance
+from counterbalance.table import containers, frames
+from counterbalance.table.labels import plain
 from counterbalance.table.table import Table
 
 # Bounds of the explorer: columns, and rows by how many columns there are.
@@ -22,10 +25,17 @@ FEWEST_ROWS, MOST_ROWS = 60, 250
 MOST_FEATURES = 30
 # New rows that are looked at together.
 BLOCK = 2**15
+MISSING = "—"
+# Texts longer than this are cut: a cell is to be recognised, not to be read out.
+LONGEST = 60
+# Numbers that are written in full: money, not the distances of stars.
+LARGE, TOO_LARGE = 1e4, 1e12
+# Digits to try, one after the other, until two values that differ look different.
+DIGITS = (4, 6, 9, 17)
 
 
-def explore(provenance: Provenance, table: Table) -> dict[str, Any]:
-    """Return new rows, spread evenly over all and sorted by distance, with their twins."""
+def explore(provenance: Provenance, table: Table) -> Explorer:
+    """Return new rows, spread evenly over all and sorted by distance, beside their real rows."""
     columns = _by_count(_changes(provenance))[:MOST_COLUMNS]
     n_rows = int(np.clip(MOST_CELLS // max(len(columns), 1), FEWEST_ROWS, MOST_ROWS))
     shown = spread_evenly(len(provenance), n_rows)
@@ -41,29 +51,24 @@ def explore(provenance: Provenance, table: Table) -> dict[str, Any]:
             for k, differs in enumerate(mask)
         ]
         facts = provenance[at]
-        rows.append(
-            {
-                "sample": facts["sample"],
-                "factual": facts["factual"],
-                "name": _name(table.native, facts["factual"]),
-                "from_class": str(facts["from_class"]),
-                "to_class": str(facts["to_class"]),
-                "origin": facts["origin"],
-                "distance": facts["distance"],
-                "old": [before for before, _ in texts],
-                "new": [after for _, after in texts],
-                "changed": np.flatnonzero(mask).tolist(),
-            }
+        row = NewRow(
+            sample=facts["sample"],
+            factual=facts["factual"],
+            name=_name(table.native, facts["factual"]),
+            from_class=str(facts["from_class"]),
+            to_class=str(facts["to_class"]),
+            origin=facts["origin"],
+            distance=facts["distance"] if math.isfinite(facts["distance"]) else None,
+            old=tuple(before for before, _ in texts),
+            new=tuple(after for _, after in texts),
+            changed=tuple(np.flatnonzero(mask).tolist()),
         )
-    return {
-        "columns": [str(table.names[m]) for m in columns],
-        "rows": rows,
-        "total": len(provenance),
-        "columns_left_out": len(table.names) - len(columns),
-    }
+        rows.append(row)
+    names = tuple(str(table.names[m]) for m in columns)
+    return Explorer(names, tuple(rows), len(provenance), len(table.names) - len(columns))
 
 
-def rank_features(provenance: Provenance, table: Table) -> dict[str, Any]:
+def rank_features(provenance: Provenance, table: Table) -> Features:
     """Return which features change most in rows that went over to another class, or in all."""
     inverted = np.flatnonzero(provenance["from_class"] != provenance["to_class"])
     some = provenance[inverted] if inverted.size else provenance
@@ -72,19 +77,15 @@ def rank_features(provenance: Provenance, table: Table) -> dict[str, Any]:
     top = order[:MOST_FEATURES]
     changed = np.vstack([block.changed_mask()[:, top] for block in _blocks(some)])
     rows = [
-        {
-            "name": str(table.names[m]),
-            "share": float(counts[m] / len(some)),
-            "typical": _typical(table, m, some["factual"], some["sample"], changed[:, place]),
-        }
+        FeatureChange(
+            str(table.names[m]),
+            float(counts[m] / len(some)),
+            _typical(table, m, some["factual"], some["sample"], changed[:, place]),
+        )
         for place, m in enumerate(top)
     ]
-    return {
-        "rows": rows,
-        "total": len(some),
-        "left_out": max(0, len(order) - MOST_FEATURES),
-        "inverted": bool(inverted.size),
-    }
+    left_out = max(0, len(order) - MOST_FEATURES)
+    return Features(tuple(rows), len(some), left_out, bool(inverted.size))
 
 
 def cells_changed(provenance: Provenance) -> Integers:
@@ -92,9 +93,45 @@ def cells_changed(provenance: Provenance) -> Integers:
     return np.concatenate([block.changed_mask().sum(axis=1) for block in _blocks(provenance)])
 
 
-def spread_evenly(n: int, most: int) -> Integers:
-    """Return at most ``most`` of the places 0 to n - 1, evenly apart."""
-    return np.unique(np.linspace(0, n - 1, min(n, most)).round().astype(np.intp))
+def cells_at(X: Any, m: int, positions: Integers) -> list[Any]:
+    """Return cells of the ``m``-th column of a table of any kind, as Python values."""
+    column = containers.take(frames.column(X, m), positions)
+    if hasattr(column, "toarray"):
+        column = column.toarray().ravel()
+    return [plain(cell) for cell in np.asarray(column, dtype=object).ravel().tolist()]
+
+
+def as_text(value: Any, digits: int = DIGITS[0]) -> str:
+    """Return a value as text: a number short, a missing one as a dash.
+
+    >>> as_text(0.1 + 0.2), as_text(float("nan")), as_text(True)
+    ('0.3', '—', 'True')
+    """
+    value = plain(value)
+    if isinstance(value, float):
+        if np.isnan(value):
+            return MISSING
+        in_full = digits == DIGITS[0] and LARGE <= abs(value) < TOO_LARGE
+        return f"{value:.0f}" if in_full else f"{value:.{digits}g}"
+    alone = np.empty(1, dtype=object)
+    alone[0] = value
+    if frames.missing(alone)[0]:
+        return MISSING
+    text = str(value)
+    return text if len(text) <= LONGEST else text[: LONGEST - 1] + "…"
+
+
+def pair_as_text(old: Any, new: Any) -> tuple[str, str]:
+    """Return two different values as texts that differ, too.
+
+    >>> pair_as_text(1.00001, 1.00002)
+    ('1.00001', '1.00002')
+    """
+    for digits in DIGITS:
+        texts = as_text(old, digits), as_text(new, digits)
+        if texts[0] != texts[1]:
+            return texts
+    return texts
 
 
 def _blocks(provenance: Provenance) -> Iterator[Provenance]:
@@ -127,9 +164,7 @@ def _name(X: Any, position: int) -> str:
     return "" if label == str(position) else label
 
 
-def _typical(
-    table: Table, m: int, factual: Integers, sample: Integers, changed: NDArray[np.bool_]
-) -> str:
+def _typical(table: Table, m: int, factual: Integers, sample: Integers, changed: Mask) -> str:
     """Say what the change of a feature is like."""
     factual, sample = factual[changed], sample[changed]
     if table.kinds[m].has_levels:

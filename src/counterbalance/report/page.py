@@ -16,26 +16,33 @@ from pathlib import Path
 from typing import Any
 
 from counterbalance import __version__
+from counterbalance.compare.records import (
+    Metric,
+    Score,
+    ScoreTable,
+    Summary,
+    SummaryError,
+    as_plain,
+)
 from counterbalance.extras import require
 from counterbalance.io.atomic import written_whole
-from counterbalance.report.contract import Comparison, Metric, Score, Summary, read_summary
 from counterbalance.report.plots.curves import draw_calibration, draw_precision_recall
-from counterbalance.report.plots.drawing import shortened
 from counterbalance.report.plots.intervals import draw_intervals
 from counterbalance.report.plots.scatter import classes, colour_of, draw_map
-from counterbalance.report.reading import SummaryError
+from counterbalance.report.plots.svg import shortened
+from counterbalance.report.records import Page, read_page
 
 
-def _has_results(summary: Summary) -> bool:
+def _has_results(summary: Page) -> bool:
     return summary.comparison is not None and bool(summary.comparison.rows)
 
 
-def _has_settings(summary: Summary) -> bool:
+def _has_settings(summary: Page) -> bool:
     return bool(summary.settings or summary.versions or summary.cite or summary.reproduce)
 
 
 # Of the sections in their order: the id, the name, and whether a summary has it.
-SECTIONS: tuple[tuple[str, str, Callable[[Summary], bool]], ...] = (
+SECTIONS: tuple[tuple[str, str, Callable[[Page], bool]], ...] = (
     ("verdict", "Verdict", lambda summary: summary.verdict is not None),
     ("data", "Data", lambda summary: summary.data is not None),
     ("comparison", "Comparison", _has_results),
@@ -48,13 +55,14 @@ SECTIONS: tuple[tuple[str, str, Callable[[Summary], bool]], ...] = (
 )
 
 
-def render(summary: Mapping[str, Any]) -> str:
+def render(summary: Summary | Mapping[str, Any]) -> str:
     """Return the page of a summary.
 
     Parameters
     ----------
-    summary : mapping
-        Sections as :mod:`counterbalance.report.contract` describes them; each is optional.
+    summary : Summary, Page or mapping
+        What `summarise_sampler` returned or a comparison's summary, or the plain values of one;
+        :mod:`counterbalance.report.records` says what it can hold. Each section is optional.
 
     Returns
     -------
@@ -67,12 +75,12 @@ def render(summary: Mapping[str, Any]) -> str:
     >>> "Do &lt;not&gt; oversample" in page
     True
     """
-    read = read_summary(summary)
+    read = read_page(summary)
     sections = {name: title for name, title, there in SECTIONS if there(read)}
     if not sections:
         raise SummaryError(
             "summary holds no section that can be shown, got the keys "
-            f"{', '.join(map(repr, summary)) or 'none'}; give it for example a 'verdict'"
+            f"{', '.join(map(repr, as_plain(summary))) or 'none'}; give it for example a 'verdict'"
         )
     if "verdict" in sections and read.comparison is None:
         sections["verdict"] = "Result"  # nothing was judged
@@ -94,7 +102,9 @@ def render(summary: Mapping[str, Any]) -> str:
 
 
 def write_report(
-    summary: Mapping[str, Any], path: str | os.PathLike[str], like: Path | None = None
+    summary: Summary | Mapping[str, Any],
+    path: str | os.PathLike[str],
+    like: Path | None = None,
 ) -> Path:
     """Write the page of a summary to ``path``, whole or not at all, and return the path.
 
@@ -107,26 +117,17 @@ def write_report(
     return target
 
 
-def best_rows(comparison: Comparison, metric: Metric) -> set[int]:
+def best_rows(comparison: ScoreTable, metric: Metric) -> set[int]:
     """Return the places of the rows that are best of their classifier."""
     best: dict[str, tuple[float, int]] = {}
     for place, row in enumerate(comparison.rows):
-        mean = row.scores.get(metric.name, Score()).mean
-        if mean is None or row.failed is not None:
+        mean = row.mean(metric.name)
+        if mean is None:
             continue
         value = metric.better(mean)
         if row.classifier not in best or value > best[row.classifier][0]:
             best[row.classifier] = (value, place)
     return {place for _, place in best.values()}
-
-
-def verdict_metric(summary: Summary) -> Metric | None:
-    """Return the metric that the verdict is about; None where nothing was compared."""
-    if summary.comparison is None or not summary.comparison.rows:
-        return None
-    metrics = summary.comparison.metrics
-    named = [metric for metric in metrics if metric.name == summary.settings.get("metric")]
-    return next(iter([*named, *metrics]), None)
 
 
 def _templates() -> Any:
@@ -155,7 +156,6 @@ def _templates() -> Any:
         draw_map=picture(draw_map),
         draw_precision_recall=picture(draw_precision_recall),
         no_score=Score(),
-        verdict_metric=verdict_metric,
         asset=Markup,  # our own style and script
     )
     environment.filters.update(

@@ -1,19 +1,42 @@
-"""Summary: what a fitted sampler did, as a plain dict that the page can show."""
+"""Summary: what a fitted sampler did, in words, numbers and pictures, as the records of a page."""
 
 from __future__ import annotations
 
+import shlex
+from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
-from counterbalance.report.account import (
-    CITE,
-    describe_data,
-    installed_versions,
-    settings_of,
-    tell_result,
+import numpy as np
+
+from counterbalance.compare.records import ClassCount, ColumnFacts, Data, Verdict
+from counterbalance.compare.results import CITATION
+from counterbalance.report.balanced import BalancedTable, read_balanced
+from counterbalance.report.explorer import cells_changed, explore, rank_features
+from counterbalance.report.map import map_rows
+from counterbalance.report.records import Explorer, Features, Page
+from counterbalance.rows.origins import (
+    MOST_PER_ROW,
+    MOST_PER_ROW_WITHIN,
+    add_counts,
+    all_inflated,
+    ask_for_fewer,
+    count_origins,
+    most_from_one,
+    tell_inflated,
+    tell_origins,
 )
-from counterbalance.report.explorer import explore, rank_features
-from counterbalance.report.placement import place_rows
-from counterbalance.report.resampled import read_resampled
+from counterbalance.search.problem import Yield
+from counterbalance.table.labels import plain
+from counterbalance.trials.fingerprint import versions
+
+# Classes that the headline names, and features that a sentence does.
+MOST_NAMED = 3
+PACKAGES = ("numpy", "scipy", "scikit-learn", "imbalanced-learn", "pandas", "polars")
+COUNTERFACTUAL = (
+    "A counterfactual says what the classifier would answer, not what would happen in the world."
+)
+HELPS = "Whether new rows help a classifier is another question: counterbalance compare answers it."
 
 
 def summarise_sampler(
@@ -28,9 +51,10 @@ def summarise_sampler(
     file: str = "",
     target: str = "",
     reproduce: str = "",
+    notes: Sequence[str] = (),
     rows: bool = True,
-) -> dict[str, Any]:
-    """Return what a fitted sampler did as the sections "map", "explorer" and "features".
+) -> Page:
+    """Return what a fitted sampler did as a page with a map, an explorer and features.
 
     Parameters
     ----------
@@ -41,34 +65,169 @@ def summarise_sampler(
     features : two columns, default=None
         Names or positions of the axes of the map. ``None`` takes principal components.
     alone : bool, default=False
-        Whether these are the only sections of the report: adds "title", "verdict", "data",
-        "settings", "versions", "cite" and "reproduce".
+        Whether these are the only sections of the report: adds title, verdict, data, settings,
+        versions, citation and command.
     file, target, reproduce : str
         Name of the table and of its target, and the command that made this, if ``alone``.
+    notes : sequence of str
+        What was found in the table, if ``alone``.
     rows : bool, default=True
         Whether rows may be shown, real ones and new ones: without them there is no map, no
         explorer and no example.
 
     Returns
     -------
-    summary : dict
-        Sections as :mod:`counterbalance.report.contract` describes them.
+    page : Page
+        What `render` shows; ``as_plain`` makes it plain values.
     """
-    resampled = read_resampled(sampler, X, y, X_resampled, y_resampled)
-    summary: dict[str, Any] = {"map": place_rows(resampled, features)} if rows else {}
-    if len(resampled.provenance):
-        if rows:
-            summary["explorer"] = explore(resampled.provenance, resampled.table)
-        summary["features"] = rank_features(resampled.provenance, resampled.table)
+    balanced = read_balanced(sampler, X, y, X_resampled, y_resampled)
+    provenance, table = balanced.provenance, balanced.table
+    is_new = len(provenance) > 0
+    page = Page(
+        map=map_rows(balanced, features) if rows else None,
+        explorer=explore(provenance, table) if rows and is_new else None,
+        features=rank_features(provenance, table) if is_new else None,
+    )
     if not alone:
-        return summary
-    return {
-        "title": f"Balanced: {file}" if file else "A balanced table",
-        "verdict": tell_result(resampled, summary.get("features"), summary.get("explorer")),
-        "data": describe_data(resampled, file, target),
-        **summary,
-        "settings": settings_of(sampler),
-        "versions": installed_versions(),
-        "cite": CITE,
-        "reproduce": reproduce,
+        return page
+    return replace(
+        page,
+        title=f"Balanced: {file}" if file else "A balanced table",
+        verdict=tell_result(balanced, page.features, page.explorer),
+        data=describe_data(balanced, file, target, notes),
+        settings={name: repr(value) for name, value in sampler.get_params(deep=False).items()},
+        versions={name: text for name, text in versions(PACKAGES).items() if text != "absent"},
+        reproduce=reproduce,
+        cite=CITATION,
+    )
+
+
+def tell_result(
+    balanced: BalancedTable, features: Features | None, explorer: Explorer | None
+) -> Verdict:
+    """Return the section "verdict"; ``features`` and ``explorer`` are the sections of that name."""
+    counts = count_origins(balanced.provenance)
+    total = add_counts(list(counts.values()))
+    caveats = [COUNTERFACTUAL, HELPS] if total["inversion"] or total["redraw"] else [HELPS]
+    return Verdict(
+        headline=_headline(balanced, total),
+        sentences=(
+            *tell_origins(total, most=most_from_one(balanced.provenance)),
+            *_yields(getattr(balanced.sampler, "yield_", {})),
+            *_changes(balanced, features, example=explorer is not None),
+        ),
+        caveats=(*_inflated(balanced, counts), *caveats, *_privacy(balanced, explorer)),
+    )
+
+
+def _headline(balanced: BalancedTable, total: dict[str, int]) -> str:
+    """Say how many rows there are of which class, and how many of them are minimum inversions."""
+    counts = [(balanced.count(code, new=True), label) for code, label in enumerate(balanced.labels)]
+    grown = [f"{count:,} new rows of {label}" for count, label in counts if count]
+    if not grown:
+        return "No new rows: no class asked for any"
+    if len(grown) > MOST_NAMED:
+        grown[MOST_NAMED:] = [f"more of {len(grown) - MOST_NAMED} other classes"]
+    named, found = ", ".join(grown), total["inversion"]
+    if found == sum(total.values()):
+        return f"{named}, all of them minimum inversions"
+    searched = hasattr(balanced.sampler, "on_shortfall")
+    what = f"{found:,} minimum inversions" if found else "no minimum inversion"
+    return f"{named}; {what} among them" if searched else f"{named}, made within their class"
+
+
+def _yields(yields: dict[tuple[Any, Any], Yield]) -> list[str]:
+    """Say of each pair of classes what the search gave; of many pairs, by the class it gave to."""
+    if len(yields) <= MOST_NAMED:
+        return [
+            f"{got.inversions:,} of {got.factuals:,} {plain(larger)} rows could be turned into "
+            f"{plain(smaller)}; {got.used:,} of these were used."
+            for (larger, smaller), got in yields.items()
+        ]
+    by_class: dict[Any, list[Yield]] = {}
+    for (_, smaller), got in yields.items():
+        by_class.setdefault(plain(smaller), []).append(got)
+    return [
+        f"{sum(one.inversions for one in got):,} of {sum(one.factuals for one in got):,} rows of "
+        f"larger classes could be turned into {label}; {sum(one.used for one in got):,} of these "
+        "were used."
+        for label, got in by_class.items()
+    ]
+
+
+def _inflated(balanced: BalancedTable, counts: dict[Any, dict[str, int]]) -> list[str]:
+    """Warn of classes that got far more rows than their real ones bear out."""
+    searched = hasattr(balanced.sampler, "on_shortfall")
+    rows = {
+        plain(label): balanced.count(code, new=False) for code, label in enumerate(balanced.classes)
     }
+    most = MOST_PER_ROW if searched else MOST_PER_ROW_WITHIN
+    found = all_inflated(counts, rows, most)
+    if not found:
+        return []
+    ratios = " ".join(
+        f"--ratio {shlex.quote(f'{one.label}={one.most}')}" for one in found[:MOST_NAMED]
+    )
+    remedy = f"{ask_for_fewer(found, counts, rows)}; on the command line {ratios}"
+    return [f"Warning: {tell_inflated(found, remedy)}."]
+
+
+def describe_data(
+    balanced: BalancedTable, file: str = "", target: str = "", notes: Sequence[str] = ()
+) -> Data:
+    """Return the section "data"."""
+    table = balanced.table
+    columns = []
+    for m, name in enumerate(table.names):
+        column = table.column(m)[: balanced.n_real]
+        known = column[~np.isnan(column)]
+        missing, distinct = len(column) - len(known), len(np.unique(known))
+        columns.append(ColumnFacts(str(name), table.kinds[m].value, missing, distinct))
+    classes = [
+        ClassCount(label, balanced.count(code, new=False), new=balanced.count(code, new=True))
+        for code, label in enumerate(balanced.labels)
+    ]
+    return Data(
+        file=file,
+        target=target,
+        rows=balanced.n_real,
+        classes=tuple(classes),
+        columns=tuple(columns),
+        notes=tuple(notes),
+    )
+
+
+def _changes(balanced: BalancedTable, features: Features | None, *, example: bool) -> list[str]:
+    """Say which features change most, and the nearest new row."""
+    if features is None:
+        return []
+    most = [f"{row.name} ({row.share:.0%})" for row in features.rows[:MOST_NAMED]]
+    often = f"What changes most often: {', '.join(most)}."
+    if not example:
+        return [often]
+    provenance = balanced.provenance
+    # A row that f calls its class is nearest, if there is one: a copy is nearer and says nothing.
+    other = ~np.isin(provenance["origin"].astype(str), ["inversion", "redraw"])
+    nearest = provenance[[int(np.lexsort((provenance["distance"], other))[0])]]
+    return [often, f"The nearest: {nearest.sentences(balanced.table.native)[0]}."]
+
+
+def _privacy(balanced: BalancedTable, explorer: Explorer | None) -> list[str]:
+    """Say how near the new rows are to real ones, and which real rows stand on the page."""
+    if not len(balanced.provenance):
+        return []
+    n_columns = len(balanced.table.names)
+    same = n_columns - int(np.median(cells_changed(balanced.provenance)))
+    near = (
+        "New rows are near copies of real ones and not anonymous: half of them share at least "
+        f"{same:,} of {n_columns:,} cells with the real row that they were made from. Treat the "
+        "balanced table as you treat the original."
+    )
+    if explorer is None:
+        return [near]
+    real = len({row.factual for row in explorer.rows})
+    shown = (
+        f"This page shows {real:,} real rows with their values: whoever gets the page gets them. "
+        "--no-rows (rows=False in Python) makes it without."
+    )
+    return [near, shown]

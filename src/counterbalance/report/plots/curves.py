@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from counterbalance.report.contract import Curves
-from counterbalance.report.plots.drawing import Drawing, Scale, dots, polyline
+from counterbalance.compare.records import Curves
+from counterbalance.report.plots.svg import Drawing, Scale, dots, polyline
 
 SIZE, LEFT, BOTTOM, TOP, RIGHT = 250, 46, 40, 8, 10
 TICKS = (0.0, 0.5, 1.0)

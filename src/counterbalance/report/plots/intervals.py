@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from counterbalance.report.contract import Comparison, Metric, Result, Score
-from counterbalance.report.plots.drawing import Drawing, Scale, shortened, widened
+from counterbalance.compare.records import Metric, Score, ScoreRow, ScoreTable
+from counterbalance.report.plots.svg import Drawing, Scale, shortened, widened
 
 WIDTH, LABELS, ROW, TOP, BOTTOM = 364, 150, 27, 12, 40
 RIGHT = 14
@@ -17,7 +17,7 @@ APART = 9
 REACH = 1.5
 
 
-def draw_intervals(name: str, comparison: Comparison, metric: Metric, classifier: str) -> str:
+def draw_intervals(name: str, comparison: ScoreTable, metric: Metric, classifier: str) -> str:
     """Return one panel: strategies from top to bottom, a dot and an interval per threshold."""
     rows = [row for row in comparison.rows if row.classifier == classifier]
     height = TOP + ROW * len(comparison.strategies) + BOTTOM
@@ -47,7 +47,7 @@ def draw_intervals(name: str, comparison: Comparison, metric: Metric, classifier
         kind = "label baseline" if strategy == comparison.baseline else "label"
         drawing.text((LABELS - 10, middle + 4), shortened(strategy, LETTERS), kind, "end")
         own = [row for row in rows if row.strategy == strategy]
-        known = [row for row in own if _mean(row, metric) is not None]
+        known = [row for row in own if row.mean(metric.name) is not None]
         if not known:
             drawing.text((LABELS + 4, middle + 4), "failed" if own else "not run", "tick")
         for at, row in _spread(known, comparison.thresholds, middle):
@@ -56,9 +56,9 @@ def draw_intervals(name: str, comparison: Comparison, metric: Metric, classifier
     return drawing.markup()
 
 
-def describe(metric: Metric, rows: Sequence[Result]) -> str:
+def describe(metric: Metric, rows: Sequence[ScoreRow]) -> str:
     """Say in words what the panel shows."""
-    means = [(_mean(row, metric), row) for row in rows]
+    means = [(row.mean(metric.name), row) for row in rows]
     known = [(mean, row) for mean, row in means if mean is not None]
     if not known:
         return f"{metric.label} could not be measured."
@@ -70,7 +70,7 @@ def describe(metric: Metric, rows: Sequence[Result]) -> str:
     )
 
 
-def limits(rows: Sequence[Result], metric: Metric) -> tuple[float, float]:
+def limits(rows: Sequence[ScoreRow], metric: Metric) -> tuple[float, float]:
     """Return the range of the axis, the same for every classifier.
 
     An interval that reaches far beyond all means is cut, so that it does not squeeze the rest.
@@ -86,39 +86,35 @@ def limits(rows: Sequence[Result], metric: Metric) -> tuple[float, float]:
     return widened(low, high)
 
 
-def _mean(row: Result, metric: Metric) -> float | None:
-    return None if row.failed is not None else row.scores.get(metric.name, Score()).mean
-
-
 def _baseline(
     drawing: Drawing,
-    comparison: Comparison,
+    comparison: ScoreTable,
     metric: Metric,
-    rows: Sequence[Result],
+    rows: Sequence[ScoreRow],
     scale: Scale,
     bottom: float,
 ) -> None:
     """Draw a line down from what is reached without any resampling at the first threshold."""
     for row in rows:
-        score = _mean(row, metric)
+        score = row.mean(metric.name)
         plain = row.strategy == comparison.baseline and row.threshold == comparison.thresholds[0]
         if plain and score is not None:
             drawing.line((scale(score), TOP - 6), (scale(score), bottom), "reference")
 
 
 def _spread(
-    rows: Sequence[Result], thresholds: Sequence[str], middle: float
-) -> list[tuple[float, Result]]:
+    rows: Sequence[ScoreRow], thresholds: Sequence[str], middle: float
+) -> list[tuple[float, ScoreRow]]:
     """Return the rows with their heights, around the middle of their strategy."""
     first = middle - APART * (len(thresholds) - 1) / 2
     return [(first + APART * thresholds.index(row.threshold), row) for row in rows]
 
 
 def _dot(
-    drawing: Drawing, row: Result, score: Score, scale: Scale, at: float, threshold: int
+    drawing: Drawing, row: ScoreRow, score: Score, scale: Scale, at: float, threshold: int
 ) -> None:
     group = drawing.add("g", class_=f"threshold-{min(threshold, 1)}")
-    drawing.add("title", _told(row, score), group)
+    drawing.add("title", _tooltip(row, score), group)
     if score.low is not None and score.high is not None:
         drawing.add(
             "line",
@@ -134,8 +130,8 @@ def _dot(
         drawing.add("circle", "", group, cx=scale(score.mean), cy=at, r=4, class_="dot")
 
 
-def _told(row: Result, score: Score) -> str:
-    told = f"{row.strategy}, threshold {row.threshold}: {score.mean:.3f}"
+def _tooltip(row: ScoreRow, score: Score) -> str:
+    text = f"{row.strategy}, threshold {row.threshold}: {score.mean:.3f}"
     if score.low is None or score.high is None:
-        return told
-    return f"{told} ({score.low:.3f} to {score.high:.3f})"
+        return text
+    return f"{text} ({score.low:.3f} to {score.high:.3f})"

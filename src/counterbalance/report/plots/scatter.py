@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import groupby
 
-from counterbalance.report.contract import Map, Regions
-from counterbalance.report.plots.drawing import (
+from counterbalance.report.plots.svg import (
     COLOURS,
     Drawing,
     Scale,
@@ -16,6 +15,7 @@ from counterbalance.report.plots.drawing import (
     triangles,
     widened,
 )
+from counterbalance.report.records import Map, Regions
 
 WIDTH, HEIGHT, LEFT, BOTTOM, TOP, RIGHT = 760, 500, 46, 46, 10, 12
 TICKS = 6

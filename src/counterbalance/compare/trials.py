@@ -1,4 +1,10 @@
-"""Scores of a strategy and a classifier on one fold.
+"""Trials of a comparison: independent pieces of work, each a function of the plan and itself.
+
+    {"experiment": "scores", "strategy": "SMOTE", "classifier": "random forest",
+     "repeat": 0, "fold": 3}
+    {"experiment": "trust", "strategy": "SMOTE", "draw": 2}
+
+A trial of scores is a strategy and a classifier on one fold (for those of trust see ``trust``):
 
     training part -> resample -> fit -> probabilities of the test part
         inner folds -> resample -> fit -> probabilities of the rows left out -> thresholds
@@ -6,39 +12,45 @@
 Everything that is learned (imputation, scaling, encoding, new rows, the model, its thresholds)
 is learned from the training part. With more than two classes there is no threshold to tune: in
 its place each probability is divided by the share that its class had in training, and the
-largest wins. A worker keeps the last resampled parts, because the
-classifiers of a fold share them.
+largest wins. A worker keeps the last resampled parts, because the classifiers of a fold share
+them. Warnings of samplers and classifiers are kept with the trial, so that the verdict can name
+them.
 """
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
 import numpy as np
+from sklearn.exceptions import ConvergenceWarning
 
 from counterbalance.arrays import Floats, Integers
 from counterbalance.compare.classifiers import fit, new_classifier, probabilities
 from counterbalance.compare.data import ComparedTable
-from counterbalance.compare.folds import usable_folds
+from counterbalance.compare.folds import ComparisonPlan, usable_folds
 from counterbalance.compare.metrics import (
     CORRECTED,
+    EVEN,
     answer_scores,
     brier,
     prior_corrected,
     probability_scores,
+    tuned_thresholds,
 )
-from counterbalance.compare.strategies import Resampled, resample
-from counterbalance.compare.thresholds import HALF, tuned_thresholds
-from counterbalance.errors import TableError
+from counterbalance.compare.strategies import TrainingSet, resample
+from counterbalance.compare.trust import TRUST, compute_trust, trust_trials
+from counterbalance.errors import ShortfallWarning, TableError
+from counterbalance.methods import PeerFallbackWarning
 from counterbalance.trials.trial import TrialResult, seed_of
 
 if TYPE_CHECKING:
-    from counterbalance.compare.plan import Plan
     from counterbalance.trials.trial import Trial
 
-EXPERIMENT = "scores"
+SCORES = "scores"
+WORTH_SAYING = (ShortfallWarning, PeerFallbackWarning, ConvergenceWarning)
 DIGITS = 9  # of a probability that is kept for the curves
 
 
@@ -46,15 +58,30 @@ DIGITS = 9  # of a probability that is kept for the curves
 class Learned:
     """What came of one strategy on one training part, for every classifier alike."""
 
-    whole: Resampled
-    inner: tuple[tuple[Resampled, Integers], ...]
+    whole: TrainingSet
+    inner: tuple[tuple[TrainingSet, Integers], ...]
 
 
-def cells(plan: Plan) -> list[Trial]:
-    """Return a cell for each fold, strategy and classifier, in this order."""
+def all_trials(plan: ComparisonPlan) -> list[Trial]:
+    """Return every trial of a comparison, those of one fold together."""
+    return [*score_trials(plan), *trust_trials(plan)]
+
+
+def compute(plan: ComparisonPlan, trial: Trial) -> TrialResult:
+    """Compute one trial, from nothing but the plan and the trial itself."""
+    experiment = compute_trust if trial["experiment"] == TRUST else compute_scores
+    with warnings.catch_warnings(record=True) as heard:
+        warnings.simplefilter("always")
+        result = experiment(plan, trial)
+    kinds = sorted({w.category.__name__ for w in heard if issubclass(w.category, WORTH_SAYING)})
+    return TrialResult(result.figures, {**(result.payload or {}), "warnings": kinds})
+
+
+def score_trials(plan: ComparisonPlan) -> list[Trial]:
+    """Return a trial for each fold, strategy and classifier, in this order."""
     return [
         {
-            "experiment": EXPERIMENT,
+            "experiment": SCORES,
             "strategy": strategy,
             "classifier": classifier,
             "repeat": fold.repeat,
@@ -66,13 +93,13 @@ def cells(plan: Plan) -> list[Trial]:
     ]
 
 
-def compute(plan: Plan, cell: Trial) -> TrialResult:
+def compute_scores(plan: ComparisonPlan, trial: Trial) -> TrialResult:
     """Fit a classifier to a resampled training part and judge it on the test part."""
-    fold = plan.fold(int(cell["repeat"]), int(cell["fold"]))
-    strategy, classifier = str(cell["strategy"]), str(cell["classifier"])
+    fold = plan.fold(int(trial["repeat"]), int(trial["fold"]))
+    strategy, classifier = str(trial["strategy"]), str(trial["classifier"])
     learned = _learned(plan, strategy, fold.repeat, fold.number)
     part, test = plan.table.part(fold.train), plan.table.part(fold.test)
-    seed = seed_of(plan.settings.seed, *cell.values())
+    seed = seed_of(plan.settings.seed, *trial.values())
     p = _probabilities(learned.whole, test, classifier, seed)
     figures = probability_scores(test.codes, p, test.weights)
     corrected = prior_corrected(p, learned.whole.base, learned.whole.prior)
@@ -85,7 +112,7 @@ def compute(plan: Plan, cell: Trial) -> TrialResult:
             figures |= _at(name, answers)
         return TrialResult(figures, kept)
     thresholds = inner_thresholds(part, learned, classifier, seed)
-    figures |= _at("0.5", _binary_scores(test, p, HALF))
+    figures |= _at("0.5", _binary_scores(test, p, EVEN))
     for name, threshold in thresholds.items():
         figures[f"{name}@tuned"] = _binary_scores(test, p, threshold)[name]
         figures[f"threshold {name}"] = threshold
@@ -105,7 +132,7 @@ def inner_thresholds(
     return tuned_thresholds(p, y, None if part.weights is None else part.weights[tested])
 
 
-def learn(plan: Plan, strategy: str, train: Integers, seed: int) -> Learned:
+def learn(plan: ComparisonPlan, strategy: str, train: Integers, seed: int) -> Learned:
     """Resample a training part as a whole and without each of its inner folds."""
     part, kinds = plan.table.part(train), plan.table.kinds
     whole = resample(strategy, part, kinds, seed)
@@ -124,12 +151,14 @@ def learn(plan: Plan, strategy: str, train: Integers, seed: int) -> Learned:
 
 
 @lru_cache(maxsize=1)
-def _learned(plan: Plan, strategy: str, repeat: int, number: int) -> Learned:
+def _learned(plan: ComparisonPlan, strategy: str, repeat: int, number: int) -> Learned:
     seed = seed_of(plan.settings.seed, strategy, repeat, number)
     return learn(plan, strategy, plan.fold(repeat, number).train, seed)
 
 
-def _probabilities(resampled: Resampled, rows: ComparedTable, classifier: str, seed: int) -> Floats:
+def _probabilities(
+    resampled: TrainingSet, rows: ComparedTable, classifier: str, seed: int
+) -> Floats:
     model = fit(
         new_classifier(classifier, seed),
         resampled.rows,

@@ -1,4 +1,4 @@
-"""Resampled: a table before and after a sampler, as everything here looks at it."""
+"""BalancedTable: a table before and after a sampler, as every section of a page sees it."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from counterbalance.arrays import Integers
-from counterbalance.report.reading import SummaryError
+from counterbalance.compare.records import SummaryError
 from counterbalance.rows.provenance import Provenance
 from counterbalance.table import frames
 from counterbalance.table.labels import plain, read_labels
@@ -17,7 +17,7 @@ from counterbalance.table.table import Table, read_table
 
 
 @dataclass(frozen=True, eq=False)
-class Resampled:
+class BalancedTable:
     """What a fitted sampler was given and what it made of it.
 
     Parameters
@@ -57,7 +57,9 @@ class Resampled:
         return int(np.sum(part == code))
 
 
-def read_resampled(sampler: Any, X: Any, y: Any, X_resampled: Any, y_resampled: Any) -> Resampled:
+def read_balanced(
+    sampler: Any, X: Any, y: Any, X_resampled: Any, y_resampled: Any
+) -> BalancedTable:
     """Check that the tables and the sampler belong together, and read them."""
     provenance = getattr(sampler, "provenance_", None)
     if not isinstance(provenance, Provenance):
@@ -78,7 +80,7 @@ def read_resampled(sampler: Any, X: Any, y: Any, X_resampled: Any, y_resampled: 
         integer_features=sampler.integer_features,
     )
     labels = read_labels(y_resampled)
-    return Resampled(sampler, table, labels.codes, labels.classes, before[0])
+    return BalancedTable(sampler, table, labels.codes, labels.classes, before[0])
 
 
 def _length(rows: Any) -> int:

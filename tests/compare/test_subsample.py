@@ -1,4 +1,4 @@
-"""A cut keeps what resampling is about, and figures on it speak of the whole table."""
+"""A subsample keeps what resampling is about, and its figures speak of the whole table."""
 
 import doctest
 
@@ -10,26 +10,26 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import average_precision_score, brier_score_loss, f1_score
 
 from comparison_tables import SMALL, two_clouds
-from counterbalance.compare import Settings, cut
+from counterbalance.compare import Settings
+from counterbalance.compare import data as compared_data
 from counterbalance.compare.calibration import intercept, recall_curve, slope
-from counterbalance.compare.cut import Cut, kept_counts
-from counterbalance.compare.data import read_compared
+from counterbalance.compare.data import Subsample, kept_counts, kept_rows, read_compared
+from counterbalance.compare.folds import ComparisonPlan
 from counterbalance.compare.metrics import (
     answer_scores,
     prior_corrected,
     probability_scores,
+    tuned_thresholds,
 )
-from counterbalance.compare.plan import Plan
-from counterbalance.compare.thresholds import tuned_thresholds
 from counterbalance.compare.trials import compute
 
 
 def test_the_examples_in_the_docstrings_are_true():
-    assert doctest.testmod(cut).failed == 0
+    assert doctest.testmod(compared_data).failed == 0
 
 
 @given(st.lists(st.integers(4, 100_000), min_size=2, max_size=12), st.integers(200, 20_000))
-def test_a_cut_keeps_as_many_rows_as_asked_for_and_small_classes_first(counts, rows):
+def test_a_subsample_has_as_many_rows_as_asked_for_and_favours_small_classes(counts, rows):
     counts = np.array(counts)
     if counts.sum() <= rows:
         return
@@ -43,17 +43,17 @@ def test_a_table_with_708_rows_of_the_minority_keeps_a_quarter_of_a_thousand_of_
     X, y = two_clouds(47_552, 708, apart=1)
     table = read_compared(X, y, rows=1000)
     assert table.counts.tolist() == [750, 250]
-    assert table.cut.whole.tolist() == [47_552, 708]
+    assert table.subsample.whole.tolist() == [47_552, 708]
     assert np.average(table.codes, weights=table.weights) == pytest.approx(708 / 48_260)
     assert read_compared(X, y, rows=10_000).counts.tolist() == [9292, 708]
 
 
-def test_classes_that_are_large_enough_keep_their_shares_and_nothing_is_weighed():
+def test_classes_that_are_large_enough_keep_their_shares_and_no_row_is_weighted():
     X, y = two_clouds(7000, 3000, apart=1)
     table = read_compared(X, y, rows=1000)
     assert table.counts.tolist() == [700, 300]
     assert table.weights is None
-    assert read_compared(X, y).cut is None
+    assert read_compared(X, y).subsample is None
 
 
 def large(seed=0):
@@ -63,10 +63,10 @@ def large(seed=0):
     return p, (rng.random(len(p)) < p).astype(int)
 
 
-def test_weighted_metrics_of_a_cut_are_those_of_all_rows():
+def test_weighted_metrics_of_a_subsample_are_those_of_all_rows():
     p, y = large()
-    kept = cut.kept_rows(y, kept_counts(np.bincount(y), 20_000))
-    weights = Cut(np.bincount(y), np.bincount(y[kept])).weights[y[kept]]
+    kept = kept_rows(y, kept_counts(np.bincount(y), 20_000))
+    weights = Subsample(np.bincount(y), np.bincount(y[kept])).weights[y[kept]]
     both = np.column_stack([1 - p, p])
     scores = probability_scores(y[kept], both[kept], weights)
     assert scores["average_precision"] == pytest.approx(average_precision_score(y, p), abs=0.01)
@@ -86,11 +86,11 @@ def test_weighted_metrics_of_a_cut_are_those_of_all_rows():
     assert recall_curve(p[kept], y[kept] == 1, weights)[0][1] == pytest.approx(y.mean(), rel=0.01)
 
 
-def test_a_model_fitted_to_a_cut_speaks_of_all_rows_after_the_correction():
+def test_a_model_fitted_to_a_subsample_describes_all_rows_after_the_correction():
     X, y = two_clouds(40_000, 800, apart=2)
     X, y = X.to_numpy(), (y == "yes").astype(int)
-    kept = cut.kept_rows(y, kept_counts(np.bincount(y), 2000))
-    made = Cut(np.bincount(y), np.bincount(y[kept]))
+    kept = kept_rows(y, kept_counts(np.bincount(y), 2000))
+    made = Subsample(np.bincount(y), np.bincount(y[kept]))
     share = made.kept / made.kept.sum()
     p = LogisticRegression().fit(X[kept], y[kept]).predict_proba(X)
     corrected = prior_corrected(p, made.prior_on_all_rows(share, share), share)
@@ -99,23 +99,24 @@ def test_a_model_fitted_to_a_cut_speaks_of_all_rows_after_the_correction():
 
 
 @given(st.lists(st.floats(0.01, 1), min_size=2, max_size=5), st.data())
-def test_who_balances_a_cut_balances_all_rows_and_who_does_nothing_does_nothing(share, data):
+def test_balancing_a_subsample_balances_all_rows_and_doing_nothing_changes_nothing(share, data):
     share = np.array(share) / sum(share)
     whole = np.array(data.draw(st.lists(st.integers(50, 10**6), min_size=len(share),
                                         max_size=len(share))))  # fmt: skip
     kept = np.maximum((share * 10_000).round().astype(int), 1)
-    made = Cut(whole, kept)
+    made = Subsample(whole, kept)
     before, even = kept / kept.sum(), np.full(len(kept), 1 / len(kept))
     assert made.prior_on_all_rows(before, before) == pytest.approx(made.shares)
     assert made.prior_on_all_rows(before, even) == pytest.approx(even) or np.allclose(before, even)
 
 
-def test_without_resampling_a_cell_of_a_cut_is_near_that_of_all_rows():
-    """At 0.5 a model of a rare class says so seldom, also when it was fitted to a cut."""
+def test_without_resampling_a_trial_on_a_subsample_is_close_to_one_on_all_rows():
+    """At 0.5 a model seldom predicts a rare class, even when it was fitted to a subsample."""
     X, y = two_clouds(24_000, 480, apart=2.5)
     cell = {"experiment": "scores", "strategy": "none", "classifier": "logistic regression"}
     plans = [
-        Plan(read_compared(X, y, rows=rows), Settings((), ("LR",), **SMALL)) for rows in (0, 2400)
+        ComparisonPlan(read_compared(X, y, rows=rows), Settings((), ("LR",), **SMALL))
+        for rows in (0, 2400)
     ]
     whole, part = (
         [compute(plan, {**cell, "repeat": 0, "fold": fold}).figures for fold in range(3)]

@@ -1,4 +1,4 @@
-"""Drawing: an svg picture as a tree of elements, so that every text and attribute is escaped.
+"""Svg: a picture as a tree of elements, so that every text and attribute is escaped.
 
 Colours are never written here: elements carry classes, and the style sheet of the page
 colours them, in light and in dark.

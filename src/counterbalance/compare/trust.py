@@ -36,33 +36,31 @@ from counterbalance.compare.classifiers import (
     probabilities,
 )
 from counterbalance.compare.data import ComparedTable
-from counterbalance.compare.folds import usable_folds
-from counterbalance.compare.preparation import prepare
-from counterbalance.compare.strategies import adds_rows, resample
+from counterbalance.compare.folds import ComparisonPlan, usable_folds
+from counterbalance.compare.strategies import adds_rows, prepare, resample
 from counterbalance.trials.trial import TrialResult, seed_of
 
 if TYPE_CHECKING:
-    from counterbalance.compare.plan import Plan
     from counterbalance.trials.trial import Trial
 
-EXPERIMENT = "trust"
+TRUST = "trust"
 REAL_ROWS = "real rows"
 HALVES = 2
 
 
-def cells(plan: Plan) -> list[Trial]:
-    """Return a cell for each draw and each strategy that adds rows, and one for real rows."""
+def trust_trials(plan: ComparisonPlan) -> list[Trial]:
+    """Return a trial for each draw and each strategy that adds rows, and one for real rows."""
     adding = [name for name in plan.settings.strategies if adds_rows(name)]
     return [
-        {"experiment": EXPERIMENT, "strategy": strategy, "draw": draw}
+        {"experiment": TRUST, "strategy": strategy, "draw": draw}
         for draw in range(plan.settings.draws if adding else 0)
         for strategy in (REAL_ROWS, *adding)
     ]
 
 
-def compute(plan: Plan, cell: Trial) -> TrialResult:
+def compute_trust(plan: ComparisonPlan, trial: Trial) -> TrialResult:
     """Judge the new rows of a sampler, or the real rows of the smaller classes."""
-    strategy, draw = str(cell["strategy"]), int(cell["draw"])
+    strategy, draw = str(trial["strategy"]), int(trial["draw"])
     ground = _ground(plan, draw)
     seen, real = ground.seen, ground.real
     if strategy == REAL_ROWS:
@@ -112,9 +110,9 @@ class Ground:
 
 
 @lru_cache(maxsize=1)
-def _ground(plan: Plan, draw: int) -> Ground:
+def _ground(plan: ComparisonPlan, draw: int) -> Ground:
     """Halve the table, hide rows and fit the committee; every strategy of a draw shares it."""
-    seed = seed_of(plan.settings.seed, EXPERIMENT, draw)
+    seed = seed_of(plan.settings.seed, TRUST, draw)
     seen, hidden, other = (plan.table.part(rows) for rows in halves(plan.table, seed, draw))
     preparation = prepare(seen.X, plan.table.kinds)
     learned_from = preparation.transform(other.X)

@@ -1,0 +1,176 @@
+"""Records of a page: the summary of a comparison, and what a sampler did to the rows.
+
+A page takes these records, or the plain values that JSON holds of them. Every section is optional,
+and those that are there are shown. ``read_page`` checks either and returns a page whose texts are
+fit to be seen, so that nothing that draws has to ask again what is there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields
+from typing import Any, Literal, Self
+
+from counterbalance.compare.records import OPTIONAL, Summary, SummaryError, read_record
+
+
+@dataclass(frozen=True)
+class Points:
+    """Rows of one class on the map; ``total`` also counts those that are not drawn."""
+
+    label: str
+    new: bool
+    x: tuple[float, ...]
+    y: tuple[float, ...]
+    total: int
+
+
+@dataclass(frozen=True)
+class Regions:
+    """Where f answers which class.
+
+    ``cells[row][column]`` is a place in ``classes``, or -1 where there are no rows; the first
+    row lies at the bottom. ``lines`` are the boundaries. They are ``exact`` where f was asked
+    about every cell itself, which needs a table of two columns.
+    """
+
+    classes: tuple[str, ...]
+    x: tuple[float, float]
+    y: tuple[float, float]
+    cells: tuple[tuple[int, ...], ...]
+    lines: tuple[tuple[tuple[float, float], ...], ...] = ()
+    exact: bool = False
+
+
+@dataclass(frozen=True)
+class Map:
+    """Real and new rows in two dimensions."""
+
+    axes: tuple[str, str]
+    points: tuple[Points, ...]
+    links: tuple[tuple[float, float, float, float], ...] = ()
+    regions: Regions | None = None
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True)
+class NewRow:
+    """A new row beside the real row that it was made from."""
+
+    sample: int
+    factual: int
+    name: str = ""
+    from_class: str
+    to_class: str
+    origin: str
+    distance: float | None
+    old: tuple[str, ...]
+    new: tuple[str, ...]
+    changed: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class Explorer:
+    """New rows to look through."""
+
+    columns: tuple[str, ...]
+    rows: tuple[NewRow, ...]
+    total: int
+    columns_left_out: int = 0
+
+    @property
+    def rows_left_out(self) -> int:
+        """How many new rows are not shown."""
+        return self.total - len(self.rows)
+
+
+@dataclass(frozen=True)
+class FeatureChange:
+    """How often a feature changed, and by how much as a rule."""
+
+    name: str
+    share: float
+    typical: str = ""
+
+
+@dataclass(frozen=True)
+class Features:
+    """Which features change most, the most changed first.
+
+    They are counted in the rows that went over to another class (``inverted``), or in all new
+    rows where none did.
+    """
+
+    rows: tuple[FeatureChange, ...]
+    total: int
+    left_out: int = 0
+    inverted: bool = True
+
+
+@dataclass(frozen=True, kw_only=True)
+class Page(Summary):
+    """Everything that a page shows."""
+
+    map: Map | None = field(default=None, metadata=OPTIONAL)
+    explorer: Explorer | None = field(default=None, metadata=OPTIONAL)
+    features: Features | None = field(default=None, metadata=OPTIONAL)
+    language: Literal["en"] = "en"
+
+    @classmethod
+    def of(cls, summary: Summary, **sections: Any) -> Self:
+        """Return the page of a summary, with more sections."""
+        shared = {part.name: getattr(summary, part.name) for part in fields(Summary)}
+        return cls(**shared, **sections)
+
+
+def read_page(summary: Summary | Mapping[str, Any]) -> Page:
+    """Check a summary and return it as a page; a problem names the place and the remedy."""
+    page = read_record(Page, summary, "summary")
+    if page.explorer is not None:
+        for place, row in enumerate(page.explorer.rows):
+            _check_row(row, page.explorer.columns, f"summary['explorer']['rows'][{place}]")
+    if page.data is not None and page.data.rows_of_file is not None:
+        for place, item in enumerate(page.data.classes):
+            if item.count_of_file is None:
+                raise SummaryError(
+                    f"summary['data']['classes'][{place}] has no 'count_of_file', but the data "
+                    "have 'rows_of_file'; give both or neither"
+                )
+    if page.map is not None:
+        for place, points in enumerate(page.map.points):
+            if len(points.x) != len(points.y):
+                raise SummaryError(
+                    f"summary['map']['points'][{place}] has {len(points.x)} values of x and "
+                    f"{len(points.y)} of y; give as many of both"
+                )
+        if page.map.regions is not None:
+            _check_regions(page.map.regions, "summary['map']['regions']")
+    return page
+
+
+def _check_regions(regions: Regions, where: str) -> None:
+    for name, (low, high) in (("x", regions.x), ("y", regions.y)):
+        if not low < high:
+            raise SummaryError(
+                f"{where}[{name!r}] must go up, got {low:g} and {high:g}; give the lower end first"
+            )
+    codes = {code for row in regions.cells for code in row}
+    if not codes <= set(range(-1, len(regions.classes))):
+        raise SummaryError(
+            f"{where}['cells'] must be -1 or places in its {len(regions.classes)} classes, got "
+            f"{max(codes)}; correct what made the summary"
+        )
+
+
+def _check_row(row: NewRow, columns: tuple[str, ...], where: str) -> None:
+    for name, cells in (("old", row.old), ("new", row.new)):
+        if len(cells) != len(columns):
+            raise SummaryError(
+                f"{where}[{name!r}] has {len(cells)} cells for {len(columns)} columns; "
+                "give one for each"
+            )
+    if not set(row.changed) <= set(range(len(columns))):
+        raise SummaryError(
+            f"{where}['changed'] holds {list(row.changed)}, but the columns are 0 to "
+            f"{len(columns) - 1}; give places of columns"
+        )
