@@ -10,7 +10,7 @@ from counterbalance.distributed.found import Found, Kept, load, save, saved
 from counterbalance.distributed.partitions import Place
 from counterbalance.distributed.threshold import cut_found, find_cuts
 from counterbalance.errors import EngineError
-from counterbalance.search.nearest import Inversions
+from counterbalance.search.inversions import Inversions
 from counterbalance.search.selection import select
 
 PLACE = Place(0, "", 0, 30)

@@ -13,7 +13,7 @@ from counterbalance.result_table import Table
 TOLD = 3
 MOST_CHANGED = 8
 # Origins of the rows that f calls the class that they were given.
-BY_F = ("inversion", "redraw")
+BY_F = ("inversion", "minimum", "redraw")
 
 
 def summarise(balanced: Balanced, ratio: Sequence[str] = ()) -> dict[str, Any]:

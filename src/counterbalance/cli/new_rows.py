@@ -28,12 +28,18 @@ def summarise_new_rows(
     option as it was given, ``most`` the most inversions of one row (0 if unknown), and
     ``only_shares`` says that ``--ratio`` cannot name a class.
     """
-    from counterbalance.rows.origins import add_counts, all_inflated, tell_inflated, tell_origins
+    from counterbalance.rows.origins import (
+        add_counts,
+        all_inflated,
+        count_nearest,
+        tell_inflated,
+        tell_origins,
+    )
 
     total = add_counts(list(counts.values()))
     inflated = all_inflated(counts, rows)
     remedy = _share_for(inflated, rows) if only_shares else _ratios_for(inflated, counts, ratio)
-    if total["inversion"]:
+    if count_nearest(total):
         remedy += ", or --ratio all for minimum inversions alone"
     return {
         "origins": {origin: n for origin, n in total.items() if n},

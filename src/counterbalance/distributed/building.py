@@ -20,7 +20,7 @@ from counterbalance.distributed.searching import moved_by
 from counterbalance.rows.build import Builder
 from counterbalance.rows.provenance import COLUMNS
 from counterbalance.rows.shortfall import NewRows
-from counterbalance.search.nearest import Inversions
+from counterbalance.search.inversions import Inversions
 from counterbalance.search.problem import Problem
 
 

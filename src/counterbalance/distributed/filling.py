@@ -76,9 +76,8 @@ class Filling:
 
     def tally(self, target: int, interior: int, copies: int) -> Tally:
         """Return how many samples of a class have which origin."""
-        made = {
-            origin: self.count(target, origin) for origin in ("inversion", "redraw", "threshold")
-        }
+        origins = ("inversion", "minimum", "redraw", "threshold")
+        made = {origin: self.count(target, origin) for origin in origins}
         return Tally(target, self.asked[target], made | {"interior": interior, "copy": copies})
 
 

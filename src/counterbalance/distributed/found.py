@@ -22,7 +22,7 @@ from counterbalance.distributed.partitions import Place
 from counterbalance.distributed.records import OWNER_ONLY
 from counterbalance.errors import EngineError
 from counterbalance.io.atomic import written_whole
-from counterbalance.search.nearest import Inversions
+from counterbalance.search.inversions import Inversions
 
 # What reading a damaged archive of arrays can end in.
 DAMAGE = (

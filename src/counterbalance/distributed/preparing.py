@@ -36,7 +36,7 @@ from counterbalance.distributed.training import is_trainer, local_of, train
 from counterbalance.errors import TableError
 from counterbalance.prepare import draw_seed, make_random_state
 from counterbalance.profile import Profile
-from counterbalance.rows.shortfall import Policy
+from counterbalance.rows.shortfall import DEFAULT, Policy
 
 # A column is gathered on one worker if so many bytes for each row fit into half its memory.
 BYTES_PER_GATHERED_CELL = 96
@@ -80,7 +80,7 @@ def prepare(
     fit_rows: int | None,
 ) -> Prepared:
     """Look at the table, measure it, and fit f."""
-    policies = sampler.policies()
+    policies = _policies(sampler)
     _check_order(policies)
     size = engine.block_rows(len(source.columns))
     reading = Reading(sampler.categorical_features, sampler.integer_features, sampler.snap_to_grid)
@@ -125,6 +125,18 @@ def rows_for_fit(engine: Engine, source: Source) -> int:
     """Return how many rows f is fitted to: what a worker can hold."""
     cells = int(engine.memory * SHARE_FOR_FIT) // BYTES_PER_CELL
     return max(1, cells // len(source.columns))
+
+
+def _policies(sampler: CounterfactualOverSampler) -> tuple[Policy, ...]:
+    """Return what is done about a shortfall; the minimum search is not distributed."""
+    policies = sampler.policies()
+    asked = "search" if sampler.search == "minimum" else "on_shortfall"
+    if asked == "search" or ("minimum" in policies and policies != DEFAULT):
+        raise TableError(
+            f"{asked} has 'minimum', which the distributed engine does not do; leave it out, or "
+            "use the sampler in memory"
+        )
+    return tuple(policy for policy in policies if policy != "minimum")
 
 
 def _check_order(policies: tuple[Policy, ...]) -> None:

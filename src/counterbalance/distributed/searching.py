@@ -20,7 +20,7 @@ from counterbalance.distributed.layout import NO_CLASS
 from counterbalance.distributed.partitions import Partition, Place
 from counterbalance.distributed.plan import Plan
 from counterbalance.errors import ClassifierError
-from counterbalance.search.nearest import Inversions
+from counterbalance.search.inversions import Inversions
 from counterbalance.search.problem import Judged, Problem
 
 

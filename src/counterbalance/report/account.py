@@ -13,11 +13,13 @@ import counterbalance
 from counterbalance.report.explorer import cells_changed
 from counterbalance.report.resampled import Resampled
 from counterbalance.rows.origins import (
+    CALLED,
     MOST_PER_ROW,
     MOST_PER_ROW_WITHIN,
     add_counts,
     all_inflated,
     ask_for_fewer,
+    count_nearest,
     count_origins,
     most_from_one,
     tell_inflated,
@@ -45,7 +47,7 @@ def tell_result(
     """Return the section "verdict"; ``features`` and ``explorer`` are the sections of that name."""
     counts = count_origins(resampled.provenance)
     total = add_counts(list(counts.values()))
-    caveats = [COUNTERFACTUAL, HELPS] if total["inversion"] or total["redraw"] else [HELPS]
+    caveats = [COUNTERFACTUAL, HELPS] if any(total[origin] for origin in CALLED) else [HELPS]
     return {
         "headline": _headline(resampled, total),
         "sentences": [
@@ -67,7 +69,7 @@ def _headline(resampled: Resampled, total: dict[str, int]) -> str:
         return "No new rows: no class asked for any"
     if len(grown) > MOST_NAMED:
         grown[MOST_NAMED:] = [f"more of {len(grown) - MOST_NAMED} other classes"]
-    named, found = ", ".join(grown), total["inversion"]
+    named, found = ", ".join(grown), count_nearest(total)
     if found == sum(total.values()):
         return f"{named}, all of them minimum inversions"
     searched = hasattr(resampled.sampler, "on_shortfall")
@@ -165,7 +167,7 @@ def _changes(resampled: Resampled, features: dict[str, Any] | None, *, example: 
         return [often]
     provenance = resampled.provenance
     # A row that f calls its class is nearest, if there is one: a copy is nearer and says nothing.
-    other = ~np.isin(provenance["origin"].astype(str), ["inversion", "redraw"])
+    other = ~np.isin(provenance["origin"].astype(str), CALLED)
     nearest = provenance[[int(np.lexsort((provenance["distance"], other))[0])]]
     return [often, f"The nearest: {nearest.sentences(resampled.table.native)[0]}."]
 

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 import numpy as np
 
 from counterbalance.result_table import Table, Value
-from counterbalance.rows.origins import HEADS, ORIGINS, percent
+from counterbalance.rows.origins import HEADS, NEAREST, ORIGINS, percent
 from counterbalance.studies.study.comparison import mean_ranks, probability, record, standing
 from counterbalance.studies.study.methods import NONE, PAPER, PEERS
 from counterbalance.studies.study.metrics import LOWER_IS_BETTER, METRICS
@@ -80,7 +80,9 @@ def origin_tables(scores: Scores) -> Iterable[Table]:
         made = counts[counts.sum(axis=1) > 0]
         share = (made / made.sum(axis=1, keepdims=True)).mean(axis=0)
         shares = dict(zip(ORIGINS, share.tolist(), strict=True))
-        without = int(np.sum(made[:, ORIGINS.index("inversion")] == 0))
+        without = int(
+            np.sum(made[:, [ORIGINS.index(origin) for origin in NEAREST]].sum(axis=1) == 0)
+        )
         rows.append((_ours_bold(method), *(percent(s) for s in shares.values()), str(without)))
         records.append({"method": method, **shares, "without_inversion": without})
     yield Table(
