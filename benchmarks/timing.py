@@ -13,7 +13,8 @@ from counterbalance.classifier.judge import Classifier, judge
 from counterbalance.constraints.rules import Rules
 from counterbalance.datasets import read_wisconsin
 from counterbalance.profile import by_importance, profile_table
-from counterbalance.search.nearest import Effort, Inversions, Space, search
+from counterbalance.search.inversions import Inversions
+from counterbalance.search.nearest import Effort, Space, search
 from counterbalance.search.perturbation import Perturbation
 from counterbalance.table.table import read_table
 

@@ -8,7 +8,7 @@ import pandas as pd
 
 from counterbalance.distributed import files
 from counterbalance.distributed.search import Found
-from counterbalance.search.nearest import Inversions
+from counterbalance.search.inversions import Inversions
 
 
 def numeric_table(n=600, seed=0):

@@ -9,9 +9,11 @@ of the inverse transform are swapped (alpha belongs to the lower bound); the
 formula gives x', not the step, since it adds X_nm.
 """
 
+import itertools
 import math
 
 import numpy as np
+from scipy.optimize import linprog
 from scipy.special import ndtr, ndtri
 
 _MASK = 2**64 - 1
@@ -116,3 +118,47 @@ def all_counterfactuals(predict, X, y, order, statistics, deviation, seed, n_dra
             if best is not None:
                 found.append((row, i, best[0], best[3]))
     return found
+
+
+def nearest_of_a_linear_f(x, weight, intercept, statistics):
+    """The distance to the half-space weight x' + intercept >= 0 within the ranges, by an LP.
+
+    x' = x + up - down with up, down >= 0 minimises (up + down) / MAD.
+    """
+    lower, upper, mad = (np.array(part) for part in zip(*statistics, strict=True))
+    result = linprog(
+        np.concatenate([1 / mad, 1 / mad]),
+        A_ub=[np.concatenate([-weight, weight])],
+        b_ub=[weight @ x + intercept],
+        bounds=[(0, step) for step in np.concatenate([upper - x, x - lower])],
+    )
+    return result.fun if result.status == 0 else None
+
+
+def nearest_of_a_forest(forest, x, target, statistics):
+    """The distance to the nearest row that the forest calls ``target``: every cell is asked.
+
+    The thresholds of all trees cut each range into pieces; the point of a cell next to x is
+    next to it in every feature.
+    """
+    options = []
+    for m, (lower, upper, mad) in enumerate(statistics):
+        cuts = {
+            float(cut)
+            for tree in forest.estimators_
+            for feature, cut in zip(tree.tree_.feature, tree.tree_.threshold, strict=True)
+            if feature == m
+        }
+        values = {float(x[m])}
+        for cut in cuts:
+            below = np.float32(cut)
+            if float(below) > cut:
+                below = np.nextafter(below, np.float32(-np.inf))
+            values |= {float(below), float(np.nextafter(below, np.float32(np.inf)))}
+        inside = [value for value in values if lower <= value <= upper]
+        options.append([(abs(value - x[m]) / mad, value) for value in inside])
+    cells = list(itertools.product(*options))
+    rows = np.array([[value for _, value in cell] for cell in cells])
+    far = np.array([sum(share for share, _ in cell) for cell in cells])
+    called = forest.predict(rows) == target
+    return far[called].min() if called.any() else None

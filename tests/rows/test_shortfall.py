@@ -180,7 +180,7 @@ def test_the_default_never_moves_the_threshold():
     with pytest.warns(ShortfallWarning):
         X_new, y_new = sampler.fit_resample(X, Y)
     origin = sampler.provenance_["origin"].astype(str)
-    assert set(origin) <= {"inversion", "redraw", "interior"}
+    assert set(origin) <= {"inversion", "minimum", "redraw", "interior"}
     by_f = origin != "interior"
     assert by_f.any()
     assert (sampler.estimator_.predict(X_new[220:][by_f]) == y_new[220:][by_f]).all()

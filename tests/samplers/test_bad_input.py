@@ -157,7 +157,7 @@ def test_a_minority_of_one_row_works_where_f_ever_predicts_it():
     model = sampler(estimator=KNeighborsClassifier(1))
     _, y_new = model.fit_resample(rows, y)
     assert Counter(y_new.tolist()) == {0: 59, 1: 59}
-    assert set(model.provenance_["origin"]) <= {"inversion", "redraw"}
+    assert set(model.provenance_["origin"]) <= {"inversion", "minimum", "redraw"}
 
 
 def test_one_row_more_than_the_minority_works():

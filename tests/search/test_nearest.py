@@ -11,14 +11,11 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import LinearSVC
 
-import naive
 from counterbalance.classifier.judge import judge
-from counterbalance.constraints.rules import Rules
-from counterbalance.profile import by_importance, profile_table
 from counterbalance.search import nearest as module
-from counterbalance.search.nearest import Effort, Space, rebuild, search
-from counterbalance.search.perturbation import Perturbation
+from counterbalance.search.nearest import search
 from counterbalance.table.table import read_table
+from same_winners import assert_same_winners, fast, space_of
 
 SEED = 20260101
 
@@ -50,62 +47,6 @@ def problem(n_classes=2, n_features=6, n_rows=150, *, whole=False):
         random_state=1,
     )
     return (np.rint(2 * X).astype(np.int64) if whole else X), y
-
-
-def space_of(X, y, *, way="exact", n_draws=6, epsilon=np.inf, cells_at_once=2**20):
-    table = read_table(X)
-    profile = profile_table(table, y)
-    perturbation = Perturbation(profile, table.grid, Rules.none(X.shape[1]), way)
-    space = Space(perturbation, by_importance(profile), SEED)
-    return table, space, Effort(range(n_draws), epsilon, cells_at_once)
-
-
-def fast(f, X, y, j, targets, **settings):
-    answer = judge(f, read_table(X), np.unique(y))
-    table, space, effort = space_of(X, y, **settings)
-    rows = np.flatnonzero((y == j) & (f.predict(X) == j))
-    wanted = np.isin(np.unique(y), targets)[None, :].repeat(len(rows), axis=0)
-    found, judged = search(
-        space, effort, answer.on_candidates, table.rows(rows), rows, wanted, answer.insight
-    )
-    return table, (space, effort), found, judged
-
-
-def assert_same_winners(f, X, y, j, targets, *, n_rows=12, **settings):
-    table, (space, effort), found, _ = fast(f, X, y, j, targets, **settings)
-    profile = space.perturbation.profile
-    statistics = [naive.feature_statistics(X[:, m]) for m in range(X.shape[1])]
-    compared = 0
-    for row in np.flatnonzero(y == j)[:n_rows]:
-        for i in targets:
-            expected = naive.minimum_inversion(
-                lambda rows: f.predict(rows.astype(X.dtype)),
-                X[row].astype(float),
-                int(row),
-                j,
-                i,
-                space.order,
-                statistics,
-                profile.deviation,
-                SEED,
-                len(effort.draws),
-                effort.epsilon,
-                way=space.perturbation.way,
-                whole=X.dtype.kind == "i",
-            )
-            at = np.flatnonzero((found.factual == row) & (found.target == i))
-            assert (expected is None) == (at.size == 0)
-            if expected is None:
-                continue
-            distance, round_, draw, changed = expected
-            assert found.distance[at] == [distance]
-            assert (found.round[at], found.draw[at]) == ([round_], [draw])
-            built = rebuild(
-                space, table.rows([row]), np.array([row]), found.draw[at], found.round[at]
-            )
-            assert built.tobytes() == changed.tobytes()
-            compared += 1
-    assert compared > 0
 
 
 @pytest.mark.parametrize("name", CLASSIFIERS)

@@ -94,6 +94,15 @@ class Classifier:
         has_threshold = hasattr(self.f, "predict_proba")
         return replace(self, prior=prior, screen=None) if has_threshold else None
 
+    @property
+    def takes_codes(self) -> bool:
+        """Whether f takes the encoded rows as they are."""
+        return self.decode is _as_is
+
+    def codes_of_f(self) -> Integers:
+        """Return the code of each class that f knows, -1 for one that the labels lack."""
+        return self._codes(self.f.classes_)
+
     def _answer(self, X: Any) -> Integers:
         if self.prior is None:
             return self._codes(response.predictions(self.f, X))

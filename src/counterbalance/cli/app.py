@@ -82,7 +82,12 @@ def run(arguments: list[str]) -> int:
 
 def _show_version(asked: bool) -> None:  # noqa: FBT001 - typer calls it with one value
     if asked:
-        sys.stdout.write(f"counterbalance {__version__}\n")
+        from counterbalance.search.compiled import is_compiled
+
+        how = (
+            "with the compiled kernel" if is_compiled() else "without the compiled kernel (slower)"
+        )
+        sys.stdout.write(f"counterbalance {__version__}, {how}\n")
         raise typer.Exit
 
 

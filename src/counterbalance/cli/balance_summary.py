@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 EXAMPLES = 3
 MOST_CHANGED = 8
 # Origins of the new rows that f puts into their new class.
-INVERTED = ("inversion", "redraw")
+INVERTED = ("inversion", "minimum", "redraw")
 # A share of the largest class is written with this many digits.
 DIGITS = 3
 
@@ -187,12 +187,18 @@ def summarise_new_rows(
     option as it was given, ``most`` the most inversions of one row (0 if unknown), and
     ``only_shares`` says that ``--ratio`` cannot name a class.
     """
-    from counterbalance.rows.origins import add_counts, all_inflated, tell_inflated, tell_origins
+    from counterbalance.rows.origins import (
+        add_counts,
+        all_inflated,
+        count_nearest,
+        tell_inflated,
+        tell_origins,
+    )
 
     total = add_counts(list(counts.values()))
     inflated = all_inflated(counts, rows)
     remedy = _share_for(inflated, rows) if only_shares else _ratios_for(inflated, counts, ratio)
-    if total["inversion"]:
+    if count_nearest(total):
         remedy += ", or --ratio all for minimum inversions alone"
     return {
         "origins": {origin: n for origin, n in total.items() if n},

@@ -24,7 +24,7 @@ from counterbalance.arrays import Integers, Words
 from counterbalance.distributed.engine import DaskEngine
 from counterbalance.distributed.prepare import SearchPlan
 from counterbalance.distributed.search import Found, Pass, SavedFound, load
-from counterbalance.rows.shortfall import ENDS, MOST_REDRAWS, Policy, Tally
+from counterbalance.rows.shortfall import ENDS, MOST_REDRAWS, SEARCHED, Policy, Tally
 from counterbalance.search.draws import stream, uniform
 from counterbalance.search.problem import Yield
 from counterbalance.search.selection import Selection
@@ -217,9 +217,7 @@ class Selections:
 
     def tally(self, target: int, interior: int, copies: int) -> Tally:
         """Return how many samples of a class have which origin."""
-        made = {
-            origin: self.count(target, origin) for origin in ("inversion", "redraw", "threshold")
-        }
+        made = {origin: self.count(target, origin) for origin in SEARCHED}
         return Tally(target, self.asked[target], made | {"interior": interior, "copy": copies})
 
 

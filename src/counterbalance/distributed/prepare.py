@@ -50,7 +50,7 @@ from counterbalance.distributed.statistics import (
 from counterbalance.errors import TableError
 from counterbalance.prepare import draw_seed, make_random_state, make_space
 from counterbalance.profile import Profile
-from counterbalance.rows.shortfall import Policy
+from counterbalance.rows.shortfall import DEFAULT, Policy
 from counterbalance.search.nearest import Effort, Space
 from counterbalance.search.problem import Problem
 from counterbalance.search.selection import Selection, is_every, most_inversions
@@ -227,7 +227,7 @@ def prepare(
     fit_rows: int | None,
 ) -> PreparedTable:
     """Scan the table, measure its features, and fit f."""
-    policies = sampler.policies()
+    policies = _policies(sampler)
     _check_order(policies)
     size = engine.block_rows(len(source.columns))
     settings = ColumnSettings(
@@ -274,6 +274,18 @@ def rows_for_fit(engine: DaskEngine, source: PartitionedTable) -> int:
     """Return how many rows f is fitted to: as many as a worker can hold."""
     cells = int(engine.memory * SHARE_FOR_FIT) // BYTES_PER_CELL
     return max(1, cells // len(source.columns))
+
+
+def _policies(sampler: CounterfactualOverSampler) -> tuple[Policy, ...]:
+    """Return what is done about a shortfall; the minimum search is not distributed."""
+    policies = sampler.policies()
+    asked = "search" if sampler.search == "minimum" else "on_shortfall"
+    if asked == "search" or ("minimum" in policies and policies != DEFAULT):
+        raise TableError(
+            f"{asked} has 'minimum', which the distributed engine does not do; leave it out, or "
+            "use the sampler in memory"
+        )
+    return tuple(policy for policy in policies if policy != "minimum")
 
 
 def _check_order(policies: tuple[Policy, ...]) -> None:

@@ -39,7 +39,7 @@ from counterbalance.rows.build import Builder
 from counterbalance.rows.interior import Interior
 from counterbalance.rows.provenance import COLUMNS
 from counterbalance.rows.shortfall import ENDS, NewRows, Tally, report
-from counterbalance.search.nearest import Inversions
+from counterbalance.search.inversions import Inversions
 from counterbalance.search.problem import Problem, Yield
 from counterbalance.table.labels import Labels, plain
 

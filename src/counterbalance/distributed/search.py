@@ -29,7 +29,7 @@ from counterbalance.distributed.resume import OWNER_ONLY
 from counterbalance.distributed.scan import NO_CLASS
 from counterbalance.errors import ClassifierError, EngineError
 from counterbalance.io.atomic import written_whole
-from counterbalance.search.nearest import Inversions
+from counterbalance.search.inversions import Inversions
 from counterbalance.search.problem import Judged, Problem
 
 # What reading a damaged archive of arrays can raise.

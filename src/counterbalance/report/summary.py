@@ -16,11 +16,13 @@ from counterbalance.report.explorer import cells_changed, explore, rank_features
 from counterbalance.report.map import map_rows
 from counterbalance.report.records import Explorer, Features, Page
 from counterbalance.rows.origins import (
+    CALLED,
     MOST_PER_ROW,
     MOST_PER_ROW_WITHIN,
     add_counts,
     all_inflated,
     ask_for_fewer,
+    count_nearest,
     count_origins,
     most_from_one,
     tell_inflated,
@@ -108,7 +110,7 @@ def tell_result(
     """Return the section "verdict"; ``features`` and ``explorer`` are the sections of that name."""
     counts = count_origins(balanced.provenance)
     total = add_counts(list(counts.values()))
-    caveats = [COUNTERFACTUAL, HELPS] if total["inversion"] or total["redraw"] else [HELPS]
+    caveats = [COUNTERFACTUAL, HELPS] if any(total[origin] for origin in CALLED) else [HELPS]
     return Verdict(
         headline=_headline(balanced, total),
         sentences=(
@@ -128,7 +130,7 @@ def _headline(balanced: BalancedTable, total: dict[str, int]) -> str:
         return "No new rows: no class asked for any"
     if len(grown) > MOST_NAMED:
         grown[MOST_NAMED:] = [f"more of {len(grown) - MOST_NAMED} other classes"]
-    named, found = ", ".join(grown), total["inversion"]
+    named, found = ", ".join(grown), count_nearest(total)
     if found == sum(total.values()):
         return f"{named}, all of them minimum inversions"
     searched = hasattr(balanced.sampler, "on_shortfall")
@@ -207,7 +209,7 @@ def _changes(balanced: BalancedTable, features: Features | None, *, example: boo
         return [often]
     provenance = balanced.provenance
     # A row that f calls its class is nearest, if there is one: a copy is nearer and says nothing.
-    other = ~np.isin(provenance["origin"].astype(str), ["inversion", "redraw"])
+    other = ~np.isin(provenance["origin"].astype(str), CALLED)
     nearest = provenance[[int(np.lexsort((provenance["distance"], other))[0])]]
     return [often, f"The nearest: {nearest.sentences(balanced.table.native)[0]}."]
 

@@ -1,6 +1,7 @@
 """Origins: what the new rows of a class are, counted and said in plain words.
 
-    inversion   a minimum inversion: the nearest draw of its factual that f calls the class
+    inversion   a minimum inversion: the nearest row found for its factual that f calls the class
+    minimum     the same, solved for by the structure of f where no draw inverted the factual
     redraw      a further inversion of a factual that was drawn again; f calls it the class, too
     threshold   f does not call it the class: it was taken at a threshold moved to the class's share
     interior    made from rows of the class alone: no counterfactual
@@ -22,10 +23,14 @@ import numpy as np
 from counterbalance.rows.provenance import Provenance
 from counterbalance.table.labels import plain
 
-ORIGINS = ("inversion", "redraw", "threshold", "interior", "copy")
+ORIGINS = ("inversion", "minimum", "redraw", "threshold", "interior", "copy")
+# One row for each factual, the nearest one found; and all that f calls the class.
+NEAREST = ("inversion", "minimum")
+CALLED = (*NEAREST, "redraw")
 # What the columns of a table of counts are called.
 HEADS = {
     "inversion": "minimum inversions",
+    "minimum": "solved for",
     "redraw": "drawn again",
     "threshold": "moved threshold",
     "interior": "within the class",
@@ -57,9 +62,14 @@ def add_counts(counts: Sequence[Counts]) -> dict[str, int]:
     return {origin: sum(one.get(origin, 0) for one in counts) for origin in ORIGINS}
 
 
+def count_nearest(counts: Counts) -> int:
+    """Return how many rows are minimum inversions: the nearest one found for each factual."""
+    return sum(counts.get(origin, 0) for origin in NEAREST)
+
+
 def most_from_one(provenance: Provenance) -> int:
     """Return the most inversions that a single factual gave to a single class."""
-    by_f = np.isin(provenance["origin"].astype(str), ["inversion", "redraw"])
+    by_f = np.isin(provenance["origin"].astype(str), CALLED)
     rows = provenance[by_f]
     if not len(rows):
         return 0
@@ -83,7 +93,7 @@ def tell_origins(counts: Counts, *, most: int = 0) -> list[str]:
     total = sum(counts.values())
     if not total:
         return []
-    found = counts.get("inversion", 0)
+    found = count_nearest(counts)
     if not found and counts.get("interior", 0) + counts.get("copy", 0) == total:
         return _within(counts)
     first = (
@@ -92,7 +102,7 @@ def tell_origins(counts: Counts, *, most: int = 0) -> list[str]:
     )
     sentences = [
         first,
-        *(_sentence(origin, counts[origin], most) for origin in ORIGINS[1:] if counts.get(origin)),
+        *(_sentence(origin, counts[origin], most) for origin in ORIGINS[2:] if counts.get(origin)),
     ]
     if found < total / 2:
         if found + counts.get("redraw", 0) < total / 2:
@@ -179,7 +189,7 @@ def find_inflated(
     label: Any, rows: int, made: Counts, most_per_row: int = MOST_PER_ROW
 ) -> Inflated | None:
     """Return what is to be said of a class if it is inflated."""
-    new, inversions = sum(made.values()), made.get("inversion", 0)
+    new, inversions = sum(made.values()), count_nearest(made)
     most = max(most_per_row * rows, int(inversions / FEW))
     if rows < 1 or new <= most:
         return None
@@ -204,7 +214,7 @@ def ask_for_fewer(
     else:
         some = ", ".join(f"{label!r}: {n}" for label, n in list(inflated.items())[:MOST_LISTED])
         remedy = f"sampling_strategy={{{some}, ...}}"
-    if not any(made.get("inversion") for made in counts.values()):
+    if not any(map(count_nearest, counts.values())):
         return remedy
     return f"{remedy}, or sampling_strategy='all' for minimum inversions alone"
 

@@ -47,7 +47,7 @@ TOLD_CHANGES = 4
 # What a text begins with that a spreadsheet runs.
 STARTERS = ("=", "+", "-", "@", "\t", "\r", "\n")
 # Origins of rows that started from a row of another class, as f or its moved threshold allowed.
-JUDGED = ("inversion", "redraw", "threshold")
+JUDGED = ("inversion", "minimum", "redraw", "threshold")
 
 
 class Provenance:
@@ -172,7 +172,7 @@ class Provenance:
                 f"threshold was moved to the class's share, {far} (threshold)"
             )
         makes = "makes" if len(row["changed"]) == 1 else "make"
-        again = "" if origin == "inversion" else f" ({origin})"
+        again = f" ({origin})" if origin == "redraw" else ""
         return f"{what} {makes} it {row['to_class']}, {far}{again}"
 
     def __repr__(self) -> str:

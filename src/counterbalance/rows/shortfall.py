@@ -1,5 +1,6 @@
 """Shortfall: what to do for a class that got fewer inversions than asked for.
 
+    minimum     solve for the nearest inversion of every factual that the draws did not invert
     redraw      draw again: more perturbations of the factuals, judged by the same f
     threshold   move f's decision threshold to the class prior and search once more; f itself
                 does not call such rows the class
@@ -26,15 +27,15 @@ from counterbalance.constraints import Constraint
 from counterbalance.errors import InflatedClassWarning, ShortfallError, ShortfallWarning
 from counterbalance.rows.interior import Interior
 from counterbalance.rows.origins import MOST_PER_ROW, all_inflated, ask_for_fewer, tell_inflated
-from counterbalance.search.nearest import Inversions
+from counterbalance.search.inversions import Inversions
 from counterbalance.search.problem import Judged, Problem, Yield
 from counterbalance.table.labels import Labels, plain
 from counterbalance.user_warnings import warn_user
 
-Policy = Literal["redraw", "threshold", "interior", "accept", "raise", "no number"]
-POLICIES: tuple[Policy, ...] = ("redraw", "threshold", "interior", "accept", "raise")
+Policy = Literal["minimum", "redraw", "threshold", "interior", "accept", "raise", "no number"]
+POLICIES: tuple[Policy, ...] = ("minimum", "redraw", "threshold", "interior", "accept", "raise")
 # Not "threshold": f does not call its rows the class that they are given.
-DEFAULT: tuple[Policy, ...] = ("redraw", "interior")
+DEFAULT: tuple[Policy, ...] = ("minimum", "redraw", "interior")
 
 # Policies that end a chain. The last is not for users: with it every inversion is kept, no number
 # was asked for, and nothing can be short.
@@ -43,6 +44,10 @@ NO_NUMBER: tuple[Policy, ...] = ("no number",)
 # Passes of T draws each; a pass that finds nothing new ends the policy at once.
 MOST_REDRAWS = 10
 
+# How the first pass finds its inversions: by Algorithm 1, or as ``minimum`` does.
+Search = Literal["perturb", "minimum"]
+# Origins of what a search found.
+SEARCHED = ("inversion", "minimum", "redraw", "threshold")
 # Picks so many of the inversions.
 Pick = Callable[[Inversions, int], Inversions]
 
@@ -90,7 +95,7 @@ class NewRows:
     @property
     def tally(self) -> Tally:
         """How many samples have which origin."""
-        made = {origin: self.count(origin) for origin in ("inversion", "redraw", "threshold")}
+        made = {origin: self.count(origin) for origin in SEARCHED}
         made |= {"interior": len(self.lots), "copy": len(self.copies)}
         return Tally(self.target, self.asked, made)
 
@@ -120,7 +125,9 @@ def fill(
         short = [rows for rows in classes if rows.missing]
         if not short or policy in ENDS:
             break
-        if policy == "redraw":
+        if policy == "minimum":
+            _solve(short, problem, judged, pick)
+        elif policy == "redraw":
             _redraw(short, problem, judged, pick)
         elif policy == "threshold":
             _move_threshold(short, problem, judged.f, pick)
@@ -153,6 +160,7 @@ def report(
         done = [
             f"{tally.made[origin]} more by {how}"
             for origin, how in (
+                ("minimum", "solving for the nearest inversion"),
                 ("redraw", "drawing again"),
                 ("threshold", "moving the threshold of f to the class prior"),
                 ("interior", "interpolating between rows of the class"),
@@ -223,6 +231,16 @@ def count_yields(
                 used=sum(int(here[factual].sum()) for factual in used),
             )
     return table
+
+
+def _solve(short: list[NewRows], problem: Problem, judged: Judged, pick: Pick) -> None:
+    """Solve for the nearest inversion of the factuals that gave none."""
+    without = np.ones((len(problem.labels.codes), len(problem.labels.classes)), dtype=bool)
+    for rows in short:
+        without[rows.factuals, rows.target] = False
+    found = problem.solve(judged, [rows.target for rows in short], without)
+    for rows in short:
+        rows.add("minimum", pick(_of(found, rows.target), rows.missing))
 
 
 def _redraw(short: list[NewRows], problem: Problem, judged: Judged, pick: Pick) -> None:

@@ -78,8 +78,12 @@ class CounterfactualOverSampler(TableOverSampler):
         or by the latent-variable Gibbs sampler of Damien and Walker that the paper uses.
         Both draw the same distribution; the first is faster.
 
-    search : {"perturb"}, default="perturb"
-        How candidates are made: by the paper's perturbation.
+    search : {"perturb", "minimum"}, default="perturb"
+        How the inversion of a factual is found. ``"perturb"`` is Algorithm 1: the nearest of
+        ``n_draws`` random perturbations in each round. ``"minimum"`` solves the objective
+        that they approximate, by the structure of f: in closed form where f is linear, by
+        steps between the leaves where f is a forest, and by taking changes back where f can
+        only be asked. Its rows are nearer, and nothing in them is random.
 
     feature_order : "spearman" or sequence of columns, default="spearman"
         I_F in the paper, the order in which features are perturbed: by the absolute
@@ -89,10 +93,12 @@ class CounterfactualOverSampler(TableOverSampler):
     selection : {"nearest", "random"}, default="nearest"
         Which inversions are taken where more are found than asked for.
 
-    on_shortfall : str or sequence of str, default=("redraw", "interior")
+    on_shortfall : str or sequence of str, default=("minimum", "redraw", "interior")
         What to do for a class with fewer inversions than asked for; policies are tried
         in order, and a warning says what was done.
 
+        - ``"minimum"``: solve for the nearest inversion of every factual that the draws did
+          not invert, as ``search="minimum"`` does for all;
         - ``"redraw"``: draw again, up to ten times ``n_draws`` for the factuals that
           inverted and then as often for all, as long as that gives new rows;
         - ``"threshold"``: move f's decision threshold to the class prior (needs
@@ -182,7 +188,7 @@ class CounterfactualOverSampler(TableOverSampler):
         "n_draws": [Interval(Integral, 1, None, closed="left")],
         "epsilon": [Interval(Real, 0, None, closed="neither"), None],
         "draws": [StrOptions({"exact", "gibbs"})],
-        "search": [StrOptions({"perturb"})],
+        "search": [StrOptions({"perturb", "minimum"})],
         "feature_order": [StrOptions({"spearman"}), "array-like"],
         "selection": [StrOptions({"nearest", "random"})],
         "on_shortfall": [StrOptions(set(shortfall.POLICIES)), list, tuple],
@@ -198,7 +204,7 @@ class CounterfactualOverSampler(TableOverSampler):
         n_draws: int = 10,
         epsilon: float | None = None,
         draws: Way = "exact",
-        search: str = "perturb",
+        search: shortfall.Search = "perturb",
         feature_order: Any = "spearman",
         selection: Selection = "nearest",
         on_shortfall: Any = shortfall.DEFAULT,
@@ -233,7 +239,9 @@ class CounterfactualOverSampler(TableOverSampler):
     def _fit_resample(self, table: Table, labels: Labels, weights: Floats | None) -> Builder:
         prepared = self._prepare(table, labels, weights)  # profile, rules, order, f
         problem, judged, asked = prepared.problem, prepared.judged(), self._asked(labels)
-        found = problem.find(judged, 0, [target for target, n in asked.items() if n])
+        targets = [target for target, n in asked.items() if n]
+        by_draws = self.search == "perturb"  # Algorithm 1, or the minimum itself
+        found = problem.find(judged, 0, targets) if by_draws else problem.solve(judged, targets)
         pick = partial(select, how=self.selection, seed=problem.space.seed)
         rows = shortfall.choose(found, asked, pick)
         self.yield_ = shortfall.count_yields(rows, found, problem, judged)
@@ -267,7 +275,10 @@ class CounterfactualOverSampler(TableOverSampler):
     def policies(self) -> tuple[shortfall.Policy, ...]:
         """Return what is done for a class that is short; none is short of every inversion."""
         policies = shortfall.check_policies(self.on_shortfall)
-        return shortfall.NO_NUMBER if is_every(self.sampling_strategy) else policies
+        if is_every(self.sampling_strategy):
+            return shortfall.NO_NUMBER
+        solved = self.search == "minimum"  # once is enough
+        return tuple(policy for policy in policies if not (solved and policy == "minimum"))
 
     def _strategy(self, labels: Labels) -> dict[Any, int]:
         if not is_every(self.sampling_strategy):

@@ -42,6 +42,7 @@ from counterbalance.classifier.linear import Screen
 from counterbalance.constraints.rules import Rules
 from counterbalance.profile import share_of_distance
 from counterbalance.search.draws import stream
+from counterbalance.search.inversions import Inversions
 from counterbalance.search.perturbation import Perturbation
 
 # Says of encoded rows, made from the factuals with these ids, which class f puts them into.
@@ -86,33 +87,6 @@ class Effort:
         """Return the cells that a factual takes in a window, with the scores of a screen."""
         n_scores = 0 if screen is None else len(screen.intercept)
         return len(self.draws) * width * (1 + n_scores // SCORES_PER_CELL)
-
-
-@dataclass(frozen=True)
-class Inversions:
-    """The minimum inversions found: one entry for each (factual, target class)."""
-
-    factual: Integers
-    target: Small
-    draw: Small
-    round: Small
-    distance: Floats
-
-    def __len__(self) -> int:
-        return len(self.factual)
-
-    def take(self, positions: Integers | Mask | slice) -> Inversions:
-        """Return the entries at ``positions``."""
-        return Inversions(*(getattr(self, name)[positions] for name in self.__annotations__))
-
-    @classmethod
-    def join(cls, parts: list[Inversions]) -> Inversions:
-        """Put the parts one behind the other."""
-        if not parts:
-            none = np.zeros(0, dtype=np.int32)
-            return cls(none.astype(np.intp), none, none, none, np.zeros(0))
-        names = cls.__annotations__
-        return cls(*(np.concatenate([getattr(part, name) for part in parts]) for name in names))
 
 
 @dataclass

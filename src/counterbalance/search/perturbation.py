@@ -14,6 +14,7 @@ A nominal cell takes another category, drawn by its frequency.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,6 +25,39 @@ from counterbalance.constraints.rules import Rules
 from counterbalance.profile import Profile
 from counterbalance.search.draws import Way, exact_normal, gibbs_normal, uniform
 from counterbalance.table.kinds import Grid
+
+
+class Mass(NamedTuple):
+    """How much of the normal distribution lies between the limits of a cell."""
+
+    mirrored: NDArray[np.bool_]
+    a: Floats
+    b: Floats
+    below: Floats  # Phi(a)
+    width: Floats  # Phi(b) - Phi(a)
+
+
+@dataclass(frozen=True)
+class Limits:
+    """Where cells may move to: [lower, upper], which is [a, b] in deviations from the cell."""
+
+    cells: Floats  # (R, K); a missing one that may change starts from the median
+    lower: Floats
+    upper: Floats
+    a: Floats
+    b: Floats
+
+    def mass(self) -> Mass:
+        """Return the mass between the limits.
+
+        A rule may put the whole interval above zero: then it is that of its mirror image,
+        where the distribution function still has digits.
+        """
+        a, b, mirrored = self.a, self.b, self.a > 0
+        if mirrored.any():
+            a, b = np.where(mirrored, -b, a), np.where(mirrored, -a, b)
+        below = ndtr(a)
+        return Mass(mirrored, a, b, below, ndtr(b) - below)
 
 
 @dataclass(frozen=True)
@@ -50,6 +84,21 @@ class Perturbation:
         return values
 
     def _numeric(self, cells: Floats, state: Words, features: Integers) -> Floats:
+        limits = self.limits(cells, features)
+        deviation = self.profile.deviation[features]
+        z = self._normal(state, features, limits)
+        z *= deviation
+        z += limits.cells[:, None, :]
+        self.snap(z, features)
+        lower, upper = (np.atleast_2d(array)[:, None, :] for array in (limits.lower, limits.upper))
+        np.maximum(z, lower, out=z)
+        np.minimum(z, upper, out=z)
+        if (lower > upper).any():  # the rules leave this cell no value: it stays
+            z = np.where(lower > upper, limits.cells[:, None, :], z)
+        return z
+
+    def limits(self, cells: Floats, features: Integers) -> Limits:
+        """Return where numeric cells may move to."""
         profile = self.profile
         if self.change_missing:
             cells = np.where(np.isnan(cells), profile.median[features], cells)
@@ -58,31 +107,15 @@ class Perturbation:
         )
         deviation = profile.deviation[features]
         a, b = (lower - cells) / deviation, (upper - cells) / deviation
-        z = self._normal(state, features, a, b)
-        z *= deviation
-        z += cells[:, None, :]
-        self.snap(z, features)
-        lower, upper, cells = (np.atleast_2d(array)[:, None, :] for array in (lower, upper, cells))
-        np.maximum(z, lower, out=z)
-        np.minimum(z, upper, out=z)
-        if (lower > upper).any():  # the rules leave this cell no value: it stays
-            z = np.where(lower > upper, cells, z)
-        return z
+        return Limits(cells, lower, upper, a, b)
 
-    def _normal(self, state: Words, features: Integers, a: Floats, b: Floats) -> Floats:
+    def _normal(self, state: Words, features: Integers, limits: Limits) -> Floats:
         """Draw standard normals truncated to [a, b], one for each row, draw and feature."""
         if self.way == "gibbs":
             n_features = len(self.profile.lower)
-            return gibbs_normal(
-                state[..., None], features, n_features, a[:, None, :], b[:, None, :]
-            )
-        # A rule may put the whole interval above zero: draw its mirror image, where
-        # the distribution function still has digits.
-        mirrored = a > 0
-        if mirrored.any():
-            a, b = np.where(mirrored, -b, a), np.where(mirrored, -a, b)
-        below = ndtr(a)
-        width = ndtr(b) - below
+            a, b = limits.a[:, None, :], limits.b[:, None, :]
+            return gibbs_normal(state[..., None], features, n_features, a, b)
+        mirrored, _, b, below, width = limits.mass()
         u = uniform(state[..., None], features)
         z = exact_normal(u, below[:, None, :], width[:, None, :])
         if (width == 0).any():  # so far out that no digit is left: all mass is at the near bound

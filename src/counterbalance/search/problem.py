@@ -21,8 +21,12 @@ from sklearn.utils.parallel import Parallel, delayed
 from counterbalance.arrays import Floats, Integers, Mask, Words, blocks
 from counterbalance.classifier.judge import Classifier
 from counterbalance.errors import ClassifierError
+from counterbalance.search.compiled import make_search
 from counterbalance.search.draws import fingerprint
-from counterbalance.search.nearest import Effort, Inversions, Space, rebuild, search, widths
+from counterbalance.search.inversions import NOT_DRAWN, Inversions
+from counterbalance.search.minimum import MinimumSearch
+from counterbalance.search.minimum_any import MOST_REFERENCES
+from counterbalance.search.nearest import Effort, Space, rebuild, widths
 from counterbalance.table.labels import Labels
 from counterbalance.table.table import Table
 
@@ -90,31 +94,37 @@ class Problem:
 
         ``among`` narrows the search: for each row (and class) whether it is worth it.
         """
-        f = judged.f
-        wanted = self.pairs(targets)[self.labels.codes]
-        if among is not None:
-            wanted &= among
-        rows = np.flatnonzero(self.right(judged) & wanted.any(axis=1))
-        effort, size = self.effort.of_pass(number), self._chunk(len(rows), f)
-        chunks = (rows[start : start + size] for start in range(0, len(rows), size))
+        rows, wanted = self._searched(judged, targets, among)
+        search = make_search(self.space, self.effort.of_pass(number), judged.f, self.table)
         parts = Parallel(n_jobs=self.n_jobs, prefer="threads")(
-            delayed(search)(
-                self.space,
-                effort,
-                f.on_candidates,
-                self.table.rows(chunk),
-                chunk,
-                wanted[chunk],
-                f.insight,
-            )
-            for chunk in chunks
+            delayed(search)(self.table.rows(chunk), chunk, wanted[chunk])
+            for chunk in self._chunks(rows, judged.f)
         )
         return Inversions.join([found for found, _ in parts])
+
+    def solve(self, judged: Judged, targets: list[int], among: Mask | None = None) -> Inversions:
+        """Find the nearest inversions to ``targets`` by the structure of f: see ``minimum``."""
+        rows, wanted = self._searched(judged, targets, among)
+        references = self._references(judged)
+        search = MinimumSearch.of(self.space, self.effort, judged.f, self.table, references)
+        parts = Parallel(n_jobs=self.n_jobs, prefer="threads")(
+            delayed(search.find)(self.table.rows(chunk), chunk, wanted[chunk])
+            for chunk in self._chunks(rows, judged.f)
+        )
+        return Inversions.join(parts)
 
     def rebuild(self, found: Inversions) -> Floats:
         """Return the rows of some inversions."""
         x = self.table.rows(found.factual)
-        return rebuild(self.space, x, found.factual, found.draw, found.round)
+        drawn = found.draw != NOT_DRAWN
+        if drawn.all():
+            return rebuild(self.space, x, found.factual, found.draw, found.round)
+        assert found.changes is not None  # noqa: S101  (they come with what was not drawn)
+        some = found.take(~drawn)
+        x[~drawn] = found.changes.apply(x[~drawn], some.factual, some.target)
+        some = found.take(drawn)
+        x[drawn] = rebuild(self.space, x[drawn], some.factual, some.draw, some.round)
+        return x
 
     def fingerprints(self, found: Inversions) -> Words:
         """Return a word for each inversion, equal where factual and row are equal."""
@@ -133,10 +143,30 @@ class Problem:
         wanted &= np.isin(np.arange(len(counts)), targets)
         return np.asarray(wanted)
 
-    def _chunk(self, n_rows: int, f: Classifier) -> int:
-        """Return how many rows a job gets: what its memory holds, or an even share."""
+    def _searched(
+        self, judged: Judged, targets: list[int], among: Mask | None
+    ) -> tuple[Integers, Mask]:
+        """Return the rows to be searched, and for every row of the table for which classes."""
+        wanted = self.pairs(targets)[self.labels.codes]
+        if among is not None:
+            wanted &= among
+        return np.flatnonzero(self.right(judged) & wanted.any(axis=1)), wanted
+
+    def _references(self, judged: Judged) -> list[Floats]:
+        """Return rows that f puts into each class, evenly taken out of all."""
+        references = []
+        for code in range(len(self.labels.classes)):
+            rows = np.flatnonzero(judged.answers == code)
+            step = -(-len(rows) // MOST_REFERENCES) or 1
+            references.append(self.table.rows(rows[::step]))
+        return references
+
+    def _chunks(self, rows: Integers, f: Classifier) -> list[Integers]:
+        """Cut rows into what a job gets: what its memory holds, or an even share."""
+        n_rows = len(rows)
         width = max(1, widths(len(self.space.order))[0])
         most = self.effort.cells_at_once // self.effort.window_cells(width, f.screen)
         n_jobs: int = effective_n_jobs(self.n_jobs)
         share = -(-n_rows // (4 * n_jobs))
-        return max(1, min(most, max(FEWEST_ROWS, share)))
+        size = max(1, min(most, max(FEWEST_ROWS, share)))
+        return [rows[start : start + size] for start in range(0, n_rows, size)]

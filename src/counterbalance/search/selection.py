@@ -15,7 +15,7 @@ import numpy as np
 
 from counterbalance.arrays import Integers
 from counterbalance.search.draws import stream, uniform
-from counterbalance.search.nearest import Inversions
+from counterbalance.search.inversions import Inversions
 
 Selection = Literal["nearest", "random"]
 # The sampling strategy of the paper: for N_i < N_j one row of i for each factual of j that inverts.

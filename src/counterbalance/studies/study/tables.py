@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from counterbalance.result_table import ResultTable, Value
-from counterbalance.rows.origins import HEADS, ORIGINS, percent
+from counterbalance.rows.origins import HEADS, NEAREST, ORIGINS, percent
 from counterbalance.studies.canvas import new_figure
 from counterbalance.studies.study.methods import NONE, OURS, PAPER, PEERS
 from counterbalance.studies.study.scores import (
@@ -95,7 +95,8 @@ def origin_tables(scores: StudyScores) -> Iterable[ResultTable]:
         made = counts[counts.sum(axis=1) > 0]
         share = (made / made.sum(axis=1, keepdims=True)).mean(axis=0)
         shares = dict(zip(ORIGINS, share.tolist(), strict=True))
-        without = int(np.sum(made[:, ORIGINS.index("inversion")] == 0))
+        nearest = made[:, [ORIGINS.index(origin) for origin in NEAREST]]
+        without = int(np.sum(nearest.sum(axis=1) == 0))
         rows.append((_ours_bold(method), *(percent(s) for s in shares.values()), str(without)))
         records.append({"method": method, **shares, "without_inversion": without})
     yield ResultTable(

@@ -1,0 +1,152 @@
+"""Compiled: the search with the compiled kernel, where it is there and knows f.
+
+The kernel (``search.kernel``) is built when the package is installed, where there is a C
+compiler. It gives the very winners of ``search.nearest.search``; without it, or for what it
+does not know, that one is used:
+
+    f            scikit-learn's plain forests and decision trees, on numbers or codes
+    draws        "exact"
+    constraints  all but relations between columns and allowed levels
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from counterbalance.arrays import Floats, Integers, Mask
+from counterbalance.classifier.judge import Classifier
+from counterbalance.classifier.trees import has_trees, read_trees
+from counterbalance.search.inversions import Inversions
+from counterbalance.search.nearest import Effort, Space, search
+from counterbalance.table.table import Block, Table
+
+try:
+    from counterbalance.search import kernel
+except (ImportError, TypeError):  # not built, or built for another version of scipy
+    kernel = None  # type: ignore[assignment]
+
+# Kinds of cells, as the kernel counts them.
+NUMBER, NARROW, NOMINAL = range(3)
+# Bytes of a float that the kernel can hold its values in.
+WIDTHS = (4, 8)
+
+
+class Search(Protocol):
+    """Finds the nearest inversions of some rows: see ``search.nearest.search``."""
+
+    def __call__(self, x: Floats, rows: Integers, wanted: Mask) -> tuple[Inversions, int]:
+        """Search the encoded rows ``x``, which are the ``rows`` of the table."""
+
+
+def is_compiled() -> bool:
+    """Say whether the kernel is there."""
+    return kernel is not None
+
+
+def make_search(space: Space, effort: Effort, f: Classifier, table: Table) -> Search:
+    """Return the fastest search that gives the same winners."""
+    if kernel is None or not _kernel_takes(space) or not _is_plain(f, table):
+        return partial(search, space, effort, f.on_candidates, insight=f.insight)
+    code = f.codes_of_f()
+    prior = None if f.prior is None else f.prior[code]
+    forest = kernel.Forest(read_trees(f.f), code, prior)
+    return partial(_search_forest, space, effort, forest)
+
+
+def _kernel_takes(space: Space) -> bool:
+    perturbation = space.perturbation
+    rules = perturbation.rules
+    return (
+        perturbation.way == "exact"
+        and not rules.levels
+        and not rules.relations
+        and bool(np.isin(perturbation.grid.width[space.order], WIDTHS).all())
+    )
+
+
+def _is_plain(f: Classifier, table: Table) -> bool:
+    """Say whether f is made of trees, and its cells are the encoded ones, as float32."""
+    numbers = isinstance(table, Block) and isinstance(table.native, np.ndarray)
+    return has_trees(f.f) and (f.takes_codes or (numbers and f.decode == table.decode))
+
+
+def _search_forest(
+    space: Space, effort: Effort, forest: Any, x: Floats, rows: Integers, wanted: Mask
+) -> tuple[Inversions, int]:
+    distance = np.full(wanted.shape, np.inf)
+    draw, round_ = np.full((2, *wanted.shape), -1, dtype=np.intp)
+    draws = _draws(space, effort, np.ascontiguousarray(x), rows)
+    judged = kernel.search_forest(
+        draws, forest, np.ascontiguousarray(wanted, dtype=np.uint8), distance, draw, round_
+    )
+    row, target = np.nonzero(draw >= 0)
+    found = Inversions(
+        rows[row],
+        target.astype(np.int32),
+        draw[row, target].astype(np.int32),
+        round_[row, target].astype(np.int32),
+        distance[row, target],
+    )
+    return found, judged
+
+
+def _draws(space: Space, effort: Effort, x: Floats, rows: Integers) -> Any:
+    """Give the kernel what the draws of some rows are made with."""
+    perturbation, order = space.perturbation, space.order
+    profile, rules, grid = perturbation.profile, perturbation.rules, perturbation.grid
+    nominal = profile.nominal[order]
+    with np.errstate(divide="ignore", invalid="ignore"):  # a nominal feature has no deviation
+        limits = perturbation.limits(x[:, order], order)
+        mass = limits.mass()
+    shape = limits.cells.shape
+    lower, upper = (np.broadcast_to(array, shape) for array in (limits.lower, limits.upper))
+    shares = [_shares(space, int(m)) for m in order]
+    used = [np.flatnonzero(share) for share in shares]
+    arrays = {
+        "x": x,
+        "cells": limits.cells,
+        "below": mass.below,
+        "width": mass.width,
+        "far": mass.b,
+        "lower": lower,
+        "upper": upper,
+        "deviation": profile.deviation[order],
+        "scale": profile.scale[order],
+        "resolution": np.where(nominal, 0.0, grid.resolution[order]),
+        "low": rules.low,
+        "high": rules.high,
+        "share": np.concatenate(shares),
+        "cumulative": np.concatenate([np.cumsum(share) for share in shares]),
+    }
+    kind = np.where(nominal, NOMINAL, np.where(grid.width[order] == WIDTHS[0], NARROW, NUMBER))
+    return kernel.Draws(
+        **{name: np.ascontiguousarray(array, np.float64) for name, array in arrays.items()},
+        ids=(rows + space.first_row).astype(np.int64),
+        order=np.ascontiguousarray(order, dtype=np.intp),
+        mirrored=np.ascontiguousarray(mass.mirrored, dtype=np.uint8),
+        kind=kind.astype(np.uint8),
+        used=np.concatenate([np.zeros(0, dtype=np.intp), *used]),
+        first_level=_starts(shares),
+        first_used=_starts(used),
+        seed=space.seed,
+        first_draw=effort.draws.start,
+        n_draws=len(effort.draws),
+        epsilon=effort.epsilon,
+        most_changed=-1 if rules.most_changed is None else rules.most_changed,
+        change_missing=perturbation.change_missing,
+        bounded=rules.checked,
+    )
+
+
+def _shares(space: Space, feature: int) -> Floats:
+    """Return the shares of the categories, with that of a missing cell behind them."""
+    share = space.perturbation.profile.frequency[feature]
+    return np.zeros(0) if share is None else np.append(share, 0.0)
+
+
+def _starts(parts: list[NDArray[Any]]) -> NDArray[np.intp]:
+    return np.cumsum([0, *(len(part) for part in parts)], dtype=np.intp)

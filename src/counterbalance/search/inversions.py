@@ -1,0 +1,114 @@
+"""Inversions: what a search found, kept in little memory.
+
+A drawn inversion is built anew from (factual, draw, round) when it is taken. One of the minimum
+search cannot be, so its changed cells are kept: a few of each row, where the row itself would
+be as large as the result.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from counterbalance.arrays import Floats, Integers, Mask, Small
+from counterbalance.constraints.rules import differs
+
+# What stands in ``Inversions.draw`` for a row that was not drawn.
+NOT_DRAWN = -1
+COLUMNS = ("factual", "target", "draw", "round", "distance")
+
+
+@dataclass(frozen=True)
+class Inversions:
+    """The minimum inversions found: one entry for each (factual, target class)."""
+
+    factual: Integers
+    target: Small
+    draw: Small
+    round: Small
+    distance: Floats
+    changes: Changes | None = None  # of those that were not drawn, and maybe of others
+
+    def __len__(self) -> int:
+        return len(self.factual)
+
+    def take(self, positions: Integers | Mask | slice) -> Inversions:
+        """Return the entries at ``positions``."""
+        columns: dict[str, Any] = {name: getattr(self, name)[positions] for name in COLUMNS}
+        return replace(self, **columns)
+
+    @classmethod
+    def join(cls, parts: list[Inversions]) -> Inversions:
+        """Put the parts one behind the other."""
+        if not parts:
+            none = np.zeros(0, dtype=np.int32)
+            return cls(none.astype(np.intp), none, none, none, np.zeros(0))
+        columns: dict[str, Any] = {
+            name: np.concatenate([getattr(part, name) for part in parts]) for name in COLUMNS
+        }
+        changes = [part.changes for part in parts if part.changes is not None]
+        return cls(**columns, changes=Changes.join(changes) if changes else None)
+
+    @classmethod
+    def solved(
+        cls, factual: Integers, target: Integers, distance: Floats, old: Floats, new: Floats
+    ) -> Inversions:
+        """Note inversions that were not drawn: rows ``new``, made from the factuals ``old``."""
+        small = target.astype(np.int32)
+        no_draw = np.full(len(factual), NOT_DRAWN, dtype=np.int32)
+        changes = Changes.of(factual, small, old, new)
+        return cls(factual, small, no_draw, np.zeros_like(no_draw), distance, changes)
+
+
+@dataclass(frozen=True)
+class Changes:
+    """The changed cells of some inversions, in the order of (factual, target)."""
+
+    factual: Integers
+    target: Small
+    count: Small  # how many cells of each row changed
+    feature: Small  # of the changed cells, row after row
+    value: Floats
+
+    @classmethod
+    def of(cls, factual: Integers, target: Small, old: Floats, new: Floats) -> Changes:
+        """Note what changed from ``old`` to ``new``, one row for each inversion."""
+        changed = differs(new, old)
+        row, feature = np.nonzero(changed)
+        return cls(
+            factual,
+            target,
+            changed.sum(axis=1).astype(np.int32),
+            feature.astype(np.int32),
+            new[row, feature],
+        )
+
+    @classmethod
+    def join(cls, parts: list[Changes]) -> Changes:
+        """Put parts one behind the other and into order; of two of a pair the last one counts."""
+        names = cls.__annotations__
+        both = cls(*(np.concatenate([getattr(part, name) for part in parts]) for name in names))
+        order = np.lexsort((np.arange(len(both.factual)), both.target, both.factual))
+        factual, target = both.factual[order], both.target[order]
+        last = np.append((factual[1:] != factual[:-1]) | (target[1:] != target[:-1]), [True])
+        return both._take(order[last[: len(order)]])
+
+    def apply(self, old: Floats, factual: Integers, target: Small) -> Floats:
+        """Return the new rows of these pairs, made from the factuals ``old``."""
+        width = int(self.target.max(initial=0)) + 1
+        place = np.searchsorted(self.factual * width + self.target, factual * width + target)
+        some = self._take(place)
+        rows = old.copy()
+        rows[np.repeat(np.arange(len(place)), some.count), some.feature] = some.value
+        return rows
+
+    def _take(self, rows: Integers) -> Changes:
+        ends = np.cumsum(self.count)
+        count = self.count[rows]
+        inside = np.arange(count.sum()) - np.repeat(np.cumsum(count) - count, count)
+        cells = np.repeat(ends[rows] - count, count) + inside
+        return Changes(
+            self.factual[rows], self.target[rows], count, self.feature[cells], self.value[cells]
+        )

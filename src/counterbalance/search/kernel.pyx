@@ -1,0 +1,441 @@
+# cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True, initializedcheck=False
+"""Search, compiled: for each factual the nearest inversion along its draws.
+
+    R, M, K, T   factuals, features, features that may change (in the order of the search), draws
+    head         the next candidate of a draw that has not been judged: (distance, round, draw)
+
+Along a draw the distance only grows, so the candidates of a factual in the order of their
+distance are a merge of T sorted lists:
+
+      draw 1   .--.-----o------            . judged     o head, drawn but not judged
+      draw 2   .-----o---------            - not drawn yet
+      draw 3   .-.---.------o--
+
+The nearest head is judged, and its draw goes one feature further. So nothing is drawn or
+judged that an exact search could do without, and the first find is the nearest. Every number
+is made by the same operations as in ``draws``, ``perturbation`` and ``forest``: the winners
+are those of the numpy path to the last bit.
+"""
+
+from libc.math cimport INFINITY, NAN, fabs, isnan, rint
+from libc.stdint cimport int32_t, int64_t, uint8_t, uint64_t
+from libc.stdlib cimport free, malloc
+from libc.string cimport memcpy
+from scipy.special.cython_special cimport ndtri
+
+import numpy as np
+
+# Sums of leaves that differ by less are added up once more, in the order of the forest.
+cdef double CLOSE = 1e-9
+# Trees that are walked at a time.
+DEF GROUP = 8
+cdef uint64_t GOLDEN = 0x9E3779B97F4A7C15ULL
+
+# Kinds of cells.
+cdef enum:
+    NUMBER = 0
+    NARROW = 1  # a float32
+    NOMINAL = 2
+
+
+cdef inline uint64_t mix(uint64_t state) noexcept nogil:
+    state ^= state >> 30
+    state *= 0xBF58476D1CE4E5B9ULL
+    state ^= state >> 27
+    state *= 0x94D049BB133111EBULL
+    return state ^ (state >> 31)
+
+
+cdef inline double uniform(uint64_t state, uint64_t counter) noexcept nogil:
+    cdef uint64_t word = (mix(state + (counter + 1) * GOLDEN) >> 12) | 0x3FF0000000000000ULL
+    cdef double u
+    memcpy(&u, &word, 8)
+    return u - (1 - 2.0**-53)
+
+
+cdef class Draws:
+    """What a draw makes of the cells of some factuals; arrays of a cell are (R, K)."""
+
+    cdef readonly Py_ssize_t n_rows, n_changing, n_draws
+    cdef const double[:, ::1] x  # (R, M)
+    cdef const int64_t[::1] ids
+    cdef const Py_ssize_t[::1] order
+    cdef const double[:, ::1] cells, below, width, far, lower, upper
+    cdef const uint8_t[:, ::1] mirrored
+    cdef const double[::1] deviation, scale, resolution  # (K,)
+    cdef const uint8_t[::1] kind
+    cdef const double[::1] low, high  # (M,): fixed bounds that a whole row must keep
+    cdef const double[::1] share, cumulative  # of the categories, feature by feature
+    cdef const Py_ssize_t[::1] used, first_level, first_used
+    cdef uint64_t key
+    cdef Py_ssize_t first_draw
+    cdef double epsilon
+    cdef Py_ssize_t most_changed  # -1: any
+    cdef bint change_missing, bounded
+
+    def __init__(self, *, seed, **arrays):
+        for name, array in arrays.items():
+            self._set(name, array)
+        self.n_rows, self.n_changing = self.x.shape[0], self.order.shape[0]
+        self.key = mix(<uint64_t>seed + GOLDEN)
+
+    def _set(self, name, value):
+        if name == "x": self.x = value
+        elif name == "ids": self.ids = value
+        elif name == "order": self.order = value
+        elif name == "cells": self.cells = value
+        elif name == "below": self.below = value
+        elif name == "width": self.width = value
+        elif name == "far": self.far = value
+        elif name == "lower": self.lower = value
+        elif name == "upper": self.upper = value
+        elif name == "mirrored": self.mirrored = value
+        elif name == "deviation": self.deviation = value
+        elif name == "scale": self.scale = value
+        elif name == "resolution": self.resolution = value
+        elif name == "kind": self.kind = value
+        elif name == "low": self.low = value
+        elif name == "high": self.high = value
+        elif name == "share": self.share = value
+        elif name == "cumulative": self.cumulative = value
+        elif name == "used": self.used = value
+        elif name == "first_level": self.first_level = value
+        elif name == "first_used": self.first_used = value
+        elif name == "n_draws": self.n_draws = value
+        elif name == "first_draw": self.first_draw = value
+        elif name == "epsilon": self.epsilon = value
+        elif name == "most_changed": self.most_changed = value
+        elif name == "change_missing": self.change_missing = value
+        elif name == "bounded": self.bounded = value
+        else: raise TypeError(f"Draws has no {name!r}")
+
+    cdef inline uint64_t stream(self, Py_ssize_t r, Py_ssize_t t) noexcept nogil:
+        cdef uint64_t state = mix(self.key + (<uint64_t>self.ids[r] + 1) * GOLDEN)
+        return mix(state + (<uint64_t>(self.first_draw + t) + 1) * GOLDEN)
+
+    cdef inline double value(self, Py_ssize_t r, Py_ssize_t k, uint64_t state) noexcept nogil:
+        """What the draw makes of the k-th feature of the order."""
+        cdef double u = uniform(state, <uint64_t>self.order[k])
+        if self.kind[k] == NOMINAL:
+            return self.category(r, k, u)
+        cdef double cell = self.cells[r, k], z, low = self.lower[r, k], high = self.upper[r, k]
+        if isnan(cell):
+            return NAN
+        if low > high:  # the rules leave this cell no value: it stays
+            return cell
+        if self.width[r, k] == 0:
+            z = self.far[r, k]
+        else:
+            u *= self.width[r, k]
+            u += self.below[r, k]
+            z = ndtri(u)
+        if self.mirrored[r, k]:
+            z = -z
+        z *= self.deviation[k]
+        z += cell
+        if self.resolution[k] > 0:
+            z = rint(z * self.resolution[k]) / self.resolution[k] + 0.0
+        if self.kind[k] == NARROW:
+            z = <double>(<float>z)
+        if not z >= low:
+            z = low
+        if not z <= high:
+            z = high
+        return z
+
+    cdef inline double category(self, Py_ssize_t r, Py_ssize_t k, double u) noexcept nogil:
+        """Another category by its frequency, as ``perturbation`` draws it."""
+        cdef Py_ssize_t first = self.first_level[k], last = self.first_level[k + 1] - 1
+        cdef Py_ssize_t start = self.first_used[k], n_used = self.first_used[k + 1] - start
+        cdef double cell = self.x[r, self.order[k]]
+        cdef Py_ssize_t own, drawn, place
+        if isnan(cell):
+            if not self.change_missing:
+                return NAN
+            own = last - first
+        else:
+            own = <Py_ssize_t>cell
+        cdef double mine = self.share[first + own]
+        u *= self.cumulative[last] - mine
+        if u >= self.cumulative[first + own] - mine:
+            u += mine
+        drawn = 0
+        while first + drawn <= last and self.cumulative[first + drawn] <= u:
+            drawn += 1
+        place = 0
+        while place < n_used - 1 and self.used[start + place] < drawn:
+            place += 1
+        if n_used > 1 and self.used[start + place] == own:
+            place = place - 1 if place > 0 else 1
+        return <double>self.used[start + place]
+
+    cdef inline double distance_share(self, Py_ssize_t r, Py_ssize_t k, double v) noexcept nogil:
+        cdef double cell = self.x[r, self.order[k]], share
+        if isnan(cell):
+            return 0.0 if isnan(v) else 1.0
+        share = fabs(v - cell) / self.scale[k]
+        if self.kind[k] == NOMINAL:
+            return 1.0 if share > 0 else 0.0
+        return share
+
+    cdef inline bint outside(self, Py_ssize_t m, double v) noexcept nogil:
+        return v < self.low[m] or v > self.high[m]
+
+
+cdef class Forest:
+    """Trees, and how their sums become an answer."""
+
+    cdef const int32_t[:, ::1] nodes  # (feature and, as the lowest bit, whether missing goes right, ...)
+    cdef const int32_t[::1] roots, first_cut
+    cdef const double[:, ::1] leaf_value
+    cdef const uint64_t[:, ::1] bounded  # see ``Trees``
+    cdef const float[::1] cuts
+    cdef const Py_ssize_t[::1] code  # of each class of the forest, -1 for one that the labels lack
+    cdef const double[::1] prior
+    cdef readonly Py_ssize_t n_trees, n_classes
+    cdef bint moved
+
+    def __init__(self, trees, code, prior):
+        self.nodes, self.roots = trees.looped(), trees.roots
+        self.leaf_value, self.bounded = trees.value, trees.bounded
+        self.first_cut, self.cuts = trees.first_cut, trees.cuts.astype(np.float32)
+        self.code = code
+        self.n_trees, self.n_classes = self.roots.shape[0], self.leaf_value.shape[1]
+        self.moved = prior is not None
+        self.prior = np.ones(self.n_classes) if prior is None else prior
+
+    cdef inline int32_t bin(self, Py_ssize_t m, double value) noexcept nogil:
+        """How many cuts of the feature are below the value."""
+        cdef float single = <float>value
+        cdef int32_t start = self.first_cut[m], n = self.first_cut[m + 1] - start, half
+        cdef const float* base
+        if isnan(value):
+            return -1
+        if n == 0:
+            return 0
+        base = &self.cuts[0] + start
+        while n > 1:
+            half = n // 2
+            base += half if base[half - 1] < single else 0
+            n -= half
+        return <int32_t>(base - &self.cuts[0]) - start + (base[0] < single)
+
+    cdef inline void walk(
+        self, const int32_t* trees, int32_t n, const int32_t* bins, int32_t* leaves
+    ) noexcept nogil:
+        """Write the leaves that a row falls into, for n of the trees.
+
+        One step down a tree waits for the memory of the step before, so a GROUP of trees is
+        walked at a time. A leaf leads to itself; a group is done when nothing moves.
+        """
+        cdef const int32_t* nodes = &self.nodes[0, 0]
+        cdef const int32_t* node
+        cdef int32_t[GROUP] at
+        cdef int32_t i, start, size, place, below, moved
+        for start in range(0, n, GROUP):
+            size = min(GROUP, n - start)
+            for i in range(GROUP):
+                at[i] = self.roots[trees[start + (i if i < size else 0)]]
+            moved = 1
+            while moved:
+                moved = 0
+                for i in range(GROUP):
+                    node = nodes + 4 * <Py_ssize_t>at[i]
+                    place = bins[node[0] >> 1]
+                    below = node[2 + ((place > node[1]) | ((place < 0) & node[0] & 1))]
+                    moved |= below ^ at[i]
+                    at[i] = below
+            for i in range(size):
+                leaves[start + i] = at[i]
+
+    cdef inline Py_ssize_t answer(self, const int32_t* leaves, const double* votes) noexcept nogil:
+        """Return the code of the class with the largest mean, asking the forest's own sums if close."""
+        cdef Py_ssize_t c, tree, best = 0
+        cdef double top = -1.0, second = -1.0, mean
+        for c in range(self.n_classes):
+            mean = votes[c] / self.prior[c]
+            if mean > top:
+                second, top, best = top, mean, c
+            elif mean > second:
+                second = mean
+        if top - second > CLOSE * top:
+            return self.code[best]
+        top = -1.0
+        for c in range(self.n_classes):
+            mean = 0.0
+            for tree in range(self.n_trees):
+                mean += self.leaf_value[leaves[tree], c]
+            mean /= self.n_trees
+            if self.moved:
+                mean /= self.prior[c]
+            if mean > top:
+                top, best = mean, c
+        return self.code[best]
+
+
+cdef struct Head:
+    double distance
+    Py_ssize_t k  # the feature of the order that was drawn last; n_changing at the end
+    Py_ssize_t n_changed
+    Py_ssize_t n_outside
+    uint64_t state
+    uint64_t up, down  # features whose bin has moved since the draw was judged last
+    bint started  # whether the draw has leaves of its own
+
+
+cdef void go_on(
+    Draws draws, Forest forest, Py_ssize_t r, Head* head, int32_t* bins
+) noexcept nogil:
+    """Draw until there is a candidate that differs from the last, or the draw ends."""
+    cdef Py_ssize_t m
+    cdef double v, share
+    cdef int32_t place
+    while True:
+        head.k += 1
+        if head.k >= draws.n_changing:
+            return
+        v = draws.value(r, head.k, head.state)
+        m = draws.order[head.k]
+        share = draws.distance_share(r, head.k, v)
+        head.distance = head.distance + share if head.k else share
+        if draws.bounded:
+            head.n_outside += draws.outside(m, v)
+            head.n_outside -= draws.outside(m, draws.x[r, m])
+        place = forest.bin(m, v)
+        if place != bins[m]:
+            # A missing value may be bounded on either side.
+            if place > bins[m] or place < 0:
+                head.up |= <uint64_t>1 << (m & 63)
+            if place < bins[m] or bins[m] < 0:
+                head.down |= <uint64_t>1 << (m & 63)
+            bins[m] = place
+        if share > 0:
+            head.n_changed += 1
+            if not head.distance < draws.epsilon or (
+                draws.most_changed >= 0 and head.n_changed > draws.most_changed
+            ):
+                head.k = draws.n_changing
+            return
+
+
+def search_forest(
+    Draws draws,
+    Forest forest,
+    const uint8_t[:, ::1] wanted,
+    double[:, ::1] distance,
+    Py_ssize_t[:, ::1] draw,
+    Py_ssize_t[:, ::1] round_,
+):
+    """Write the nearest inversion of every row to every wanted class; return how many were judged."""
+    cdef Py_ssize_t n_features = draws.x.shape[1], n_trees = forest.n_trees, T = draws.n_draws
+    cdef Py_ssize_t C = forest.n_classes, judged = 0, r
+    # Places: one for the factual, then one for each draw.
+    cdef Head* heads = <Head*>malloc(T * sizeof(Head))
+    cdef int32_t* bins = <int32_t*>malloc((T + 1) * n_features * sizeof(int32_t))
+    cdef int32_t* leaves = <int32_t*>malloc((T + 3) * n_trees * sizeof(int32_t))
+    cdef double* votes = <double*>malloc((T + 1) * C * sizeof(double))
+    try:
+        if not (heads and bins and leaves and votes):
+            raise MemoryError
+        with nogil:
+            for r in range(draws.n_rows):
+                judged += search_row(
+                    draws, forest, r, &wanted[r, 0], wanted.shape[1], heads, bins, leaves, votes,
+                    &distance[r, 0], &draw[r, 0], &round_[r, 0],
+                )
+    finally:
+        free(heads)
+        free(bins)
+        free(leaves)
+        free(votes)
+    return judged
+
+
+cdef Py_ssize_t search_row(
+    Draws draws, Forest forest, Py_ssize_t r, const uint8_t* wanted, Py_ssize_t n_labels,
+    Head* heads, int32_t* bins, int32_t* leaves, double* votes,
+    double* distance, Py_ssize_t* draw, Py_ssize_t* round,
+) noexcept nogil:
+    cdef Py_ssize_t n_features = draws.x.shape[1], n_trees = forest.n_trees, T = draws.n_draws
+    cdef Py_ssize_t C = forest.n_classes, left = 0, judged = 0
+    cdef Py_ssize_t m, t, c, tree, best, target, n_outside = 0
+    cdef int32_t leaf, n_touched, i
+    cdef int32_t* touched = leaves + (T + 1) * n_trees
+    cdef int32_t* reached = touched + n_trees
+    cdef Head* head
+    cdef int32_t* own
+    cdef double* sums
+    for c in range(n_labels):
+        left += wanted[c]
+    if left == 0:
+        return 0
+    for m in range(n_features):
+        bins[m] = forest.bin(m, draws.x[r, m])
+        if draws.bounded:
+            n_outside += draws.outside(m, draws.x[r, m])
+    for c in range(C):
+        votes[c] = 0.0
+    for tree in range(n_trees):
+        touched[tree] = tree
+    forest.walk(touched, n_trees, bins, leaves)
+    for tree in range(n_trees):
+        for c in range(C):
+            votes[c] += forest.leaf_value[leaves[tree], c]
+    for t in range(T):
+        head = heads + t
+        head.distance, head.k, head.n_changed, head.started = 0.0, -1, 0, False
+        head.up = head.down = 0
+        head.state, head.n_outside = draws.stream(r, t), n_outside
+        own = bins + (t + 1) * n_features
+        memcpy(own, bins, n_features * sizeof(int32_t))
+        go_on(draws, forest, r, head, own)
+    while True:
+        best = -1
+        for t in range(T):
+            if heads[t].k >= draws.n_changing:
+                continue
+            if best < 0 or heads[t].distance < heads[best].distance or (
+                heads[t].distance == heads[best].distance and heads[t].k < heads[best].k
+            ):
+                best = t
+        if best < 0:
+            return judged
+        head = heads + best
+        if (head.up | head.down) and not head.n_outside:
+            own = leaves + (best + 1) * n_trees
+            sums = votes + (best + 1) * C
+            if not head.started:
+                memcpy(own, leaves, n_trees * sizeof(int32_t))
+                memcpy(sums, votes, C * sizeof(double))
+                head.started = True
+            n_touched = 0
+            for tree in range(n_trees):
+                touched[n_touched] = tree
+                leaf = own[tree]
+                n_touched += (
+                    (forest.bounded[leaf, 0] & head.up) | (forest.bounded[leaf, 1] & head.down)
+                ) != 0
+            forest.walk(touched, n_touched, bins + (best + 1) * n_features, reached)
+            for i in range(n_touched):
+                tree, leaf = touched[i], reached[i]
+                if leaf != own[tree]:
+                    for c in range(C):
+                        sums[c] += forest.leaf_value[leaf, c] - forest.leaf_value[own[tree], c]
+                    own[tree] = leaf
+            head.up = head.down = 0
+            target = forest.answer(own, sums)
+        elif head.n_outside:
+            target = -1
+        elif head.started:
+            target = forest.answer(leaves + (best + 1) * n_trees, votes + (best + 1) * C)
+        else:
+            target = forest.answer(leaves, votes)
+        judged += 1
+        if target >= 0 and wanted[target] and draw[target] < 0:
+            distance[target] = head.distance
+            draw[target] = draws.first_draw + best
+            round[target] = head.k + 1
+            left -= 1
+            if left == 0:
+                return judged
+        go_on(draws, forest, r, head, bins + (best + 1) * n_features)

@@ -1,0 +1,145 @@
+"""Landscape: what a row would have to become to fall into other leaves of an ensemble of trees.
+
+    bin          where a value lies among the cuts of its feature (see ``trees``)
+    least, most  of each bin: the least and the largest value that the column can hold there
+    cell         the bins of all features that share every leaf with some row: a box
+
+The trees see nothing of a row but its bins. A column can hold the values of its grid, the
+levels that a rule allows, or its categories; a bin without any holds none, and then ``least``
+is above ``most``. Both never fall from bin to bin.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from counterbalance.arrays import Floats, Small
+from counterbalance.classifier.trees import Trees
+from counterbalance.search.perturbation import Perturbation
+
+# Scores are counted in so many parts of one: whole numbers add up alike in every order.
+ONE = 2**40
+
+
+@dataclass(frozen=True, eq=False)
+class Landscape:
+    """An ensemble, with what the columns can hold."""
+
+    trees: Trees
+    value: NDArray[np.int64]  # (nodes, scores); for two classes one, of the second minus the first
+    first_bin: Small  # (M + 1,): where the bins of each feature begin
+    least: Floats
+    most: Floats
+    next_up: Small  # the nearest bin, from this one on, that holds a value; -1 for none
+    next_down: Small
+    scale: Floats
+    flat: NDArray[np.uint8]  # whether any change of a feature costs the same
+
+    @classmethod
+    def of(cls, trees: Trees, prior: Floats | None, perturbation: Perturbation) -> Landscape:
+        """Join trees and columns; ``prior`` divides the scores of the classes."""
+        score = trees.value / len(trees.roots)
+        if prior is not None:
+            score = score / prior
+        if score.shape[1] == 2:  # noqa: PLR2004 (two classes: who is ahead is one number)
+            score = score[:, 1:] - score[:, :1]
+        parts = [_bins(trees.cuts_of(m), m, perturbation) for m in range(trees.n_features)]
+        holds = [least <= most for least, most in parts]
+        profile = perturbation.profile
+        return cls(
+            trees,
+            np.rint(score * ONE).astype(np.int64),
+            np.cumsum([0, *map(len, holds)], dtype=np.int32),
+            np.concatenate([least for least, _ in parts]),
+            np.concatenate([most for _, most in parts]),
+            np.concatenate([_next_up(held) for held in holds]),
+            np.concatenate([_next_down(held) for held in holds]),
+            np.ascontiguousarray(profile.scale),
+            profile.nominal.astype(np.uint8),
+        )
+
+    def values(self, bins: Small, home: Small, origin: Floats) -> Floats:
+        """Return the values in ``bins`` next to those of ``origin``, which lie in ``home``."""
+        at = self.first_bin[:-1] + np.maximum(bins, 0)
+        inside = np.minimum(np.maximum(origin, self.least[at]), self.most[at])
+        return np.where(bins == home, origin, inside)
+
+    def cells(self, bins: Small) -> tuple[Small, Small]:
+        """Return the lowest and the highest bins that share every leaf with the given rows."""
+        trees, nodes = self.trees, self.trees.nodes
+        lowest = np.zeros(bins.shape, dtype=np.int32)
+        highest = np.tile(np.diff(self.first_bin) - 1, (len(bins), 1)).astype(np.int32)
+        for root in trees.roots:
+            at = np.full(len(bins), root)
+            going = np.flatnonzero(nodes[at, 0] >= 0)
+            while going.size:
+                feature, cut = nodes[at[going], 0], nodes[at[going], 1]
+                place = bins[going, feature]
+                right = np.where(place >= 0, place > cut, trees.missing_left[at[going]] == 0)
+                row, m = going[right], feature[right]
+                lowest[row, m] = np.maximum(lowest[row, m], cut[right] + 1)
+                row, m = going[~right], feature[~right]
+                highest[row, m] = np.minimum(highest[row, m], cut[~right])
+                at[going] = np.where(right, nodes[at[going], 3], nodes[at[going], 2])
+                going = going[nodes[at[going], 0] >= 0]
+        return lowest, highest
+
+
+def _bins(cuts: Floats, m: int, perturbation: Perturbation) -> tuple[Floats, Floats]:
+    """Return the least and the largest value that column ``m`` can hold in each bin."""
+    profile, grid = perturbation.profile, perturbation.grid
+    levels = perturbation.rules.levels.get(m)
+    share = profile.frequency[m]
+    if share is not None:
+        used = np.flatnonzero(share).astype(np.float64)
+        levels = used if levels is None else used[np.isin(used, levels)]
+    if levels is not None:
+        return _bins_of_levels(cuts, np.sort(levels))
+    above = np.nextafter(cuts.astype(np.float32), np.float32(np.inf)).astype(np.float64)
+    up = _on_grid(above, cuts, grid.resolution[m], int(grid.width[m]), sign=1)
+    down = _on_grid(cuts, cuts, grid.resolution[m], int(grid.width[m]), sign=-1)
+    return np.append(profile.lower[m], up), np.append(down, profile.upper[m])
+
+
+def _bins_of_levels(cuts: Floats, levels: Floats) -> tuple[Floats, Floats]:
+    place = np.searchsorted(cuts, levels.astype(np.float32))
+    every = np.arange(len(cuts) + 1)
+    padded = np.concatenate([[-np.inf], levels, [np.inf]])
+    # The least level of a later bin, the largest of an earlier one.
+    least = padded[np.searchsorted(place, every) + 1]
+    most = padded[np.searchsorted(place, every, side="right")]
+    return least, most
+
+
+def _on_grid(values: Floats, cuts: Floats, resolution: float, width: int, *, sign: int) -> Floats:
+    """Return the grid point next to each cut: the least above (sign 1), the largest not above."""
+    narrow = np.dtype(f"f{width}").type
+    if resolution > 0:
+        whole = np.rint(values * resolution)
+        points = [((whole + step) / resolution + 0.0).astype(narrow) for step in (-1, 0, 1)]
+    elif narrow == np.float16:
+        nearest = values.astype(narrow)
+        points = [np.nextafter(nearest, narrow(-np.inf)), nearest]
+        points.append(np.nextafter(nearest, narrow(np.inf)))
+    else:
+        return values
+    result = np.full(len(cuts), sign * np.inf)
+    for point in points:
+        exact = point.astype(np.float64)
+        beyond = (exact.astype(np.float32) > cuts) == (sign > 0)
+        nearer = exact < result if sign > 0 else exact > result
+        result = np.where(beyond & nearer, exact, result)
+    return result
+
+
+def _next_up(holds: NDArray[np.bool_]) -> Small:
+    places = np.append(np.flatnonzero(holds), -1).astype(np.int32)
+    return places[np.searchsorted(places[:-1], np.arange(len(holds)))]
+
+
+def _next_down(holds: NDArray[np.bool_]) -> Small:
+    places = np.append(-1, np.flatnonzero(holds)).astype(np.int32)
+    return places[np.searchsorted(places[1:], np.arange(len(holds)), side="right")]

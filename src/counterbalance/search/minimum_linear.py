@@ -1,0 +1,114 @@
+"""Minimum inversions of a linear f with two classes, in closed form.
+
+    weight     of each feature in the score of the wanted class minus that of the other
+    deficit    by how much the score of a row is behind
+    rate       |weight| * MAD: what a feature brings for a distance of one
+
+The distance is a sum over the features and so is the score, hence the minimum is that of a
+fractional knapsack: move the features in the order of their rate, each as far as it may go,
+until the score turns. No row of the class is nearer, up to the last step to a grid and the
+rounding of f's own sum.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from counterbalance.arrays import Floats, Integers, Mask
+from counterbalance.classifier.judge import Classifier
+from counterbalance.classifier.linear import Screen, linear_screen
+from counterbalance.search.nearest import Judge, Space
+
+# How far beyond the boundary a row is put, in slacks of the screen; f rounds in its own way.
+BEYOND = (0.0, 1e-6, 1e-3, 1.0)
+
+
+@dataclass(frozen=True)
+class LinearMinimum:
+    """The nearest inversions of a linear f."""
+
+    space: Space
+    screen: Screen
+    judge: Judge
+
+    @classmethod
+    def of(cls, space: Space, f: Classifier) -> LinearMinimum | None:
+        """Prepare a search, None where f is not known to be linear, or has more classes.
+
+        The ranges of the profile stand for the table, so that every container of the same
+        numbers gives the same rows.
+        """
+        profile = space.perturbation.profile
+        width = space.perturbation.grid.width.min(initial=8)
+        ends = np.array([profile.lower, profile.upper], dtype=f"f{width}")
+        screen = linear_screen(f.f, ends, f.classes)
+        if screen is None or f.prior is not None or len(f.classes) != 2:  # noqa: PLR2004
+            return None
+        return cls(space, screen, f.on_candidates)
+
+    def nearest(self, x: Floats, target: Integers, ids: Integers) -> tuple[Floats, Mask]:
+        """Return the nearest row of the class ``target`` for each row, and where there is one."""
+        rows, reached = x.copy(), np.zeros(len(x), dtype=bool)
+        for share in BEYOND:
+            left = np.flatnonzero(~reached)
+            if not left.size:
+                break
+            rows[left] = self._move(x[left], target[left], share * self.screen.slack)
+            good = self.judge(rows[left], ids[left]) == target[left]
+            if self.space.perturbation.rules.checked:
+                good &= self.space.perturbation.rules.allow(rows[left])
+            reached[left] = good
+        return rows, reached
+
+    def _move(self, x: Floats, target: Integers, beyond: float) -> Floats:
+        perturbation, order = self.space.perturbation, self.space.order
+        profile = perturbation.profile
+        weight = self.screen.weight[1] - self.screen.weight[0]
+        intercept = self.screen.intercept[1] - self.screen.intercept[0]
+        sign = np.where(target == 1, 1.0, -1.0)
+        low, high = perturbation.rules.bounds(
+            x[:, order], order, profile.lower[order], profile.upper[order]
+        )
+        low, high = (np.broadcast_to(array, (len(x), len(order))) for array in (low, high))
+        rows = x.copy()
+        open_ = low <= high
+        rows[:, order] = np.where(open_, np.clip(x[:, order], low, high), x[:, order])
+        score = np.full(len(x), intercept)
+        for m in range(x.shape[1]):  # one after the other, so that no block changes a bit
+            score += rows[:, m] * weight[m]
+        deficit = beyond - sign * score
+        rate = np.abs(weight[order]) * profile.scale[order]
+        for k in np.argsort(-rate, kind="stable"):
+            m = order[k]
+            if weight[m] == 0:
+                break
+            up = sign * weight[m] > 0
+            bound = np.where(up, high[:, k], low[:, k])
+            going = open_[:, k] & (deficit >= 0)
+            step = np.where(up, 1, -1) * deficit / abs(weight[m])
+            value = np.where(np.abs(bound - rows[:, m]) > np.abs(step), rows[:, m] + step, bound)
+            value = self._beyond(value, bound, m, up)
+            moved = np.where(going, value, rows[:, m])
+            deficit = deficit - sign * weight[m] * (moved - rows[:, m])
+            rows[:, m] = moved
+        return rows
+
+    def _beyond(self, value: Floats, bound: Floats, m: int, up: Mask) -> Floats:
+        """Put values onto the grid of their column, on the far side; never past the bound."""
+        grid = self.space.perturbation.grid
+        at = np.array([m])
+        snapped = grid.snap(value.copy()[:, None], at)[:, 0]
+        short = np.where(up, snapped < value, snapped > value)
+        if grid.resolution[m] > 0:
+            step = np.where(up, 1.0, -1.0) / grid.resolution[m]
+            snapped = np.where(short, snapped + step, snapped)
+            snapped = grid.snap(snapped[:, None], at)[:, 0]
+        elif grid.width[m] < value.itemsize:
+            narrow = np.dtype(f"f{grid.width[m]}").type
+            further = np.nextafter(
+                snapped.astype(narrow), np.where(up, np.inf, -np.inf).astype(narrow)
+            )
+            snapped = np.where(short, further, snapped)
+        return np.where(up, np.minimum(snapped, bound), np.maximum(snapped, bound))

@@ -1,0 +1,230 @@
+"""Compiled: the kernel and the numpy path give the same winners, to the last bit."""
+
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sklearn.datasets import make_classification
+from sklearn.ensemble import ExtraTreesClassifier, RandomForestClassifier
+from sklearn.linear_model import LogisticRegression
+from sklearn.tree import DecisionTreeClassifier
+
+import same_winners
+from counterbalance import CounterfactualOverSampler
+from counterbalance.classifier.judge import judge
+from counterbalance.constraints import Decreasing, Increasing, MaxChanged, OneOf, Range
+from counterbalance.search import compiled
+from counterbalance.search.compiled import make_search
+from counterbalance.search.inversions import COLUMNS
+from counterbalance.search.nearest import search
+from counterbalance.table.labels import read_labels
+from counterbalance.table.table import read_table
+
+needs_kernel = pytest.mark.skipif(not compiled.is_compiled(), reason="the kernel is not built")
+
+
+def table(n_rows=300, n_features=6, n_classes=2, seed=0):
+    return make_classification(
+        n_rows,
+        n_features,
+        n_informative=min(4, n_features),
+        n_redundant=0,
+        n_classes=n_classes,
+        n_clusters_per_class=1,
+        weights=[0.7, 0.2, 0.1][:n_classes],
+        class_sep=0.7,
+        random_state=seed,
+    )
+
+
+def both(X, y, f=None, *, prior=None, first_row=0, numbers=None, **parameters):
+    """Return what the kernel and the numpy path find, and how many rows were searched."""
+    sampler = CounterfactualOverSampler(estimator=f, random_state=3, **parameters)
+    prepared = sampler.prepare(X, y)
+    problem, classifier = prepared.problem, prepared.f
+    if prior:
+        classifier = classifier.at_prior(problem.prior)
+    labels = problem.labels
+    wanted = problem.pairs(list(range(len(labels.classes))))[labels.codes]
+    rows = np.flatnonzero(problem.right(problem.judged(classifier)) & wanted.any(axis=1))
+    space = replace(problem.space, first_row=first_row)
+    effort = replace(problem.effort, draws=numbers or problem.effort.draws)
+    fast = make_search(space, effort, classifier, problem.table)
+    x = problem.table.rows(rows)
+    found, _ = fast(x, rows, wanted[rows])
+    ask, insight = classifier.on_candidates, classifier.insight
+    expected, _ = search(space, effort, ask, x, rows, wanted[rows], insight)
+    return fast, found, expected
+
+
+def assert_same(X, y, f=None, *, finds=True, **more):
+    fast, found, expected = both(X, y, f, **more)
+    assert fast.func is not search, "the kernel was not used"
+    assert bool(len(expected)) == finds
+    for name in COLUMNS:
+        left, right = (getattr(part, name) for part in (found, expected))
+        assert left.tobytes() == right.tobytes(), name
+
+
+FORESTS = {
+    "own": None,
+    "random forest": RandomForestClassifier(20, random_state=0),
+    "whole votes that tie": RandomForestClassifier(4, max_depth=2, random_state=0),
+    "extra trees": ExtraTreesClassifier(7, random_state=0),
+    "tree": DecisionTreeClassifier(random_state=0),
+    "stump": DecisionTreeClassifier(max_depth=1, random_state=0),
+}
+
+
+@needs_kernel
+@pytest.mark.parametrize("n_classes", [2, 3])
+@pytest.mark.parametrize("name", FORESTS)
+def test_the_kernel_finds_what_numpy_finds(name, n_classes):
+    assert_same(*table(n_classes=n_classes), FORESTS[name])
+
+
+@needs_kernel
+@pytest.mark.parametrize("dtype", [np.float32, np.int64, np.uint8])
+def test_the_kernel_finds_what_numpy_finds_in_columns_of_few_digits_where_distances_tie(dtype):
+    X, y = table()
+    assert_same((10 * (X - X.min())).astype(dtype), y)
+
+
+@needs_kernel
+def test_the_kernel_finds_what_numpy_finds_on_a_grid():
+    X, y = table()
+    assert_same(np.round(X, 1), y, snap_to_grid=True)
+
+
+@needs_kernel
+@pytest.mark.parametrize("change_missing", [False, True])
+def test_the_kernel_finds_what_numpy_finds_among_missing_cells(change_missing):
+    X, y = table(400)
+    X[np.random.default_rng(0).random(X.shape) < 0.2] = np.nan
+    assert_same(X, y, change_missing=change_missing)
+    assert_same(X, y, RandomForestClassifier(9, random_state=0), change_missing=change_missing)
+
+
+@needs_kernel
+@pytest.mark.parametrize("change_missing", [False, True])
+def test_the_kernel_finds_what_numpy_finds_in_a_frame_of_all_kinds(change_missing):
+    X, y = table(400)
+    frame = pd.DataFrame(X, columns=list("abcdef"))
+    frame["whole"] = np.rint(3 * X[:, 0]).astype(int)
+    frame["name"] = pd.cut(X[:, 1], 5, labels=list("vwxyz")).astype(str)
+    frame["level"] = pd.cut(X[:, 2], 4)  # ordered
+    frame["yes"] = X[:, 3] > 0
+    frame.loc[::7, "name"] = None
+    frame.loc[::5, "a"] = np.nan
+    assert_same(frame, y, change_missing=change_missing)
+
+
+@needs_kernel
+def test_the_kernel_finds_what_numpy_finds_with_one_feature():
+    X, y = table(200, 4)
+    assert_same(X[:, :1], y)
+
+
+@needs_kernel
+@pytest.mark.parametrize("f", [None, RandomForestClassifier(10, max_depth=3, random_state=0)])
+def test_the_kernel_finds_what_numpy_finds_with_300_features(f):
+    assert_same(*table(120, 300), f)
+
+
+@needs_kernel
+@pytest.mark.parametrize("n_leaves", [2, 63, 64, 65, 2000])
+def test_the_kernel_finds_what_numpy_finds_in_trees_of_any_size(n_leaves):
+    X, y = make_classification(6000, 5, n_redundant=0, flip_y=0.4, weights=[0.6], random_state=0)
+    f = RandomForestClassifier(3, max_leaf_nodes=n_leaves, random_state=0).fit(X, y)
+    assert_same(X[:400], y[:400], f, prefit=True)
+
+
+@needs_kernel
+def test_the_kernel_finds_what_numpy_finds_under_constraints():
+    X, y = table()
+    assert_same(X, y, constraints=[Increasing(0), Decreasing(1)])
+    assert_same(X, y, constraints=[Range(0, -1, 1), Range(5, 0.5, 3)])
+    assert_same(X, y, constraints=MaxChanged(2))
+    assert_same(X, y, epsilon=3.0)
+    assert_same(X, y, feature_order=[4, 1])
+
+
+@needs_kernel
+def test_the_kernel_finds_what_numpy_finds_with_a_moved_threshold():
+    assert_same(*table(n_classes=3), prior=True)
+
+
+@needs_kernel
+def test_the_kernel_finds_what_numpy_finds_in_a_later_pass_of_a_block():
+    assert_same(*table(), numbers=range(30, 33), first_row=12345)
+
+
+@needs_kernel
+@settings(max_examples=40, deadline=None)
+@given(
+    n_features=st.integers(2, 9),
+    n_trees=st.integers(1, 12),
+    depth=st.none() | st.integers(1, 6),
+    decimals=st.integers(0, 3),
+    seed=st.integers(0, 10**6),
+)
+def test_the_kernel_finds_what_numpy_finds_on_any_table(n_features, n_trees, depth, decimals, seed):
+    X, y = table(90, n_features, seed=seed)
+    X = np.round(X, decimals)
+    f = RandomForestClassifier(n_trees, max_depth=depth, random_state=seed)
+    _, found, expected = both(X, y, f, n_draws=4)
+    for name in COLUMNS:
+        assert getattr(found, name).tobytes() == getattr(expected, name).tobytes()
+
+
+@needs_kernel
+def test_the_kernel_is_given_what_it_knows_and_nothing_else():
+    X, y = table()
+
+    def search_of(f=None, X=X, **parameters):
+        return both(X, y, f, **parameters)[0].func
+
+    assert search_of() is not search
+    assert search_of(draws="gibbs") is search
+    assert search_of(constraints="x0 <= x1") is search
+    assert search_of(constraints=OneOf(0, [0.0, 1.0])) is search
+    assert search_of(LogisticRegression()) is search
+    assert search_of(X=X.astype(np.float16)) is search
+    assert search_of(RandomForestClassifier(3, random_state=0), X=pd.DataFrame(X)) is search
+
+    class Contrary(RandomForestClassifier):
+        def predict(self, X):
+            return 1 - super().predict(X)
+
+    assert search_of(Contrary(3, random_state=0)) is search
+
+
+def test_any_number_of_jobs_gives_the_same_bytes_with_and_without_the_kernel(monkeypatch):
+    X, y = table(900)
+
+    def balanced(n_jobs):
+        return CounterfactualOverSampler(n_jobs=n_jobs, random_state=0).fit_resample(X, y)[0]
+
+    once = balanced(1).tobytes()
+    assert balanced(3).tobytes() == once
+    monkeypatch.setattr(compiled, "kernel", None)
+    assert balanced(2).tobytes() == once
+
+
+@needs_kernel
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_the_kernel_finds_what_the_papers_loops_find(n_classes, monkeypatch):
+    X, y = table(150, n_classes=n_classes)
+    f = RandomForestClassifier(10, random_state=0).fit(X, y)
+
+    def by_kernel(space, effort, answer, x, rows, wanted, insight):
+        del answer, insight
+        classifier = judge(f, read, read_labels(y).classes)
+        return make_search(space, effort, classifier, read)(x, rows, wanted)
+
+    read = read_table(X)
+    monkeypatch.setattr(same_winners, "search", by_kernel)
+    same_winners.assert_same_winners(f, X, y, 0, list(range(1, n_classes)))

@@ -1,0 +1,110 @@
+"""Landscape and trees: what the arrays say of a forest is what the forest says."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sklearn.datasets import make_classification
+from sklearn.ensemble import ExtraTreesClassifier, RandomForestClassifier
+
+from counterbalance.classifier.trees import read_trees
+from counterbalance.constraints.rules import Rules
+from counterbalance.profile import profile_table
+from counterbalance.search.landscape import Landscape
+from counterbalance.search.perturbation import Perturbation
+from counterbalance.table.table import read_table
+
+
+def landscape(X, y, f, *, levels=None, snap_to_grid=False):
+    table = read_table(X, snap_to_grid=snap_to_grid)
+    rules = Rules.none(X.shape[1])
+    rules.levels.update(levels or {})
+    perturbation = Perturbation(profile_table(table, y), table.grid, rules)
+    return Landscape.of(read_trees(f), None, perturbation), perturbation
+
+
+def leaves(trees, bins):
+    """Walk every tree, for each row by itself."""
+    found = np.empty((len(bins), len(trees.roots)), dtype=int)
+    for r, row in enumerate(bins):
+        for k, node in enumerate(trees.roots):
+            while trees.nodes[node, 0] >= 0:
+                feature, cut, left, right = trees.nodes[node]
+                goes_left = row[feature] <= cut
+                if row[feature] < 0:
+                    goes_left = trees.missing_left[node]
+                node = left if goes_left else right  # noqa: PLW2901 (a walk)
+            found[r, k] = node
+    return found
+
+
+@settings(max_examples=30, deadline=None)
+@given(seed=st.integers(0, 10**6), decimals=st.integers(0, 3), missing=st.booleans())
+def test_bins_lead_to_the_leaves_of_the_forest(seed, decimals, missing):
+    X, y = make_classification(60, 4, n_informative=3, n_redundant=0, random_state=seed)
+    X = np.round(X, decimals)
+    if missing:
+        X[np.random.default_rng(seed).random(X.shape) < 0.2] = np.nan
+    f = ExtraTreesClassifier(3, random_state=seed).fit(X, y)
+    trees = read_trees(f)
+    expected = f.apply(X) + trees.roots
+    np.testing.assert_array_equal(leaves(trees, trees.bins(X)), expected)
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32, np.float16, np.int64])
+@pytest.mark.parametrize("snap_to_grid", [False, True])
+def test_the_ends_of_a_bin_lie_in_it_and_on_the_grid_and_nothing_of_the_column_is_beyond(
+    dtype, snap_to_grid
+):
+    X, y = make_classification(200, 3, n_informative=3, n_redundant=0, random_state=0)
+    X = np.round(10 * X, 0 if snap_to_grid else 6).astype(dtype)
+    f = RandomForestClassifier(8, random_state=0).fit(X, y)
+    land, perturbation = landscape(X, y, f, snap_to_grid=snap_to_grid)
+    for m in range(3):
+        bins = slice(land.first_bin[m], land.first_bin[m + 1])
+        least, most = land.least[bins], land.most[bins]
+        assert (np.diff(least) >= 0).all()
+        assert (np.diff(most) >= 0).all()
+        for ends in (least, most):
+            held = least <= most
+            rows = np.tile(X[:1].astype(float), (held.sum(), 1))
+            rows[:, m] = ends[held]
+            np.testing.assert_array_equal(land.trees.bins(rows)[:, m], np.flatnonzero(held))
+            snapped = perturbation.grid.snap(ends[held][:, None].copy(), np.array([m]))[:, 0]
+            np.testing.assert_array_equal(snapped, ends[held])
+        place = land.trees.bins(X.astype(float))[:, m]
+        rounding = np.abs(X[:, m].astype(float)) * 1e-7  # a float64 may round into the bin
+        assert (X[:, m] >= least[place] - rounding).all()
+        assert (X[:, m] <= most[place] + rounding).all()
+
+
+def test_bins_without_an_allowed_level_are_stepped_over():
+    X, y = make_classification(200, 3, n_informative=3, n_redundant=0, random_state=0)
+    X = np.rint(3 * X)
+    f = RandomForestClassifier(8, random_state=0).fit(X, y)
+    levels = np.array([-4.0, 1.0, 2.0])
+    land, _ = landscape(X, y, f, levels={1: levels})
+    bins = slice(land.first_bin[1], land.first_bin[2])
+    least, most = land.least[bins], land.most[bins]
+    holds = np.flatnonzero(least <= most)
+    assert set(least[holds]) | set(most[holds]) == set(levels)
+    for place in range(len(least)):
+        above, below = holds[holds >= place], holds[holds <= place]
+        assert land.next_up[bins][place] == (above[0] if above.size else -1)
+        assert land.next_down[bins][place] == (below[-1] if below.size else -1)
+
+
+def test_every_row_of_a_cell_shares_its_leaves():
+    X, y = make_classification(300, 4, n_informative=3, n_redundant=0, random_state=0)
+    f = RandomForestClassifier(8, random_state=0).fit(X, y)
+    land, _ = landscape(X, y, f)
+    bins = land.trees.bins(X)
+    lowest, highest = land.cells(bins)
+    expected = leaves(land.trees, bins)
+    for corner in (lowest, highest):
+        np.testing.assert_array_equal(leaves(land.trees, corner), expected)
+    for m in range(4):  # one bin further is another cell, wherever there is one
+        beyond = lowest.copy()
+        beyond[:, m] -= 1
+        inside = beyond[:, m] >= 0
+        assert (leaves(land.trees, beyond) != expected).any(axis=1)[inside].all()
