@@ -43,7 +43,7 @@ TRIAL_MODULES = (
     "counterbalance.trials.classifiers",
     "counterbalance.trials.metrics",
     "counterbalance.trials.resamplers",
-    "counterbalance.trials.seed",
+    "counterbalance.trials.trial",
     *(
         f"{HERE}.{name}"
         for name in (

@@ -104,7 +104,7 @@ class TrialStore:
 
     def frame(self, trials: Iterable[Mapping[str, str | int]] | None = None) -> pd.DataFrame:
         """Return the results as a pandas table: names of the trial, figures, state, error."""
-        from counterbalance.datasets.record import require_pandas  # noqa: PLC0415 - an extra
+        from counterbalance.extras import require_pandas  # noqa: PLC0415 - an extra
 
         rows = [
             {

@@ -324,7 +324,7 @@ def _resampled(method: str, X: Any, y: Any) -> tuple[Any, Any]:
     if method in METHODS:
         table, labels = make_sampler(method, 0).fit_resample(X, y)
         return table, labels
-    from counterbalance.datasets.record import require_pandas  # noqa: PLC0415 - an extra
+    from counterbalance.extras import require_pandas  # noqa: PLC0415 - an extra
 
     rows, labels, preparation = resampled(method, require_pandas().DataFrame(X), y, 0)
     scaler = preparation.named_transformers_["pipeline-1"][-1]
