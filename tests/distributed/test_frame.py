@@ -207,6 +207,8 @@ def test_what_is_not_distributed_is_refused():
         fit_resample(tree(), table, "y")
     with pytest.raises(TableError, match="sampler must be a CounterfactualOverSampler"):
         fit_resample(all_samplers()["ProWSyn"].factory(), ddf, "y")
+    with pytest.raises(TableError, match="search has 'minimum'"):
+        fit_resample(tree(search="minimum"), ddf, "y")
     with pytest.raises(TableError, match="'redraw' behind 'interior'"):
         fit_resample(tree(on_shortfall=("interior", "redraw")), ddf, "y")
     with pytest.raises(TableError, match="statistics must be 'auto'"):

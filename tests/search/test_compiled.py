@@ -9,7 +9,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.datasets import make_classification
 from sklearn.ensemble import ExtraTreesClassifier, RandomForestClassifier
-from sklearn.linear_model import LogisticRegression
+from sklearn.linear_model import LogisticRegression, RidgeClassifier
+from sklearn.neighbors import KNeighborsClassifier
+from sklearn.pipeline import Pipeline, make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.svm import LinearSVC
 from sklearn.tree import DecisionTreeClassifier
 
 import same_winners
@@ -84,6 +88,28 @@ FORESTS = {
 @pytest.mark.parametrize("name", FORESTS)
 def test_the_kernel_finds_what_numpy_finds(name, n_classes):
     assert_same(*table(n_classes=n_classes), FORESTS[name])
+
+
+@needs_kernel
+@pytest.mark.parametrize("dtype", [np.float64, np.float32, np.int64])
+@pytest.mark.parametrize("n_classes", [2, 3])
+@pytest.mark.parametrize(
+    "f",
+    [
+        LogisticRegression(),
+        RidgeClassifier(),
+        make_pipeline(StandardScaler(), LinearSVC()),
+    ],
+    ids=str,
+)
+def test_the_kernel_finds_what_numpy_finds_for_a_linear_f(f, n_classes, dtype):
+    X, y = table(n_classes=n_classes)
+    X = (10 * StandardScaler().fit_transform(X)).astype(dtype)
+    f = f if isinstance(f, Pipeline) else make_pipeline(StandardScaler(), f)
+    assert_same(X, y, f)
+    assert_same(X, y, f, constraints=[Increasing(0), Range(1, -10, 10)])
+    assert_same(X, y, f, constraints=MaxChanged(2))
+    assert_same(X, y, f, epsilon=2.0)
 
 
 @needs_kernel
@@ -191,7 +217,7 @@ def test_the_kernel_is_given_what_it_knows_and_nothing_else():
     assert search_of(draws="gibbs") is search
     assert search_of(constraints="x0 <= x1") is search
     assert search_of(constraints=OneOf(0, [0.0, 1.0])) is search
-    assert search_of(LogisticRegression()) is search
+    assert search_of(KNeighborsClassifier(3)) is search
     assert search_of(X=X.astype(np.float16)) is search
     assert search_of(RandomForestClassifier(3, random_state=0), X=pd.DataFrame(X)) is search
 

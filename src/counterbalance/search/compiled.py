@@ -4,7 +4,8 @@ The kernel (``search.kernel``) is built when the package is installed, where the
 compiler. It gives the very winners of ``search.nearest.search``; without it, or for what it
 does not know, that one is used:
 
-    f            scikit-learn's plain forests and decision trees, on numbers or codes
+    f            scikit-learn's plain forests and decision trees, on numbers or codes; linear
+                 models, whose candidates are screened and then shown to f itself
     draws        "exact"
     constraints  all but relations between columns and allowed levels
 """
@@ -19,9 +20,17 @@ from numpy.typing import NDArray
 
 from counterbalance.arrays import Floats, Integers, Mask
 from counterbalance.classifier.judge import Classifier
+from counterbalance.classifier.linear import Screen
 from counterbalance.classifier.trees import has_trees, read_trees
 from counterbalance.search.inversions import Inversions
-from counterbalance.search.nearest import Effort, Space, search
+from counterbalance.search.nearest import (
+    Effort,
+    Judge,
+    Space,
+    judge_allowed,
+    rebuild,
+    search,
+)
 from counterbalance.table.table import Block, Table
 
 try:
@@ -49,8 +58,13 @@ def is_compiled() -> bool:
 
 def make_search(space: Space, effort: Effort, f: Classifier, table: Table) -> Search:
     """Return the fastest search that gives the same winners."""
-    if kernel is None or not _kernel_takes(space) or not _is_plain(f, table):
-        return partial(search, space, effort, f.on_candidates, insight=f.insight)
+    by_numpy = partial(search, space, effort, f.on_candidates, insight=f.insight)
+    if kernel is None or not _kernel_takes(space):
+        return by_numpy
+    if f.screen is not None:
+        return partial(_search_linear, space, effort, f.screen, f.on_candidates)
+    if not _is_plain(f, table):
+        return by_numpy
     code = f.codes_of_f()
     prior = None if f.prior is None else f.prior[code]
     forest = kernel.Forest(read_trees(f.f), code, prior)
@@ -83,15 +97,62 @@ def _search_forest(
     judged = kernel.search_forest(
         draws, forest, np.ascontiguousarray(wanted, dtype=np.uint8), distance, draw, round_
     )
+    return _found(rows, distance, draw, round_), judged
+
+
+def _search_linear(
+    space: Space,
+    effort: Effort,
+    screen: Screen,
+    judge: Judge,
+    x: Floats,
+    rows: Integers,
+    wanted: Mask,
+) -> tuple[Inversions, int]:
+    """Ask f about the nearest candidate of each row that it may put into a wanted class.
+
+    Where f says otherwise the next one is looked for, so its answer is never replaced by ours.
+    """
+    best = np.full(wanted.shape, np.inf)
+    draw, round_ = np.full((2, *wanted.shape), -1, dtype=np.intp)
+    missing, judged = wanted.copy(), 0
+    start = np.stack([x @ weight for weight in screen.weight], axis=1) + screen.intercept
+    at = np.flatnonzero(missing.any(axis=1))
+    last = (np.full(len(at), -1.0), np.full(len(at), -1, np.intp), np.zeros(len(at), np.intp))
+    while at.size:
+        kernel.next_hopeful(
+            _draws(space, effort, x[at], rows[at]),
+            np.ascontiguousarray(screen.weight),
+            np.ascontiguousarray(start[at]),
+            screen.slack,
+            np.ascontiguousarray(missing[at], dtype=np.uint8),
+            *last,
+        )
+        some = last[1] >= 0
+        at, last = at[some], (last[0][some], last[1][some], last[2][some])
+        if not at.size:
+            break
+        shown = rebuild(space, x[at], rows[at], last[1].astype(np.int32), last[2].astype(np.int32))
+        answer = judge_allowed(judge, space.perturbation.rules, shown, rows[at])
+        judged += len(at)
+        hit = np.flatnonzero((answer >= 0) & missing[at, answer])
+        cell = (at[hit], answer[hit])
+        best[cell], draw[cell], round_[cell] = last[0][hit], last[1][hit], last[2][hit]
+        missing[cell] = False
+        going = missing[at].any(axis=1)
+        at, last = at[going], (last[0][going], last[1][going], last[2][going])
+    return _found(rows, best, draw, round_), judged
+
+
+def _found(rows: Integers, distance: Floats, draw: Integers, round_: Integers) -> Inversions:
     row, target = np.nonzero(draw >= 0)
-    found = Inversions(
+    return Inversions(
         rows[row],
         target.astype(np.int32),
         draw[row, target].astype(np.int32),
         round_[row, target].astype(np.int32),
         distance[row, target],
     )
-    return found, judged
 
 
 def _draws(space: Space, effort: Effort, x: Floats, rows: Integers) -> Any:

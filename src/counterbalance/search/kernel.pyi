@@ -19,3 +19,13 @@ def search_forest(
     draw: NDArray[np.intp],
     round_: NDArray[np.intp],
 ) -> int: ...
+def next_hopeful(
+    draws: Draws,
+    weight: NDArray[np.float64],
+    start: NDArray[np.float64],
+    slack: float,
+    wanted: NDArray[np.uint8],
+    distance: NDArray[np.float64],
+    draw: NDArray[np.intp],
+    round_: NDArray[np.intp],
+) -> None: ...

@@ -282,7 +282,7 @@ def _judge_band(
             at = row[block], column[block]
             which = going[at[0]]
             shown = candidates.rows(which, place[at])
-            answer[at] = _judge_allowed(judge, rules, shown, candidates.ids[which])
+            answer[at] = judge_allowed(judge, rules, shown, candidates.ids[which])
         _keep(candidates, answer, place, going, best, active)
         judged += len(row)
         start += place.shape[1]
@@ -290,7 +290,7 @@ def _judge_band(
     return judged
 
 
-def _judge_allowed(judge: Judge, rules: Rules, x: Floats, ids: Integers) -> Integers:
+def judge_allowed(judge: Judge, rules: Rules, x: Floats, ids: Integers) -> Integers:
     """Return what f says of each row, -1 where the row breaks a rule."""
     if not rules.checked:
         return judge(x, ids)
