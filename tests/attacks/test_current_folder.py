@@ -26,7 +26,7 @@ COMPARE = [
 STUDY = ["study", "--datasets", "glass2", "--methods", "SMOTE", "--folds", "2", "--rows", "200"]
 REPRODUCE = [
     "reproduce", "--quick", "--datasets", "WBC", "--folds", "2", "--splits", "1", "--seeds", "1",
-    "--rows", "100",
+    "--rows", "200",
 ]  # fmt: skip
 
 
