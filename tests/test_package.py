@@ -1,11 +1,20 @@
 """The package as it is imported: its public names, and nothing heavy behind them."""
 
+import importlib
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
 import counterbalance
+
+SOURCE = Path(counterbalance.__file__).parents[1]
+MODULES = [
+    ".".join(path.relative_to(SOURCE).with_suffix("").parts).removesuffix(".__init__")
+    for path in sorted(SOURCE.rglob("*.py"))
+    if path.name != "__main__.py"
+]
 
 
 def test_the_public_names_are_these():
@@ -15,6 +24,15 @@ def test_the_public_names_are_these():
         "errors",
         "paper_classifier",
     ]
+
+
+def test_every_module_can_be_imported_unless_an_extra_is_missing():
+    for name in MODULES:
+        try:
+            importlib.import_module(name)
+        except ImportError as error:
+            if (error.name or "counterbalance").startswith("counterbalance"):
+                raise
 
 
 def packages_after(statement):

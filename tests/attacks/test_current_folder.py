@@ -117,7 +117,7 @@ def test_a_script_of_the_current_folder_still_imports_its_neighbours(started):
         capture_output=True,
         text=True,
         check=False,
-        timeout=120,
+        timeout=600,
     )
     assert done.stdout.split("\n")[:2] == ["1", "{'twice': 2.0}"], done.stderr
 

@@ -55,7 +55,7 @@ def in_process(*options, **how):
         env={**os.environ, "PYTHONPATH": str(SOURCE), **how.pop("env", {})},
         capture_output="stdout" not in how,
         check=False,
-        timeout=120,
+        timeout=600,
         **how,
     )
 
@@ -255,7 +255,7 @@ def test_a_line_that_cannot_be_printed_is_no_failure(tmp_path, source, where, st
         env={**os.environ, "PYTHONPATH": str(SOURCE), "PYTHONUNBUFFERED": unbuffered},
         capture_output=True,
         check=False,
-        timeout=120,
+        timeout=600,
     )
     assert ended.returncode == 0, ended
     assert out.exists()
