@@ -95,7 +95,7 @@ def test_arrays_are_explained_too_and_several_classes():
     assert set(found.cells) == {"x0", "x1", "x2"}
 
 
-def test_what_cannot_be_explained_is_said(wisconsin):
+def test_a_row_or_class_that_is_not_there_is_refused(wisconsin):
     X, y = wisconsin
     with pytest.raises(TableError, match="row must be one of the 699 rows"):
         explain(sampler(), X, y, 699, "malignant")

@@ -54,7 +54,7 @@ def test_missing_cells_constant_columns_and_sparse_tables_are_drawn():
     assert np.isfinite(Plane.of(sparse.csr_array(np.eye(5))).points).all()
 
 
-def test_what_is_no_plane_is_said(numbers):
+def test_what_cannot_be_projected_is_refused(numbers):
     for features, message in (
         ([0], "two columns"),
         ([0, 0], "twice"),

@@ -123,7 +123,7 @@ def test_a_script_of_the_current_folder_still_imports_its_neighbours(started):
 
 
 @pytest.mark.skipif(os.name != "posix", reason="needs the server that forks workers")
-def test_workers_that_cannot_start_are_no_ctrl_c(started, tmp_path):
+def test_workers_that_cannot_start_are_not_reported_as_ctrl_c(started, tmp_path):
     _, start = started
     tmp_path.joinpath("path").mkdir()
     tmp_path.joinpath("path", "sitecustomize.py").write_text(

@@ -46,7 +46,7 @@ def test_all_counts_are_said_and_minimum_inversions_come_first(made):
 
 
 @given(made=counts, rows=st.integers(1, 3000))
-def test_what_is_advised_is_no_longer_inflated(made, rows):
+def test_a_class_of_the_advised_size_is_not_inflated(made, rows):
     found = find_inflated("x", rows, made)
     new = sum(made.values())
     assert (found is not None) == (new > MOST_PER_ROW * rows and made["inversion"] < FEW * new)
