@@ -30,14 +30,24 @@ browser: ## install chromium, which tests the report, where apt-get can
 	  { echo "installing chromium, once"; apt-get update && apt-get install --yes --no-install-recommends chromium; } >/dev/null 2>&1 || \
 	  echo "chromium is not there and apt-get cannot install it: the browser tests of the report are left out; install it, or set CHROMIUM=/path/to/chromium"
 
+PYTEST = OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n $(JOBS) -q
+
 .PHONY: test
-test: $(READY) browser ## run the whole test suite
-	@OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n $(JOBS) -q
+test: $(READY) browser ## run every test: the suite, the docstrings, the README, the examples
+	@$(PYTEST)
+
+.PHONY: quick
+quick: $(READY) ## run what is not slow and needs neither Dask nor a browser, in a minute
+	@COUNTERBALANCE_FRAMES=40 $(PYTEST) --dist loadfile -m "not slow and not dask and not browser"
+
+.PHONY: attack
+attack: $(READY) ## replay hostile tables, files, stores and classifiers; a few minutes
+	@COUNTERBALANCE_ATTACK=1 $(PYTEST) tests/attacks
 
 .PHONY: fuzz
 FRAMES ?= 20000
 fuzz: $(READY) ## throw random mixed frames at the sampler: make fuzz FRAMES=100000
-	@OMP_NUM_THREADS=1 COUNTERBALANCE_FRAMES=$(FRAMES) $(BIN)/python -m pytest -n $(JOBS) -q tests/test_mixed_frames.py
+	@COUNTERBALANCE_FRAMES=$(FRAMES) $(PYTEST) tests/table/test_mixed_frames.py
 
 .PHONY: lint
 lint: $(READY) ## check style and formatting

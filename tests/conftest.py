@@ -1,6 +1,25 @@
-"""What holds for every test: the machine is shared, so no test depends on seconds."""
+"""What holds for every test: no test depends on seconds, and markers say what a test needs."""
 
+from fnmatch import fnmatch
+from pathlib import Path
+
+import pytest
 from hypothesis import settings
+
+from markers import MARKED
+
+HERE = Path(__file__).parent
 
 settings.register_profile("counterbalance", deadline=None)
 settings.load_profile("counterbalance")
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark each test by its folder, its file or its name."""
+    for item in items:
+        if not item.path.is_relative_to(HERE):
+            continue
+        names = (item.path.relative_to(HERE).as_posix(), getattr(item, "originalname", item.name))
+        for marker, patterns in MARKED.items():
+            if any(fnmatch(name, pattern) for pattern in patterns for name in names):
+                item.add_marker(marker)

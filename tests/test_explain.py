@@ -1,13 +1,10 @@
 """One row is explained: every way is an inversion, nearest first, each different."""
 
-import doctest
-
 import numpy as np
 import pandas as pd
 import pytest
 
 from counterbalance import CounterfactualOverSampler
-from counterbalance import explain as explanation
 from counterbalance.constraints import Immutable, Increasing
 from counterbalance.datasets import load_wisconsin
 from counterbalance.errors import TableError
@@ -98,13 +95,9 @@ def test_arrays_are_explained_too_and_several_classes():
     assert set(found.cells) == {"x0", "x1", "x2"}
 
 
-def test_what_cannot_be_explained_is_said(wisconsin):
+def test_a_row_or_class_that_is_not_there_is_refused(wisconsin):
     X, y = wisconsin
     with pytest.raises(TableError, match="row must be one of the 699 rows"):
         explain(sampler(), X, y, 699, "malignant")
     with pytest.raises(TableError, match="to must be a class of y, got 'ill'"):
         explain(sampler(), X, y, 0, "ill")
-
-
-def test_the_example_in_the_docstring_is_true():
-    assert doctest.testmod(explanation).failed == 0

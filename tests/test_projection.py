@@ -1,7 +1,5 @@
 """A projection shows a table in two dimensions, and every row stands for itself there."""
 
-import doctest
-
 import numpy as np
 import pandas as pd
 import pytest
@@ -9,7 +7,6 @@ from scipy import sparse
 from sklearn.decomposition import PCA
 from sklearn.preprocessing import StandardScaler
 
-from counterbalance import projection as module
 from counterbalance.errors import TableError
 from counterbalance.projection import Projection
 from counterbalance.table.table import read_table
@@ -88,7 +85,3 @@ def test_a_table_of_categories_only_can_be_projected():
     projection = Projection.of(table)
     assert np.isfinite(projection.points).all()
     assert projection.rows_at(projection.points).equals(table)
-
-
-def test_the_examples_in_the_docstrings_are_true():
-    assert doctest.testmod(module).failed == 0

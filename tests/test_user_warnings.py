@@ -128,7 +128,7 @@ def test_every_warning_of_ours_names_this_file():
     assert ShortfallWarning in kinds
 
 
-def test_what_is_no_warning_of_a_place_is_said_again_elsewhere():
+def test_a_warning_without_a_subject_is_given_once_for_each_place():
     number = itertools.count()
 
     def first():

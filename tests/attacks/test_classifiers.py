@@ -177,7 +177,7 @@ def test_a_sparse_table_that_f_writes_into_stays_as_it_was():
     np.testing.assert_array_equal(given.toarray(), before.toarray())
 
 
-def test_a_step_without_a_copy_is_refused_with_the_remedy():
+def test_a_pipeline_step_that_works_in_place_is_refused_with_the_remedy():
     X, y = table()
     before = X.copy()
     f = make_pipeline(StandardScaler(copy=False), LogisticRegression())
@@ -197,7 +197,7 @@ def test_a_classifier_of_other_labels_is_refused(said):
 
 
 @pytest.mark.parametrize("sampler", SAMPLERS)
-def test_an_unfitted_model_is_said_to_be_unfitted_whatever_the_table_is_like(sampler):
+def test_an_unfitted_model_is_reported_as_unfitted_for_any_table(sampler):
     class ReadyAtOnce(Sound):
         def __init__(self):
             self.setting_ = None
@@ -222,7 +222,7 @@ FINE = {
 
 @pytest.mark.parametrize("container", [*CONTAINERS, sparse.csr_array])
 @pytest.mark.parametrize("name", FINE)
-def test_our_own_trees_make_out_what_single_precision_cannot(name, container):
+def test_our_own_trees_tell_apart_values_that_single_precision_cannot(name, container):
     z, y = table(200)
     sampler = CounterfactualOverSampler(random_state=0)
     X_new, y_new = sampler.fit_resample(container(FINE[name](z)), y)

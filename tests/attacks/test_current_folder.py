@@ -26,7 +26,7 @@ COMPARE = [
 STUDY = ["study", "--datasets", "glass2", "--methods", "SMOTE", "--folds", "2", "--rows", "200"]
 REPRODUCE = [
     "reproduce", "--quick", "--datasets", "WBC", "--folds", "2", "--splits", "1", "--seeds", "1",
-    "--rows", "100",
+    "--rows", "200",
 ]  # fmt: skip
 
 
@@ -117,13 +117,13 @@ def test_a_script_of_the_current_folder_still_imports_its_neighbours(started):
         capture_output=True,
         text=True,
         check=False,
-        timeout=120,
+        timeout=600,
     )
     assert done.stdout.split("\n")[:2] == ["1", "{'twice': 2.0}"], done.stderr
 
 
 @pytest.mark.skipif(os.name != "posix", reason="needs the server that forks workers")
-def test_workers_that_cannot_start_are_no_ctrl_c(started, tmp_path):
+def test_workers_that_cannot_start_are_not_reported_as_ctrl_c(started, tmp_path):
     _, start = started
     tmp_path.joinpath("path").mkdir()
     tmp_path.joinpath("path", "sitecustomize.py").write_text(

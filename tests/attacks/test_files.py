@@ -55,7 +55,7 @@ def in_process(*options, **how):
         env={**os.environ, "PYTHONPATH": str(SOURCE), **how.pop("env", {})},
         capture_output="stdout" not in how,
         check=False,
-        timeout=120,
+        timeout=600,
         **how,
     )
 
@@ -84,7 +84,7 @@ def test_a_pipe_a_device_or_a_folder_is_refused_at_once(tmp_path, capsys, kind):
     assert "TABLE must be a file" in refused(capsys)
 
 
-def test_a_gzip_bomb_is_refused_before_it_fills_the_memory(tmp_path, capsys):
+def test_a_gzip_bomb_is_refused_before_it_fills_memory(tmp_path, capsys):
     path = tmp_path / "t.csv.gz"
     row = b"a,b\n" + b"0" * 2**20
     with gzip.open(path, "wb", compresslevel=1) as file:
@@ -257,7 +257,7 @@ def test_a_line_that_cannot_be_printed_is_not_a_failure(
         env={**os.environ, "PYTHONPATH": str(SOURCE), "PYTHONUNBUFFERED": unbuffered},
         capture_output=True,
         check=False,
-        timeout=120,
+        timeout=600,
     )
     assert ended.returncode == 0, ended
     assert out.exists()

@@ -114,7 +114,7 @@ def test_on_a_terminal_the_user_is_asked_about_a_doubtful_header(tmp_path):
         stderr=theirs,
         stdout=subprocess.DEVNULL,
         check=False,
-        timeout=120,
+        timeout=600,
     )
     os.close(theirs)
     asked = os.read(ours, 10_000).decode()

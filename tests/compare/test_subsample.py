@@ -1,7 +1,5 @@
 """A subsample keeps what resampling is about, and its figures speak of the whole table."""
 
-import doctest
-
 import numpy as np
 import pytest
 from hypothesis import given
@@ -11,7 +9,6 @@ from sklearn.metrics import average_precision_score, brier_score_loss, f1_score
 
 from comparison_tables import SMALL, two_clouds
 from counterbalance.compare import Settings
-from counterbalance.compare import data as compared_data
 from counterbalance.compare.calibration import intercept, recall_curve, slope
 from counterbalance.compare.data import Subsample, kept_counts, kept_rows, read_compared
 from counterbalance.compare.folds import ComparisonPlan
@@ -22,10 +19,6 @@ from counterbalance.compare.metrics import (
     tuned_thresholds,
 )
 from counterbalance.compare.trials import compute
-
-
-def test_the_examples_in_the_docstrings_are_true():
-    assert doctest.testmod(compared_data).failed == 0
 
 
 @given(st.lists(st.integers(4, 100_000), min_size=2, max_size=12), st.integers(200, 20_000))

@@ -125,7 +125,7 @@ def test_one_of_some_numbers_is_taken():
     assert set(new["age"]) <= {30, 50, 70}
 
 
-def test_at_most_so_many_features_change():
+def test_max_changed_limits_how_many_features_change():
     sampler, _, _ = twins([MaxChanged(1)])
     assert sampler.provenance_.changed_mask().sum(axis=1).max() == 1
 
@@ -192,7 +192,7 @@ def test_constraints_that_nothing_can_meet_are_an_error_that_names_them():
         (["(" * 5000 + "dose" + ")" * 5000 + " < 1"], "more than 100 terms"),
     ],
 )
-def test_what_cannot_be_met_is_refused_by_name(constraints, says):
+def test_a_constraint_that_cannot_be_met_is_refused_by_name(constraints, says):
     with pytest.raises(ConstraintError, match=says):
         CounterfactualOverSampler(constraints=constraints).fit_resample(X, Y)
 

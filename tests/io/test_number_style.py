@@ -1,13 +1,10 @@
 """Money, percentages and thousands are numbers, and new ones are written the same way."""
 
-import doctest
-
 import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from counterbalance.io import number_style
 from counterbalance.io.csv_columns import decimal_mark, read_column, write_cells
 from counterbalance.io.number_style import NumberStyle
 
@@ -156,7 +153,3 @@ def test_what_a_style_writes_is_read_as_the_same_number(cents, before, after, pl
         assert again == texts.tolist()
     else:
         assert read.series.tolist() == texts.tolist()
-
-
-def test_the_examples_in_the_docstrings_are_true():
-    assert doctest.testmod(number_style).failed == 0

@@ -1,11 +1,8 @@
 """Records of a page are read back from what JSON holds, and what cannot be shown is refused."""
 
-import doctest
-
 import numpy as np
 import pytest
 
-from counterbalance.compare import records
 from counterbalance.compare.records import clean
 from counterbalance.report import SummaryError
 from counterbalance.report.records import read_page
@@ -83,7 +80,3 @@ def test_invisible_and_broken_characters_become_visible():
 def test_labels_need_not_be_texts():
     data = {"rows": 3, "classes": [{"label": 1, "count": 3}], "columns": []}
     assert read_page({"data": data}).data.classes[0].label == "1"
-
-
-def test_the_examples_in_the_docstrings_are_true():
-    assert doctest.testmod(records).failed == 0

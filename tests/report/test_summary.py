@@ -1,6 +1,5 @@
 """What a fitted sampler did, as a summary: on real and on mixed tables of every container."""
 
-import doctest
 import json
 import warnings
 
@@ -18,7 +17,7 @@ from counterbalance.constraints import Immutable, Increasing
 from counterbalance.datasets import load_wisconsin
 from counterbalance.errors import ShortfallWarning, TableError
 from counterbalance.projection import spread_evenly
-from counterbalance.report import Page, SummaryError, as_plain, explorer, render, summarise_sampler
+from counterbalance.report import Page, SummaryError, as_plain, render, summarise_sampler
 from counterbalance.report.explorer import MOST_COLUMNS, as_text, pair_as_text
 from counterbalance.report.map import (
     centres,
@@ -359,10 +358,6 @@ def test_rows_are_chosen_evenly():
     assert spread_evenly(5, 10).tolist() == [0, 1, 2, 3, 4]
     assert spread_evenly(100, 3).tolist() == [0, 50, 99]
     assert spread_evenly(0, 3).tolist() == []
-
-
-def test_the_examples_in_the_docstrings_are_true():
-    assert doctest.testmod(explorer).failed == 0
 
 
 def test_the_headline_counts_minimum_inversions_and_an_inflated_class_is_warned_of(wisconsin):

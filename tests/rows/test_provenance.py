@@ -34,7 +34,7 @@ def result():
     return sampler.provenance_, X_new, y_new
 
 
-def test_it_is_a_table(result):
+def test_provenance_is_a_table(result):
     provenance, _, _ = result
     assert provenance.columns == COLUMNS
     assert len(provenance) == len(provenance["sample"]) == 60
@@ -73,7 +73,7 @@ def test_a_counterfactual_can_be_said_in_words(result):
     assert sentence.endswith(f"it malignant, distance {row['distance']:.3g}")
 
 
-def test_words_know_every_container():
+def test_sentences_work_for_every_container():
     for table in (X, X.to_numpy(object), pl.from_pandas(X)):
         sampler = CounterfactualOverSampler(random_state=0)
         X_new, _ = sampler.fit_resample(table, Y)
@@ -142,7 +142,7 @@ def test_rows_made_within_their_class_and_copies_say_so():
     assert first == "row 0, class rare: copied as it is (copy)"
 
 
-def test_it_prints_as_a_table(result):
+def test_provenance_prints_as_a_table(result):
     provenance, _, _ = result
     lines = repr(provenance).splitlines()
     assert lines[0].split() == list(COLUMNS)

@@ -66,7 +66,7 @@ def test_threshold_takes_no_factual_that_gave_an_inversion_already():
     assert not np.isin(moved, plain).any()
 
 
-def test_threshold_needs_no_more_than_it_has():
+def test_threshold_is_passed_over_where_f_has_no_probabilities():
     class Mute(LogisticRegression):
         predict_proba = property()
 

@@ -208,6 +208,6 @@ def test_a_sparse_table_stays_sparse(kind):
     np.testing.assert_allclose(X_new.toarray(), dense)
 
 
-def test_a_class_that_nothing_is_larger_than_says_so():
+def test_new_rows_of_the_largest_class_come_with_a_warning():
     with pytest.warns(ShortfallWarning, match="no class is larger"):
         sampler(sampling_strategy={0: 70}).fit_resample(X, Y)

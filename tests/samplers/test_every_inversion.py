@@ -88,7 +88,7 @@ def test_every_row_is_a_minimum_inversion_and_the_yield_counts_them(random_state
     assert (sampler.estimator_.predict(X_new[len(X) :]) == y_new[len(y) :]).all()
 
 
-def test_it_may_give_more_than_balance_and_never_fills():
+def test_it_may_give_more_rows_than_balance_needs_and_never_fills():
     X, y = table()
     balanced = LogisticRegression(class_weight="balanced")
     sampler = sampler_of(estimator=balanced, n_draws=20, on_shortfall="raise")
@@ -132,7 +132,7 @@ def test_it_works_in_a_pipeline():
     assert (cross_validate(model, X, y, cv=3)["test_score"] > 0.4).all()
 
 
-def test_what_it_was_to_give_is_bounded_by_the_rows_of_larger_classes():
+def test_the_fitted_strategy_is_the_number_of_rows_of_larger_classes():
     X, y = table(3)
     counts = Counter(y.tolist())
     sampler = sampler_of().fit(X, y)
@@ -143,7 +143,7 @@ def test_what_it_was_to_give_is_bounded_by_the_rows_of_larger_classes():
     }
 
 
-def test_an_explanation_does_not_depend_on_it():
+def test_an_explanation_does_not_depend_on_the_strategy():
     X, y = table()
     f = DecisionTreeClassifier(max_depth=4, random_state=0)
     row = int(np.flatnonzero(y == 0)[0])
@@ -161,7 +161,7 @@ def test_an_explanation_does_not_depend_on_it():
     assert str(found[0]) == str(found[1])
 
 
-def test_the_interior_sampler_refuses_it_and_says_why():
+def test_the_interior_sampler_refuses_the_strategy_and_says_why():
     X, y = table()
     with pytest.raises(TableError, match=r"sampling_strategy='all'.*CounterfactualOverSampler"):
         InteriorOverSampler(sampling_strategy="all").fit_resample(X, y)

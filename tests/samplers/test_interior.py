@@ -72,7 +72,7 @@ def test_without_agreement_new_rows_have_the_spread_of_a_smoothed_bootstrap():
     np.testing.assert_allclose(np.cov(new.T), expected, rtol=0.15)
 
 
-def test_all_rows_lie_between_rows_of_the_class_if_so_asked(table):
+def test_with_between_1_all_rows_lie_between_rows_of_the_class(table):
     X, y = table
     new, _ = new_rows(InteriorOverSampler(between=1, random_state=0), X, y)
     minority = X[y == 1]
@@ -123,13 +123,13 @@ def test_a_class_of_equal_rows_is_copied_with_a_warning():
     assert (new == 0.5).all()
 
 
-def test_any_classifier_with_probabilities_serves(table):
+def test_any_classifier_with_probabilities_works(table):
     X, y = table
     new, _ = new_rows(InteriorOverSampler(estimator=LogisticRegression(), random_state=0), X, y)
     assert len(new)
 
 
-def test_scores_that_are_no_probabilities_are_refused(table):
+def test_scores_that_are_not_probabilities_are_refused(table):
     with pytest.raises(ClassifierError, match="predict_proba"):
         InteriorOverSampler(estimator=SVC(), random_state=0).fit_resample(*table)
 

@@ -55,11 +55,11 @@ def test_identifiers_are_recognised(cells, name):
 
 
 @pytest.mark.parametrize(("cells", "name"), DESCRIBING)
-def test_measurements_and_categories_are_not(cells, name):
+def test_measurements_and_categories_are_not_taken_for_identifiers(cells, name):
     assert not of(cells, name)
 
 
-def test_the_command_line_recognises_the_same():
+def test_the_command_line_recognises_the_same_identifiers():
     for cells, name in (*IDENTIFYING, *DESCRIBING[:7]):
         column = pd.Series(cells)
         if column.dtype.kind == "f":  # a file's identifiers are read as whole numbers
@@ -80,7 +80,7 @@ def test_the_samplers_warn_once_and_name_every_such_column(sampler, container):
 
 
 @pytest.mark.parametrize("sampler", SAMPLERS)
-def test_what_may_not_change_is_not_warned_of(sampler):
+def test_an_immutable_identifier_is_not_warned_of(sampler):
     X = pd.DataFrame({"age": AGE, "id": np.arange(N)})
     with warnings.catch_warnings():
         warnings.simplefilter("error", IdentifierWarning)
@@ -90,7 +90,7 @@ def test_what_may_not_change_is_not_warned_of(sampler):
 
 
 @pytest.mark.parametrize("name", ["iris", "wine", "breast_cancer", "digits", "diabetes"])
-def test_public_tables_of_measurements_have_none(name):
+def test_public_tables_of_measurements_have_no_identifiers(name):
     X = getattr(datasets, f"load_{name}")(as_frame=True).data
     assert identifiers(read_table(X)) == []
     assert identifiers(read_table(X.to_numpy())) == []

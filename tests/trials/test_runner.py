@@ -68,9 +68,9 @@ def start(path, count, jobs, *, seconds, log=None):
 
 def wait_until(holds):
     """Wait for a condition, however slow the machine is, but not for ever."""
-    deadline = time.monotonic() + 60
+    deadline = time.monotonic() + 600
     while not holds():
-        assert time.monotonic() < deadline, "waited for a minute"
+        assert time.monotonic() < deadline, "waited for ten minutes"
         time.sleep(0.005)
 
 
@@ -189,7 +189,7 @@ def test_killed_at_20_random_moments_the_tables_are_those_of_an_unbroken_run(tmp
     assert done == sorted(done)
     assert 0 < done[-1] < len(trials)
     last = start(path, len(trials), 2, seconds=0, log=log)
-    _, errors = last.communicate(timeout=60)
+    _, errors = last.communicate(timeout=600)
     assert last.returncode == 0, errors
     assert table(path) == unbroken(tmp_path, trials)
     computed = Counter(log.read_text().split())
@@ -216,7 +216,7 @@ def test_a_second_process_is_told_at_once_who_holds_the_store(tmp_path):
     first = start(path, len(trials), 2, seconds=30, log=log)
     wait_until(log.exists)
     second = start(path, len(trials), 2, seconds=0)
-    _, errors = second.communicate(timeout=60)
+    _, errors = second.communicate(timeout=600)
     assert second.returncode == 1
     assert f"in use by process {first.pid} on " in errors
     first.kill()
@@ -233,7 +233,7 @@ def test_ctrl_c_stops_cleanly_and_says_how_to_go_on(tmp_path):
     process.stdout.readline()
     wait_until(lambda: len(table(path)) >= 5)
     os.killpg(process.pid, signal.SIGINT)  # as the terminal does: to every process
-    _, errors = process.communicate(timeout=60)
+    _, errors = process.communicate(timeout=600)
     assert process.returncode == 130, errors
     assert "Traceback" not in errors
     assert "run the same again" in errors
@@ -253,7 +253,7 @@ def test_ctrl_c_also_stops_cleanly_while_the_workers_start(tmp_path):
         process.stdout.readline()
         time.sleep(0.05 * attempt + 0.02)
         os.killpg(process.pid, signal.SIGINT)
-        _, errors = process.communicate(timeout=60)
+        _, errors = process.communicate(timeout=600)
         assert process.returncode == 130, errors
         assert "Traceback" not in errors
 
@@ -275,7 +275,7 @@ def test_a_script_that_starts_itself_again_is_told_what_to_do(tmp_path):
         capture_output=True,
         text=True,
         check=False,
-        timeout=60,
+        timeout=600,
     )
     assert done.returncode != 0
     assert "under if __name__ == '__main__'" in done.stderr
