@@ -9,9 +9,11 @@ from pathlib import Path
 
 import pytest
 
+from counterbalance import __version__
 from counterbalance.cli import main
-from counterbalance.cli.app import COMMANDS
+from counterbalance.cli.app import COMMANDS, run
 from counterbalance.cli.reproduce import make_settings
+from counterbalance.search import compiled
 from counterbalance.trials import TrialStore
 
 SOURCE = Path(__file__).parents[2] / "src"
@@ -200,3 +202,13 @@ def done_in(path):
 
     with TrialStore(path, fingerprint()) as store:
         return store.counts()["done"]
+
+
+def test_the_version_says_whether_the_kernel_is_there(capsys, monkeypatch):
+    assert run(["--version"]) == 0
+    with_kernel = capsys.readouterr().out
+    monkeypatch.setattr(compiled, "kernel", None)
+    assert run(["--version"]) == 0
+    without = capsys.readouterr().out
+    assert ", without the compiled kernel" in without
+    assert with_kernel.startswith(f"counterbalance {__version__}, with")

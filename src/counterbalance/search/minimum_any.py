@@ -3,10 +3,10 @@
     start       a row that f puts into the wanted class: a row of the table, of which the
                 factual takes every cell that may change, or what Algorithm 1 found
     take back   give a changed cell its old value, if f still agrees
-    bisect      bring a changed number half of the way back, if f still agrees
+    bisect      bring a changed number back as far as f agrees, by halves
 
 Every step asks f about all factuals at once, a batch for each feature in turn. The result is
-an inversion whose changes are all needed, one by one; it need not be the nearest.
+an inversion with few needless changes; it need not be the nearest.
 """
 
 from __future__ import annotations
@@ -24,9 +24,8 @@ from counterbalance.search.nearest import Effort, Judge, Space, rebuild, search
 
 # Rows of the class that are tried as starts, the nearest first.
 STARTS = 5
-# Each change is brought this often half of the way back, and all of them as often in turn.
+# So many steps of a bisection bring each change back.
 HALVES = 8
-SWEEPS = 2
 # Rows of the class that are looked at as starts.
 MOST_REFERENCES = 2048
 
@@ -117,17 +116,17 @@ class AnyMinimum:
         return good
 
     def _refine(self, x: Floats, rows: Floats, target: Integers, ids: Integers) -> Floats:
+        """Take back, bisect what is left, and take back once more, the largest change first."""
         profile, order = self.space.perturbation.profile, self.space.order
-        nominal = profile.nominal
         rows = rows.copy()
-        for _ in range(SWEEPS):
-            share = share_of_distance(profile, order, x[:, order], rows[:, order])
-            ranked = order[np.argsort(-share, axis=1, kind="stable")]
-            for m in ranked.T:
-                self._take_back(x, rows, m, target, ids)
-            for m in ranked.T:
-                for _ in range(HALVES):
-                    self._halve(x, rows, np.where(nominal[m], -1, m), target, ids)
+        share = share_of_distance(profile, order, x[:, order], rows[:, order])
+        ranked = order[np.argsort(-share, axis=1, kind="stable")].T
+        for m in ranked:
+            self._take_back(x, rows, m, target, ids)
+        for m in ranked:
+            self._bisect(x, rows, m, target, ids)
+        for m in ranked:
+            self._take_back(x, rows, m, target, ids)
         return rows
 
     def _take_back(
@@ -137,13 +136,20 @@ class AnyMinimum:
         at = np.flatnonzero(differs(rows[every, m], x[every, m]))
         self._try(x, rows, at, m[at], x[at, m[at]], target, ids)
 
-    def _halve(self, x: Floats, rows: Floats, m: Integers, target: Integers, ids: Integers) -> None:
-        at = np.flatnonzero(m >= 0)
-        old, new = x[at, m[at]], rows[at, m[at]]
-        middle = self._snap(old + (new - old) / 2, m[at])
-        nearer = np.abs(middle - old) < np.abs(new - old)
-        at, middle = at[nearer], middle[nearer]
-        self._try(x, rows, at, m[at], middle, target, ids)
+    def _bisect(
+        self, x: Floats, rows: Floats, m: Integers, target: Integers, ids: Integers
+    ) -> None:
+        """Bring each row's feature back as far as f agrees, between what it was and what it is."""
+        at = np.flatnonzero(~self.space.perturbation.profile.nominal[m])
+        refused = x[at, m[at]]
+        for _ in range(HALVES):
+            good = rows[at, m[at]]
+            middle = self._snap(refused + (good - refused) / 2, m[at])
+            open_ = (middle != refused) & (np.abs(middle - good) < np.abs(refused - good))
+            open_ &= middle != good
+            at, refused, middle = at[open_], refused[open_], middle[open_]
+            accepted = self._try(x, rows, at, m[at], middle, target, ids)
+            refused = np.where(accepted, refused, middle)
 
     def _snap(self, values: Floats, m: Integers) -> Floats:
         snapped = values.copy()
@@ -163,11 +169,12 @@ class AnyMinimum:
         value: Floats,
         target: Integers,
         ids: Integers,
-    ) -> None:
-        """Put values into rows where f then still agrees, in place."""
+    ) -> Mask:
+        """Put values into rows where f then still agrees, in place; say where it does."""
         if not at.size:
-            return
+            return np.zeros(0, dtype=bool)
         tried = rows[at]
         tried[np.arange(len(at)), m] = value
         good = self._good(x[at], tried, target[at], ids[at])
         rows[at[good]] = tried[good]
+        return good
