@@ -159,7 +159,7 @@ def test_a_flipped_bit_is_named_or_mended_and_never_changes_the_result(
 
 
 @pytest.mark.parametrize("content", [b"", b"{}", b"\xff\xfe", b"[" * 100_000, b"0" * 64 + b"\n{}"])
-def test_a_damaged_plan_is_named_with_the_remedy(content, source, tmp_path, monkeypatch):
+def test_a_plan_that_is_no_plan_is_named_with_the_remedy(content, source, tmp_path, monkeypatch):
     partial = stop(source, tmp_path / "out", monkeypatch)
     (partial / "_work" / "plan.json").write_bytes(content)
     with pytest.raises(EngineError, match=r"plan\.json is damaged: .*; remove .*out\.partial"):

@@ -185,11 +185,12 @@ def test_ctrl_c_ends_with_130_and_says_how_to_go_on(tmp_path):
         start_new_session=True,
     )
     store = tmp_path / "cells.sqlite"
+    deadline = time.monotonic() + 60
     while not (store.exists() and done_in(store)):
-        assert process.poll() is None, process.stderr.read()
+        assert time.monotonic() < deadline
         time.sleep(0.05)
     os.killpg(process.pid, signal.SIGINT)  # as the terminal does: to every process
-    _, errors = process.communicate(timeout=600)
+    _, errors = process.communicate(timeout=60)
     assert process.returncode == 130, errors
     assert "Traceback" not in errors
     assert "run the same again" in errors

@@ -114,7 +114,7 @@ def test_on_a_terminal_a_doubtful_header_is_asked_about(tmp_path):
         stderr=theirs,
         stdout=subprocess.DEVNULL,
         check=False,
-        timeout=600,
+        timeout=120,
     )
     os.close(theirs)
     asked = os.read(ours, 10_000).decode()

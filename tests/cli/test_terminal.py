@@ -1,5 +1,6 @@
 """What commands show is text for people, JSON for machines, and never obeyed by a terminal."""
 
+import doctest
 import io
 import json
 import sys
@@ -51,3 +52,7 @@ def test_json_is_json_whatever_the_values_are(capsys):
     out = capsys.readouterr().out
     assert json.loads(out) == {"1": 3, "nan": None, "list": [0.5, None], "é": "\x1b"}
     assert "\x1b" not in out
+
+
+def test_the_examples_in_the_docstrings_are_true():
+    assert doctest.testmod(terminal).failed == 0

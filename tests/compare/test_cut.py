@@ -1,5 +1,7 @@
 """A cut keeps what resampling is about, and figures on it speak of the whole table."""
 
+import doctest
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -20,6 +22,10 @@ from counterbalance.compare.metrics import (
 from counterbalance.compare.plan import Plan
 from counterbalance.compare.thresholds import tuned_thresholds
 from counterbalance.compare.trials import compute
+
+
+def test_the_examples_in_the_docstrings_are_true():
+    assert doctest.testmod(cut).failed == 0
 
 
 @given(st.lists(st.integers(4, 100_000), min_size=2, max_size=12), st.integers(200, 20_000))

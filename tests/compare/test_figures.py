@@ -1,5 +1,8 @@
 """Thresholds, metrics, calibration and the posterior are what they are defined to be."""
 
+import doctest
+import importlib
+
 import baycomp
 import numpy as np
 import pytest
@@ -11,6 +14,24 @@ from counterbalance.compare.calibration import calibration_curve, intercept, slo
 from counterbalance.compare.metrics import brier, prior_corrected
 from counterbalance.compare.posterior import posterior
 from counterbalance.compare.thresholds import tuned_thresholds
+
+HERE = "counterbalance.compare"
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "calibration",
+        "classifiers",
+        "evidence",
+        "metrics",
+        "posterior",
+        "strategies",
+        "thresholds",
+    ],
+)
+def test_the_examples_in_the_docstrings_are_true(name):
+    assert doctest.testmod(importlib.import_module(f"{HERE}.{name}")).failed == 0
 
 
 @pytest.mark.parametrize("seed", range(8))

@@ -40,7 +40,8 @@ def test_a_killed_run_goes_on_and_gives_the_same_bytes(tmp_path):
     process = subprocess.Popen(  # noqa: S603 - our own script
         [sys.executable, str(SCRIPT), str(store)], env=environment, start_new_session=True
     )
-    while process.poll() is None and done_cells(store) < 3:
+    deadline = time.monotonic() + 300
+    while time.monotonic() < deadline and done_cells(store) < 3:
         time.sleep(0.02)
     process.kill()
     process.wait()

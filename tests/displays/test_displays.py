@@ -1,5 +1,6 @@
 """Displays draw what the sampler made, on the axes they are given, and return them."""
 
+import doctest
 import importlib
 import sys
 
@@ -153,3 +154,9 @@ def test_without_matplotlib_the_error_names_the_install_line(numbers, monkeypatc
         CounterfactualDisplay.from_sampler(sampler, X, y)
     with pytest.raises(ImportError, match=install):
         BoundaryDisplay.from_estimator(LogisticRegression().fit(X, y), X, y)
+
+
+@pytest.mark.parametrize("name", ["boundary", "counterfactual"])
+def test_the_examples_in_the_docstrings_are_true(name):
+    module = importlib.import_module(f"counterbalance.displays.{name}")
+    assert doctest.testmod(module).failed == 0

@@ -1,10 +1,13 @@
 """Money, percentages and thousands are numbers, and new ones are written alike."""
 
+import doctest
+
 import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from counterbalance.io import number_style
 from counterbalance.io.csv_cells import decimal_mark, read_column, typed, written
 from counterbalance.io.number_style import NumberStyle
 
@@ -149,3 +152,7 @@ def test_what_a_style_writes_is_read_as_the_same_number(cents, before, after, pl
         assert again == texts.tolist()
     else:
         assert read.series.tolist() == texts.tolist()
+
+
+def test_the_examples_in_the_docstrings_are_true():
+    assert doctest.testmod(number_style).failed == 0

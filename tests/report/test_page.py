@@ -1,6 +1,7 @@
 """The page as text: what it holds, that it is escaped, small, and written whole."""
 
 import base64
+import doctest
 import hashlib
 import re
 import sys
@@ -241,3 +242,7 @@ def test_without_jinja_the_message_names_the_extra(monkeypatch):
     monkeypatch.setitem(sys.modules, "jinja2", None)
     with pytest.raises(ImportError, match=r"pip install 'counterbalance\[report\]'"):
         render({"verdict": {"headline": "x"}})
+
+
+def test_the_examples_in_the_docstrings_are_true():
+    assert doctest.testmod(page).failed == 0

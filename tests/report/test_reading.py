@@ -1,5 +1,7 @@
 """The contract between who fills a summary and the page."""
 
+import doctest
+
 import numpy as np
 import pytest
 
@@ -79,3 +81,7 @@ def test_invisible_and_broken_characters_become_visible():
 def test_labels_need_not_be_texts():
     data = {"rows": 3, "classes": [{"label": 1, "count": 3}], "columns": []}
     assert read_summary({"data": data}).data.classes[0].label == "1"
+
+
+def test_the_examples_in_the_docstrings_are_true():
+    assert doctest.testmod(reading).failed == 0

@@ -1,5 +1,6 @@
 """What a fitted sampler did, as a summary: on real and on mixed tables of every container."""
 
+import doctest
 import json
 import warnings
 
@@ -352,6 +353,10 @@ def test_rows_are_chosen_evenly():
     assert spread_evenly(5, 10).tolist() == [0, 1, 2, 3, 4]
     assert spread_evenly(100, 3).tolist() == [0, 50, 99]
     assert spread_evenly(0, 3).tolist() == []
+
+
+def test_the_examples_in_the_docstrings_are_true():
+    assert doctest.testmod(cells).failed == 0
 
 
 def test_the_headline_counts_minimum_inversions_and_an_inflated_class_is_warned_of(wisconsin):

@@ -68,9 +68,9 @@ def start(path, count, jobs, *, seconds, log=None):
 
 def wait_until(holds):
     """Wait for a condition, however slow the machine is, but not for ever."""
-    deadline = time.monotonic() + 600
+    deadline = time.monotonic() + 60
     while not holds():
-        assert time.monotonic() < deadline, "waited for ten minutes"
+        assert time.monotonic() < deadline, "waited for a minute"
         time.sleep(0.005)
 
 
@@ -189,7 +189,7 @@ def test_killed_at_20_random_moments_the_tables_are_those_of_an_unbroken_run(tmp
     assert done == sorted(done)
     assert 0 < done[-1] < len(cells)
     last = start(path, len(cells), 2, seconds=0, log=log)
-    _, errors = last.communicate(timeout=600)
+    _, errors = last.communicate(timeout=60)
     assert last.returncode == 0, errors
     assert table(path) == unbroken(tmp_path, cells)
     computed = Counter(log.read_text().split())
@@ -215,7 +215,7 @@ def test_two_processes_share_a_store_and_compute_each_cell_once(tmp_path):
     path, log = tmp_path / "shared.sqlite", tmp_path / "log"
     both = [start(path, len(cells), 2, seconds=0.05, log=log) for _ in range(2)]
     for process in both:
-        _, errors = process.communicate(timeout=600)
+        _, errors = process.communicate(timeout=60)
         assert process.returncode == 0, errors
     assert sorted(map(int, log.read_text().split())) == list(range(len(cells)))
     assert table(path) == unbroken(tmp_path, cells)
@@ -233,7 +233,7 @@ def test_ctrl_c_stops_cleanly_and_says_how_to_go_on(tmp_path):
     process.stdout.readline()
     wait_until(lambda: len(table(path)) >= 5)
     os.killpg(process.pid, signal.SIGINT)  # as the terminal does: to every process
-    _, errors = process.communicate(timeout=600)
+    _, errors = process.communicate(timeout=60)
     assert process.returncode == 130, errors
     assert "Traceback" not in errors
     assert "run the same again" in errors
@@ -254,7 +254,7 @@ def test_ctrl_c_while_the_workers_start_is_as_clean(tmp_path):
         process.stdout.readline()
         time.sleep(0.05 * attempt + 0.02)
         os.killpg(process.pid, signal.SIGINT)
-        _, errors = process.communicate(timeout=600)
+        _, errors = process.communicate(timeout=60)
         assert process.returncode == 130, errors
         assert "Traceback" not in errors
         with CellStore(path, FINGERPRINT) as store:
@@ -278,7 +278,7 @@ def test_a_script_that_starts_itself_again_is_told_what_to_do(tmp_path):
         capture_output=True,
         text=True,
         check=False,
-        timeout=600,
+        timeout=60,
     )
     assert done.returncode != 0
     assert "under if __name__ == '__main__'" in done.stderr
