@@ -11,6 +11,8 @@ from counterbalance.compare.calibration import calibration_curve, intercept, slo
 from counterbalance.compare.metrics import brier, prior_corrected, tuned_thresholds
 from counterbalance.compare.posterior import posterior
 
+HERE = "counterbalance.compare"
+
 
 @pytest.mark.parametrize("seed", range(8))
 def test_no_threshold_is_better_than_the_tuned_one(seed):

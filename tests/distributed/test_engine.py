@@ -99,7 +99,7 @@ def test_python_files_of_the_current_folder_are_not_imported(tmp_path):
         env=environment,
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=600,
         check=False,
     )
     assert run.returncode == 0, run.stderr

@@ -107,7 +107,7 @@ def test_a_worker_at_its_memory_limit_changes_no_byte(client, source, undisturbe
         address, pid = next(iter(worker_pids(client).items()))
         struck.append(pid)
         hogs.append(client.submit(eval, TAKE_ALL_MEMORY, workers=[address], pure=False))
-        deadline = time.monotonic() + 120
+        deadline = time.monotonic() + 600
         while psutil.pid_exists(pid) and time.monotonic() < deadline:
             time.sleep(0.2)  # until the nanny has ended the worker
 

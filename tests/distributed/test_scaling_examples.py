@@ -69,7 +69,7 @@ def test_the_commands_of_the_examples_balance_files_over_tls(compose, environmen
 
     try:
         start("scheduler", "--host", "127.0.0.1", "--port", "0", "--scheduler-file", address_file)
-        deadline = time.monotonic() + 120
+        deadline = time.monotonic() + 600
         while not address_file.exists():
             assert time.monotonic() < deadline, (tmp_path / "log").read_text()
             time.sleep(0.2)
