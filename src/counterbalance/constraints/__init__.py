@@ -8,6 +8,7 @@ from counterbalance.constraints.constraint import (
     MaxChanged,
     OneOf,
     Range,
+    Relation,
     as_constraints,
     compile_rules,
 )
@@ -20,6 +21,7 @@ __all__ = [
     "MaxChanged",
     "OneOf",
     "Range",
+    "Relation",
     "as_constraints",
     "compile_rules",
 ]
