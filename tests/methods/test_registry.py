@@ -52,19 +52,22 @@ def test_every_factory_takes_a_seed_and_makes_what_its_kind_says():
 
 
 def test_every_class_of_ours_is_in_the_registry():
+    pytest.importorskip("autograd")
     registered = {type(peer.factory()).__name__ for peer in all_samplers().values()}
     ours = {
         name
         for name in peers.__all__
         if hasattr(getattr(peers, name), "fit_resample") or hasattr(getattr(peers, name), "predict")
     }
-    assert ours <= registered
+    # GAMO's classifier is the other face of its sampler
+    assert ours - {"GAMOClassifier"} <= registered
 
 
 def test_importing_the_peers_loads_no_extra():
     code = (
         "import sys, counterbalance.methods as p; p.all_samplers();"
-        "sys.exit(any(m in sys.modules for m in ('imblearn_extra', 'minisom', 'tensorflow')))"
+        "extras = ('imblearn_extra', 'minisom', 'autograd', 'jax', 'torch');"
+        "sys.exit(any(m in sys.modules for m in extras))"
     )
     done = subprocess.run([sys.executable, "-c", code], check=False)  # noqa: S603  # our own code
     assert done.returncode == 0
@@ -72,7 +75,7 @@ def test_importing_the_peers_loads_no_extra():
 
 def test_a_peer_without_its_package_is_left_out(monkeypatch):
     monkeypatch.setattr("counterbalance.methods.registry.find_spec", lambda _: None)
-    assert "G-SMOTE" not in all_samplers()
+    assert not {"G-SMOTE", "GAMO", "text-GAN", "DOS"} & set(all_samplers())
     assert "SMOTE" in all_samplers()
 
 

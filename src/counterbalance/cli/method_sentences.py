@@ -34,4 +34,7 @@ SENTENCES = {
     "CUSBoost sampling": "Drops majority rows at random inside each of their clusters.",
     "USS": "Keeps majority rows whose label depends on the balance: those at the boundary.",
     "CUSBoost": "A boosted classifier that undersamples inside clusters in every round.",
+    "GAMO": "Combines minority rows by a generator that a classifier and a discriminator train.",
+    "text-GAN": "Writes new strings, such as URLs, by a network of characters and a critic.",
+    "DOS": "A deep classifier that oversamples between neighbours in its own features.",
 }

@@ -112,7 +112,7 @@ def known_strategies() -> dict[str, Kind]:
     kinds: dict[str, Kind] = {BASELINE: "none", WEIGHTS: "weights"}
     kinds |= {sampler.name: "ours" for sampler in OURS}
     for name, peer in all_samplers().items():
-        if peer.kind != "classifier":
+        if peer.kind != "classifier" and peer.takes == "table":
             kinds[name] = peer.kind
     return {name: kinds[name] for name in dict.fromkeys([*DEFAULT_STRATEGIES, *kinds])}
 

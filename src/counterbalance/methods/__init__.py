@@ -12,6 +12,7 @@ from counterbalance.methods.clustering_under_sampling import ClusteringUnderSamp
 from counterbalance.methods.counterfactual_smote import CounterfactualSMOTE
 from counterbalance.methods.cure_smote import CURESMOTE
 from counterbalance.methods.cusboost import CUSBoostClassifier
+from counterbalance.methods.deep import GAMO, DOSClassifier, GAMOClassifier, TextGAN
 from counterbalance.methods.fallback import PeerFallbackWarning
 from counterbalance.methods.gaussian_smote import GaussianSMOTE
 from counterbalance.methods.lee import Lee
@@ -35,6 +36,7 @@ __all__ = [
     "CCR",
     "CFA",
     "CURESMOTE",
+    "GAMO",
     "MDO",
     "NRAS",
     "OUPS",
@@ -47,6 +49,8 @@ __all__ = [
     "ClusterRandomUnderSampler",
     "ClusteringUnderSampler",
     "CounterfactualSMOTE",
+    "DOSClassifier",
+    "GAMOClassifier",
     "GaussianSMOTE",
     "Lee",
     "NRSBoundarySMOTE",
@@ -55,6 +59,7 @@ __all__ = [
     "PolynomFitSMOTE",
     "ProWSyn",
     "SensitivityUnderSampler",
+    "TextGAN",
     "WeightedSMOTE",
     "all_samplers",
 ]

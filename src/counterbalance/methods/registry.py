@@ -15,6 +15,7 @@ from counterbalance.methods.clustering_under_sampling import ClusteringUnderSamp
 from counterbalance.methods.counterfactual_smote import CounterfactualSMOTE
 from counterbalance.methods.cure_smote import CURESMOTE
 from counterbalance.methods.cusboost import CUSBoostClassifier
+from counterbalance.methods.deep import GAMO, DOSClassifier, TextGAN
 from counterbalance.methods.gaussian_smote import GaussianSMOTE
 from counterbalance.methods.lee import Lee
 from counterbalance.methods.mdo import MDO
@@ -52,6 +53,8 @@ class Peer:
     """Whether it favours the boundary between the classes."""
     multiclass: bool
     """Whether its paper evaluated more than two classes."""
+    takes: Literal["table", "strings"] = "table"
+    """Whether it works on a table of numbers or on a column of strings."""
 
 
 def _geometric_smote(**parameters: Any) -> Any:
@@ -185,16 +188,29 @@ _PEERS = (
         boundary=False,
         multiclass=False,
     ),
+    # the deep systems, at the end of all
+    _over("GAMO", GAMO, 2019, "Mullick, Datta, Das, ICCV", boundary=True, multiclass=True),
+    Peer(
+        *("text-GAN", TextGAN, 2018, "Anand et al., IEEE Big Data", "over", "minority"),
+        boundary=False,
+        multiclass=False,
+        takes="strings",
+    ),
+    Peer(
+        *("DOS", DOSClassifier, 2017, "Ando, Huang, ECML PKDD", "classifier", None),
+        boundary=False,
+        multiclass=True,
+    ),
 )
 
-_EXTRA = {"G-SMOTE": "imblearn_extra"}
+_EXTRA = {"G-SMOTE": "imblearn_extra"} | dict.fromkeys(("GAMO", "text-GAN", "DOS"), "autograd")
 
 
 def all_samplers() -> dict[str, Peer]:
-    """Every peer by its name in the literature, oversamplers first, by year.
+    """Every peer by its name in the literature, oversamplers first, by year; the deep ones last.
 
     A peer that needs a package that is not installed is left out: G-SMOTE is there after
-    ``pip install imbalanced-learn-extra``.
+    ``pip install imbalanced-learn-extra``, GAMO, text-GAN and DOS after ``pip install autograd``.
 
     >>> all_samplers()["ProWSyn"].factory(random_state=0)
     ProWSyn(random_state=0)

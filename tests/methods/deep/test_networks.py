@@ -32,7 +32,7 @@ def slopes_by_differences(loss, p, step=1e-6):
 DENSE = nn.double(nn.new_dense("a", 4, 6, RNG))
 CONVOLUTION = nn.double(nn.new_convolution("a", 3, 4, 6, RNG))
 LAYERS = {
-    "dense": (DENSE, lambda np, p: nn.dense(p, "a", ROWS)),
+    "dense": (DENSE, lambda _, p: nn.dense(p, "a", ROWS)),
     "leaky ReLU": (DENSE, lambda np, p: nn.leaky_relu(np, nn.dense(p, "a", ROWS))),
     "sigmoid": (DENSE, lambda np, p: nn.sigmoid(np, nn.dense(p, "a", ROWS))),
     "softmax": (DENSE, lambda np, p: nn.softmax(np, nn.dense(p, "a", ROWS))),

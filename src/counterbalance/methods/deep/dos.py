@@ -15,7 +15,12 @@ from typing import Any
 
 import numpy as np
 from imblearn.utils import check_target_type
-from sklearn.base import BaseEstimator, ClassifierMixin, TransformerMixin
+from sklearn.base import (
+    BaseEstimator,
+    ClassifierMixin,
+    ClassNamePrefixFeaturesOutMixin,
+    TransformerMixin,
+)
 from sklearn.neighbors import NearestNeighbors
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
@@ -93,6 +98,7 @@ class DOSClassifier(
     TrainingParameters,
     PredictsTheMostProbable,
     ClassifierMixin,
+    ClassNamePrefixFeaturesOutMixin,
     TransformerMixin,
     BaseEstimator,
 ):

@@ -136,8 +136,11 @@ class Patience:
         """Close the interval and say whether to stop."""
         if not self._recent:
             return False
-        mean = float(np.mean(self._recent))
-        self._recent = []
+        mean, self._recent = float(np.mean(self._recent)), []
+        return self.spent(mean)
+
+    def spent(self, mean: float) -> bool:
+        """Take note of an interval's loss and say whether to stop."""
         self.history.append(mean)
         if not np.isfinite(mean):
             raise TableError(
