@@ -146,6 +146,16 @@ def test_too_few_or_too_long_strings_are_refused_with_a_remedy():
         TextGAN(**FEW).fit_resample(URLS, ["a"] * 84)
 
 
+def test_a_column_for_each_class_comes_back_as_such():
+    kinds = np.array(["a", "b", "c"])[np.arange(84) % 3]
+    kinds[:20] = "a"
+    one_vs_all = (kinds[:, None] == np.array(["a", "b", "c"])).astype(int)
+    sampler = TextGAN(**FEW, valid=None)
+    _, y = sampler.fit_resample(URLS, one_vs_all)
+    np.testing.assert_array_equal(y[:84], one_vs_all)
+    assert len(set(y.sum(axis=0))) == 1
+
+
 def test_a_table_with_two_columns_is_refused():
     pandas = pytest.importorskip("pandas")
     frame = pandas.DataFrame({"url": URLS, "kind": LABELS})

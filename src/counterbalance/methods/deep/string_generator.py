@@ -255,7 +255,7 @@ def new_strings(
     settings: Any,
     rng: np.random.Generator,
 ) -> tuple[list[str], StringCounts]:
-    """Draw until there are ``n`` distinct new valid strings, at most ``max_draws`` times as many."""
+    """Draw until there are ``n`` distinct new valid strings, or ``max_draws`` for each."""
     counts = StringCounts()
     found: dict[str, None] = {}
     valid = settings.validity()

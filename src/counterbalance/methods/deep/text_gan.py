@@ -8,9 +8,10 @@ from typing import Any
 import numpy as np
 from imblearn.over_sampling.base import BaseOverSampler
 from imblearn.utils import check_sampling_strategy, check_target_type
+from sklearn.preprocessing import label_binarize
 from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import check_consistent_length
+from sklearn.utils.validation import check_consistent_length, column_or_1d
 
 from counterbalance.errors import TableError
 from counterbalance.methods.base import check_size, generator
@@ -129,9 +130,12 @@ class TextGAN(TrainingParameters, BaseOverSampler):
         if parameters:
             raise TypeError(f"fit_resample takes X and y, got {sorted(parameters)}, too")
         self._validate_params()
-        texts, labels = self._checked(X, y)
+        texts, labels, one_vs_all = self._checked(X, y)
         made, new_labels = self._fit_resample(texts, labels)
-        return _like(X, [*texts, *made]), _like(y, [*labels.tolist(), *new_labels])
+        all_labels = [*labels.tolist(), *new_labels]
+        if one_vs_all:  # a column for each class comes back as such
+            return _like(X, [*texts, *made]), label_binarize(all_labels, classes=np.unique(labels))
+        return _like(X, [*texts, *made]), _like(y, all_labels)
 
     def _fit_resample(self, texts: list[str], labels: Any) -> tuple[list[str], list[Any]]:
         """Return the new strings and their classes."""
@@ -176,10 +180,11 @@ class TextGAN(TrainingParameters, BaseOverSampler):
             return lambda _: True
         return is_url if self.valid == "url" else self.valid
 
-    def _checked(self, X: Any, y: Any) -> tuple[list[str], Any]:
+    def _checked(self, X: Any, y: Any) -> tuple[list[str], Any, bool]:
         texts = column_of_strings(X)
         check_classification_targets(y)
-        labels = np.asarray(check_target_type(np.asarray(y)))
+        labels, one_vs_all = check_target_type(np.asarray(y), indicate_one_vs_all=True)
+        labels = column_or_1d(labels)
         check_consistent_length(texts, labels)
         self.n_features_in_ = 1
         if hasattr(X, "columns"):
@@ -187,7 +192,7 @@ class TextGAN(TrainingParameters, BaseOverSampler):
         self.sampling_strategy_ = check_sampling_strategy(
             self.sampling_strategy, labels, self._sampling_type
         )
-        return texts, labels
+        return texts, labels, one_vs_all
 
     def _made(
         self, texts: list[str], ours: Any, label: Any, n: int, rng: np.random.Generator
