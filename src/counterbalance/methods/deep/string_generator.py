@@ -25,6 +25,7 @@ INTERVAL = 25  # steps between two looks at the strings held out
 WIDTH = 5  # places that a convolution sees
 DILATIONS = (1, 2, 4)  # of the generator's layers: 29 characters back
 LEAST_TO_HOLD_OUT = 20  # strings below which all are trained on
+WORSE = 1.05  # times the best loss of a character, at which the game against the critic ends
 STEEPEST = 3.0  # a critic's score beyond this counts as this
 
 
@@ -221,6 +222,11 @@ def trained_generator(
             hot = np.concatenate([hot_real, hot_made])
             generator.step(hot, shifted(hot, settings.dropout, rng), weight)
             bar.advance(settings.pretrain_iter + n_iter)
+            if n_iter % INTERVAL == 0:
+                if per_character(generator.p, judged) > WORSE * min(patience.history):
+                    generator.p = best
+                    break
+                best = generator.p
     likelihood = np.array([*patience.history, per_character(generator.p, judged)])
     return TrainedGenerator(generator.p, alphabet, n_pretrain, n_iter, likelihood, np.array(losses))
 

@@ -57,6 +57,7 @@ class TextGAN(TrainingParameters, BaseOverSampler):
     held out become less likely. Then every step trains a convolutional critic, and the generator
     by likelihood on real strings and by the critic's odds on its own, normalised over the batch
     (MaliGAN, Che et al. 2017): what it writes is discrete, so no gradient passes through it. The
+    game ends early where strings held out become a twentieth less likely than they were. The
     publication does not say what is done with strings that exist already or are no URLs; here
     they are counted and drawn anew, up to ``max_draws`` times as many as asked for. Where that
     is not enough, new strings are repeated, and real ones where there are none, with a warning.
@@ -69,7 +70,7 @@ class TextGAN(TrainingParameters, BaseOverSampler):
         Channels of generator and critic.
     pretrain_iter : int, default=400
         Most steps of training by likelihood.
-    dropout : float, default=0.2
+    dropout : float, default=0.3
         Share of the characters that the generator does not see in training, without which it
         learns few strings by heart.
     critic_weight : float, default=0.1
@@ -100,7 +101,7 @@ class TextGAN(TrainingParameters, BaseOverSampler):
     random_state: Any = parameter(default=None, rule=SEED)
     n_channels: int = parameter(default=48, rule=POSITIVE_INTEGER)
     pretrain_iter: int = parameter(default=400, rule=POSITIVE_INTEGER)
-    dropout: float = parameter(default=0.2, rule=SHARE)
+    dropout: float = parameter(default=0.3, rule=SHARE)
     critic_weight: float = parameter(default=0.1, rule=NOT_NEGATIVE_REAL)
     temperature: float = parameter(default=1.0, rule=POSITIVE_REAL)
     valid: Any = parameter(default="url", rule=[StrOptions({"url"}), callable, None])

@@ -187,7 +187,7 @@ class Bar:
             self._wanted = False
             return
         # without a refreshing thread: a fit may be one of many in a pool
-        self._bar = Progress(console=Console(stderr=True), auto_refresh=False, transient=True)
+        self._bar = Progress(console=Console(stderr=True), auto_refresh=False)
         self._task = self._bar.add_task(self._text, total=self._total)
         self._bar.start()
 
