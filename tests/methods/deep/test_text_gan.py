@@ -174,3 +174,10 @@ def test_jax_writes_strings_too():
     pytest.importorskip("jax")
     texts, _ = TextGAN(**{**FEW, "backend": "jax"}, valid=None).fit_resample(URLS, LABELS)
     assert len(texts) == 120
+
+
+def test_a_comparison_of_tables_leaves_strings_out():
+    from counterbalance.compare.strategies import known_strategies  # noqa: PLC0415
+
+    assert "GAMO" in known_strategies()
+    assert "text-GAN" not in known_strategies()

@@ -114,13 +114,15 @@ class DOSClassifier(
     as many; then the network is trained to bring every row to its targets and to classify. So
     the classes are balanced, and the embeddings of a class move together from round to round.
 
-    Left open by the publication, and our choice: the number of steps of a round, the weight of
-    the two losses, and the distribution of the convex weights, which are uniform draws divided by
-    their sum. Departures: the publication embeds images by convolutions, here dense layers serve
-    any table; its classifier sees the neighbours' embeddings weighed by their distance, here it
-    sees the row's embedding and the target itself. The sum over neighbours of weight times
-    squared distance differs from the squared distance to the target by a constant, so the latter
-    is what is minimised. A class with fewer rows than neighbours repeats its farthest.
+    Of the publication its abstract and introduction were at hand. Left open there, and our
+    choice: the number of steps of a round, the weight of the two losses, the distribution of the
+    convex weights, which are uniform draws divided by their sum, that the row itself is among its
+    neighbours, and that the classifier learns from the row's embedding and from the target alike.
+    Bringing a row near to each neighbour by its weight, or to the target, differs by a constant
+    in the squared distance, so the latter is what is minimised.
+
+    Departures: the publication embeds images by convolutions, here dense layers serve any table.
+    A class with fewer rows than neighbours repeats its farthest.
 
     Cost: a classifier, not a sampler: one network, and a search for neighbours in every round.
 

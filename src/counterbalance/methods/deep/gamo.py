@@ -64,18 +64,20 @@ class GAMO(_Players, PeerOverSampler):
     classifier learns from real and new rows; the generator wants it to get the new ones wrong,
     which puts them at the edge of their class. The conditional discriminator tells real rows of
     a class from new ones, which keeps the generator inside of the class. All losses are squared
-    errors, as the publication has them for stability; real rows weigh as often as they occur and
+    errors; real rows weigh as often as they occur and
     new ones as often as are missing, so that all classes weigh the same to the classifier.
 
-    Left open by the publication, and our choice: the sizes of batches and the number of steps
-    for a table; that a generated batch holds the classes in fixed numbers, in proportion to what
-    is asked for, where the publication draws them; that the discriminator sees as many real rows
-    of a class as new ones and has no sigmoid at its end; batch norm in the generator only.
-    Departures: images are taken as flat rows, without the publication's convolutions in front of
-    the classifier, and its sharpening of images (GAMO2pix) is left out. The columns are
-    standardised for the networks; the new rows are combined from the rows as they are. A weight
-    below a thousandth of the heaviest of its row is dropped, so that a new row names few sources.
-    A class of more than ``max_anchors`` rows combines a seeded choice of them.
+    Of the publication its abstract, its introduction and the description of its model were at
+    hand; the losses are those that are commonly given for it. Left open there, and our choice:
+    the sizes of batches and networks and the number of steps for a table; that a generated batch
+    holds the classes in fixed numbers, in proportion to what is asked for; that the
+    discriminator sees as many real rows of a class as new ones and has no sigmoid at its end;
+    batch norm in the generator only.
+
+    Departures: images are taken as flat rows, without convolutions in front of the classifier.
+    The columns are standardised for the networks; the new rows are combined from the rows as they
+    are. A weight below a thousandth of the heaviest of its row is dropped, so that a new row names
+    few sources. A class of more than ``max_anchors`` rows combines a seeded choice of them.
 
     Cost: a classifier, a discriminator and a generator are trained: more than 1,000 times the
     work of SMOTE on a small table.

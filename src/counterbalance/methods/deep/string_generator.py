@@ -156,79 +156,104 @@ def trained_generator(
     texts: list[str], settings: Any, rng: np.random.Generator
 ) -> TrainedGenerator:
     """Train by likelihood first, then against the critic."""
-    backend = nn.backend_named(settings.backend)
-    xp = backend.np
-    alphabet = Alphabet("".join(sorted(set("".join(texts)))), max(map(len, texts)) + 1)
-    codes = alphabet.encoded(texts)
-    order = rng.permutation(len(codes))
-    n_out = len(codes) // 10 if len(codes) >= LEAST_TO_HOLD_OUT else 0
-    held, kept = codes[order[:n_out]], codes[order[n_out:]]
-    size, channels = alphabet.size, settings.n_channels
-
-    def loss(p: Any, hot: Any, seen: Any, weight: Any) -> Any:
-        likely = xp.sum(hot * log_likelihoods(xp, p, seen), axis=2)
-        return -xp.sum(weight * likely)
-
-    def critic_loss(p: Any, real: Any, made: Any) -> Any:
-        # log(1 + exp(-s)) for real strings, log(1 + exp(s)) for made ones
-        return xp.mean(xp.logaddexp(0.0, -scores(xp, p, real))) + xp.mean(
-            xp.logaddexp(0.0, scores(xp, p, made))
-        )
-
-    def per_character(p: Any, chosen: Integers) -> float:
-        hot = indicators(chosen, size)
-        likely = (hot * log_likelihoods(np, nn.single(p), shifted(hot))).sum()
-        return float(-likely / known_places(chosen).sum())
-
-    generator = nn.Trainer(
-        backend, new_generator(size, channels, rng), loss, rate=settings.learning_rate
+    training = _Training(texts, settings, rng)
+    total = settings.pretrain_iter + settings.max_iter
+    with Bar("text-GAN", total, settings.progress) as bar:
+        n_pretrain = training.by_likelihood(bar)
+        critic_losses = training.against_the_critic(bar)
+    return TrainedGenerator(
+        training.generator.p,
+        training.alphabet,
+        n_pretrain,
+        len(critic_losses),
+        np.array([*training.patience.history, training.loss_of_a_character()]),
+        critic_losses,
     )
-    critic = nn.Trainer(
-        backend, new_critic(size, channels, rng), critic_loss, rate=settings.learning_rate
-    )
-    judged = held if n_out else kept
-    patience = Patience(settings.n_iter_no_change, settings.tol)
-    stream = batches(len(kept), settings.batch_size, rng)
-    best = generator.p
-    with Bar("text-GAN", settings.pretrain_iter + settings.max_iter, settings.progress) as bar:
-        for n_pretrain in range(1, settings.pretrain_iter + 1):
-            real = kept[next(stream)]
-            hot, places = indicators(real, size), known_places(real)
-            generator.step(hot, shifted(hot, settings.dropout, rng), places / places.sum())
-            bar.advance(n_pretrain)
-            if n_pretrain % INTERVAL == 0 or n_pretrain == settings.pretrain_iter:
-                over = patience.spent(per_character(generator.p, judged))
-                if patience.history[-1] <= min(patience.history):
-                    best = generator.p
+
+
+class _Training:
+    """A generator and its critic in training on the strings of a class."""
+
+    def __init__(self, texts: list[str], settings: Any, rng: np.random.Generator) -> None:
+        backend = nn.backend_named(settings.backend)
+        xp = backend.np
+        self.alphabet = Alphabet("".join(sorted(set("".join(texts)))), max(map(len, texts)) + 1)
+        self._settings, self._rng = settings, rng
+        codes = self.alphabet.encoded(texts)
+        order = rng.permutation(len(codes))
+        n_out = len(codes) // 10 if len(codes) >= LEAST_TO_HOLD_OUT else 0
+        self._kept = codes[order[n_out:]]
+        self._judged = codes[order[:n_out]] if n_out else self._kept
+
+        def loss(p: Any, hot: Any, seen: Any, weight: Any) -> Any:
+            likely = xp.sum(hot * log_likelihoods(xp, p, seen), axis=2)
+            return -xp.sum(weight * likely)
+
+        def critic_loss(p: Any, real: Any, made: Any) -> Any:
+            # log(1 + exp(-s)) for real strings, log(1 + exp(s)) for made ones
+            return xp.mean(xp.logaddexp(0.0, -scores(xp, p, real))) + xp.mean(
+                xp.logaddexp(0.0, scores(xp, p, made))
+            )
+
+        sizes = (self.alphabet.size, settings.n_channels)
+        rate = settings.learning_rate
+        self.generator = nn.Trainer(backend, new_generator(*sizes, rng), loss, rate=rate)
+        self._critic = nn.Trainer(backend, new_critic(*sizes, rng), critic_loss, rate=rate)
+        self.patience = Patience(settings.n_iter_no_change, settings.tol)
+        self._stream = batches(len(self._kept), settings.batch_size, rng)
+
+    def loss_of_a_character(self) -> float:
+        """Return the mean loss of a character of the strings held out."""
+        hot = indicators(self._judged, self.alphabet.size)
+        likely = (hot * log_likelihoods(np, nn.single(self.generator.p), shifted(hot))).sum()
+        return float(-likely / known_places(self._judged).sum())
+
+    def by_likelihood(self, bar: Bar) -> int:
+        """Train on real strings until those held out become less likely; return the steps."""
+        best, most = self.generator.p, self._settings.pretrain_iter
+        for step in range(1, most + 1):
+            real = self._kept[next(self._stream)]
+            places = known_places(real)
+            self._step(indicators(real, self.alphabet.size), places / places.sum())
+            bar.advance(step)
+            if step % INTERVAL == 0 or step == most:
+                over = self.patience.spent(self.loss_of_a_character())
+                if self.patience.history[-1] <= min(self.patience.history):
+                    best = self.generator.p
                 if over:
                     break
-        generator.p = best
-        losses = []
-        for n_iter in range(1, settings.max_iter + 1):
-            real = kept[next(stream)]
-            made = drawn_codes(generator.p, len(real), alphabet.length, 1.0, rng)
-            hot_real, hot_made = indicators(real, size), indicators(made, size)
-            losses.append(float(critic.step(hot_real, hot_made)))
+        self.generator.p = best
+        return step
+
+    def against_the_critic(self, bar: Bar) -> Floats:
+        """Train on real strings and on those that the critic takes for real; return its losses."""
+        best, losses = self.generator.p, []
+        for step in range(1, self._settings.max_iter + 1):
+            real = self._kept[next(self._stream)]
+            made = drawn_codes(self.generator.p, len(real), self.alphabet.length, 1.0, self._rng)
+            hot_real, hot_made = (indicators(codes, self.alphabet.size) for codes in (real, made))
+            losses.append(float(self._critic.step(hot_real, hot_made)))
+            odds = scores(np, nn.single(self._critic.p), hot_made)
+            odds = np.exp(np.clip(odds, -STEEPEST, STEEPEST))
             # a made string counts by how much more real it seems than the others of its batch
-            odds = np.exp(np.clip(scores(np, critic.p, hot_made), -STEEPEST, STEEPEST))
-            gain = odds / odds.sum() - 1 / len(odds)
+            gain = (odds / odds.sum() - 1 / len(odds))[:, None]
             places, ours = known_places(real), known_places(made)
-            weight = np.concatenate(
-                [
-                    places / places.sum(),
-                    settings.critic_weight * gain[:, None] * ours * len(ours) / ours.sum(),
-                ]
-            ).astype(np.float32)
-            hot = np.concatenate([hot_real, hot_made])
-            generator.step(hot, shifted(hot, settings.dropout, rng), weight)
-            bar.advance(settings.pretrain_iter + n_iter)
-            if n_iter % INTERVAL == 0:
-                if per_character(generator.p, judged) > WORSE * min(patience.history):
-                    generator.p = best
+            weight = self._settings.critic_weight * gain * ours * len(ours) / ours.sum()
+            self._step(
+                np.concatenate([hot_real, hot_made]),
+                np.concatenate([places / places.sum(), weight]).astype(np.float32),
+            )
+            bar.advance(self._settings.pretrain_iter + step)
+            if step % INTERVAL == 0:
+                if self.loss_of_a_character() > WORSE * min(self.patience.history):
+                    self.generator.p = best
                     break
-                best = generator.p
-    likelihood = np.array([*patience.history, per_character(generator.p, judged)])
-    return TrainedGenerator(generator.p, alphabet, n_pretrain, n_iter, likelihood, np.array(losses))
+                best = self.generator.p
+        return np.array(losses)
+
+    def _step(self, hot: Singles, weight: Any) -> None:
+        seen = shifted(hot, self._settings.dropout, self._rng)
+        self.generator.step(hot, seen, weight)
 
 
 @dataclass
