@@ -21,6 +21,7 @@ from typing import Any
 
 import numpy as np
 from imblearn.over_sampling import SMOTE, RandomOverSampler
+from scipy.spatial.distance import cdist
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.linear_model import LogisticRegression
@@ -101,7 +102,6 @@ def images(picture: Path) -> None:
         line = figures(y[test], dos.predict(X[test]), dos.predict_proba(X[test])[:, 1])
         found.setdefault(("DOS", "-"), []).append(line)
         print(f"(fold {fold}: DOS took {dos.n_iter_} steps, spread {np.round(dos.spread_, 3)})")
-        scaler = StandardScaler().fit(X[train])
         for classifier in ("KNN", "LR"):
             f = make_classifier(classifier, fold).fit(dos.targets_, dos.target_labels_)
             seen = dos.transform(X[test])
@@ -129,8 +129,7 @@ def describe(sampler: Any, X: Any, y: Any, new: Any) -> None:
     weights = sampler.weights_.toarray()[:, y == 1]
     effective = 1 / (weights**2).sum(axis=1)
     real = X[y == 1]
-    apart = np.linalg.norm(new[:, None, :] - real[None], axis=2).min(axis=1)
-    among = np.linalg.norm(real[:, None] - real[None], axis=2)
+    apart, among = cdist(new, real).min(axis=1), cdist(real, real)
     np.fill_diagonal(among, np.inf)
     print(
         f"(GAMO: {sampler.n_iter_} steps; losses of classifier, discriminator and generator at the "

@@ -73,6 +73,17 @@ def test_training_stops_early_where_the_loss_no_longer_falls(blobs):
     assert sampler.n_iter_ == 100
 
 
+def test_a_balanced_table_gets_no_rows_and_a_classifier_all_the_same(blobs):
+    X, y = blobs
+    even = np.concatenate([np.flatnonzero(y == 1), np.flatnonzero(y == 0)[:60]])
+    sampler = GAMO(**FEW)
+    X_new, y_new = sampler.fit_resample(X[even], y[even])
+    np.testing.assert_array_equal(X_new, X[even])
+    np.testing.assert_array_equal(y_new, y[even])
+    assert sampler.weights_.shape == (0, 120)
+    assert sampler.classifier_.predict(X).shape == (360,)
+
+
 def test_a_large_class_combines_a_choice_of_its_rows(blobs):
     X, y = blobs
     sampler = GAMO(**FEW, max_anchors=10)

@@ -165,7 +165,7 @@ def play(  # the publication's algorithm: M, then D, then G, on every batch
                 loss.append(trainer_d.step(rows[alike], new, asked))
                 noise = game.noise(len(labels), rng)
                 loss.append(trainer_g.step(trainer_m.p, trainer_d.p, noise, asked))
-            losses.append([float(value) for value in loss])
+            losses.append([float(value) for value in loss] + [np.nan] * (3 - len(loss)))
             bar.advance(n_iter)
             if patience.over(loss[0]):
                 break

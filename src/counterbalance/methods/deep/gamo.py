@@ -64,8 +64,8 @@ class GAMO(_Players, PeerOverSampler):
     classifier learns from real and new rows; the generator wants it to get the new ones wrong,
     which puts them at the edge of their class. The conditional discriminator tells real rows of
     a class from new ones, which keeps the generator inside of the class. All losses are squared
-    errors; real rows weigh as often as they occur and
-    new ones as often as are missing, so that all classes weigh the same to the classifier.
+    errors; real rows weigh as often as they occur and new ones as often as are missing, so that
+    all classes weigh the same to the classifier.
 
     Of the publication its abstract, its introduction and the description of its model were at
     hand; the losses are those that are commonly given for it. Left open there, and our choice:
@@ -102,7 +102,8 @@ class GAMO(_Players, PeerOverSampler):
     classifier_ : GAMOClassifier
         The classifier that was trained in the game, fitted.
     losses_ : ndarray of shape (n_intervals, 3)
-        Mean losses of classifier, discriminator and generator in every 50 steps.
+        Mean losses of classifier, discriminator and generator in every 50 steps; the last two are
+        missing where no row was asked for.
     n_iter_ : int
         Training steps.
     """
