@@ -190,6 +190,8 @@ def urls(_: Path) -> None:
         print(f"(seed {seed}: {counts}; {trained.n_pretrain} steps of likelihood, losses of a ")
         print(f"character {np.round(trained.likelihood, 2)}; all valid: {all(map(is_url, new))})")
         print("\n".join(f"    {text}" for text in new[:8]), flush=True)
+        plain = TextGAN(random_state=seed, backend=BACKEND, critic_weight=0.0)
+        likely, _ = plain.fit_resample(texts[train], y[train])
         words = TfidfVectorizer(analyzer="char", ngram_range=(2, 4)).fit(texts[train])
         seen, true = words.transform(texts[train]), y[train]
         for name, (rows, target) in {
@@ -197,6 +199,7 @@ def urls(_: Path) -> None:
             "random oversampling": RandomOverSampler(random_state=seed).fit_resample(seen, true),
             "SMOTE on n-grams": SMOTE(random_state=seed).fit_resample(seen, true),
             "text-GAN": (words.transform(made), labels),
+            "text-GAN without its critic": (words.transform(likely), labels),
         }.items():
             f = LogisticRegression(max_iter=1000).fit(rows, target)
             score = f.decision_function(words.transform(texts[test]))

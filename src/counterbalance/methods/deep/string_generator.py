@@ -162,7 +162,7 @@ def trained_generator(
         n_pretrain = training.by_likelihood(bar)
         critic_losses = training.against_the_critic(bar)
     return TrainedGenerator(
-        training.generator.p,
+        nn.single(training.generator.p),
         training.alphabet,
         n_pretrain,
         len(critic_losses),

@@ -95,11 +95,14 @@ def _benign(rng: np.random.Generator) -> str:
     name = _one(rng, WORDS) if rng.random() < 0.6 else _one(rng, BRANDS)  # noqa: PLR2004
     if rng.random() < 0.3:  # noqa: PLR2004
         name += f"-{_one(rng, WORDS)}"
-    front = _one(rng, ("www.", "www.", "blog.", "shop.", "", ""))
+    front = _one(rng, ("www.", "www.", "blog.", "shop.", "secure.", "login.", "", ""))
     scheme = "https" if rng.random() < 0.8 else "http"  # noqa: PLR2004
-    path = "".join(f"/{_one(rng, (*PAGES, *WORDS))}" for _ in range(rng.integers(0, 4)))
+    pages = (*PAGES, *LURES) if rng.random() < 0.3 else (*PAGES, *WORDS)  # noqa: PLR2004
+    path = "".join(f"/{_one(rng, pages)}" for _ in range(rng.integers(0, 4)))
     if path and rng.random() < 0.25:  # noqa: PLR2004
-        path += _one(rng, (".html", f"-{rng.integers(100)}", f"/{rng.integers(1990, 2026)}"))
+        path += _one(
+            rng, (".html", ".php", f"-{rng.integers(100)}", f"/{rng.integers(1990, 2026)}")
+        )
     tail = _query(rng, 5) if rng.random() < 0.3 else ""  # noqa: PLR2004
     return f"{scheme}://{front}{name}.{_one(rng, ENDS)}{path or '/'}{tail}"
 
@@ -108,7 +111,7 @@ def _phishing(rng: np.random.Generator) -> str:
     brand = _one(rng, BRANDS)
     disguised = _disguised(rng, brand)
     scheme = "http" if rng.random() < 0.5 else "https"  # noqa: PLR2004
-    kind = rng.integers(5)
+    kind = rng.integers(6)
     if kind == 0:
         network = _one(rng, ("192.0.2", "198.51.100", "203.0.113"))
         host = f"{network}.{rng.integers(1, 255)}"
@@ -116,9 +119,11 @@ def _phishing(rng: np.random.Generator) -> str:
         host = f"{disguised}.{_one(rng, ENDS)}"
     elif kind == 2:  # noqa: PLR2004
         host = f"{brand}.{_one(rng, LURES)}-{_one(rng, LURES)}.{_one(rng, ENDS)}"
+    elif kind == 3:  # noqa: PLR2004  # an honest host that was broken into
+        host = f"{_one(rng, ('www.', ''))}{_one(rng, WORDS)}.{_one(rng, ENDS)}"
     else:
         host = f"{disguised}-{_one(rng, (*LURES, *WORDS))}.{_one(rng, ENDS)}"
-    parts = [_one(rng, (*LURES, *PAGES, brand)) for _ in range(rng.integers(1, 4))]
+    parts = [_one(rng, (*LURES, *PAGES, *WORDS, brand)) for _ in range(rng.integers(1, 4))]
     page = _one(rng, ("", ".php", ".html", "/"))
     tail = _query(rng, 9) if rng.random() < 0.5 else ""  # noqa: PLR2004
     return f"{scheme}://{host}/{'/'.join(parts)}{page}{tail}"
