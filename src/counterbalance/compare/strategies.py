@@ -145,7 +145,7 @@ def known_strategies() -> dict[str, StrategyKind]:
     """Return the name and kind of every strategy, the defaults first."""
     kinds: dict[str, StrategyKind] = {BASELINE: "none", WEIGHTS: "weights"}
     for name, method in all_samplers().items():
-        if method.kind != "classifier":
+        if method.kind != "classifier" and method.takes == "table":
             kinds[name] = "ours" if method.ours else method.kind
     return {name: kinds[name] for name in dict.fromkeys([*DEFAULT_STRATEGIES, *kinds])}
 

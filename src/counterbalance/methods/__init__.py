@@ -11,6 +11,7 @@ from counterbalance.methods.cfa import CFA
 from counterbalance.methods.counterfactual_smote import CounterfactualSMOTE
 from counterbalance.methods.cure_smote import CURESMOTE
 from counterbalance.methods.cusboost import ClusterRandomUnderSampler, CUSBoostClassifier
+from counterbalance.methods.deep import GAMO, DOSClassifier, GAMOClassifier, TextGAN
 from counterbalance.methods.mdo import MDO
 from counterbalance.methods.nrs_boundary_smote import NRSBoundarySMOTE
 from counterbalance.methods.polynom_fit_smote import PolynomFitSMOTE
@@ -29,6 +30,7 @@ __all__ = [
     "CCR",
     "CFA",
     "CURESMOTE",
+    "GAMO",
     "MDO",
     "NRAS",
     "OUPS",
@@ -41,6 +43,8 @@ __all__ = [
     "ClusterRandomUnderSampler",
     "ClusteringUnderSampler",
     "CounterfactualSMOTE",
+    "DOSClassifier",
+    "GAMOClassifier",
     "GaussianSMOTE",
     "Lee",
     "Method",
@@ -49,6 +53,7 @@ __all__ = [
     "PolynomFitSMOTE",
     "ProWSyn",
     "SensitivityUnderSampler",
+    "TextGAN",
     "WeightedSMOTE",
     "all_samplers",
 ]

@@ -36,6 +36,16 @@ def warn_fallback(method: str, reason: str, instead: str) -> None:
     warn_user(PeerFallbackWarning(f"{method}: {reason}; {instead}."))
 
 
+def check_size(method: str, label: Any, n_rows: int, least: int) -> None:
+    """Refuse a class with fewer rows than the method can work from."""
+    if n_rows < least:
+        raise TableError(
+            f"y must hold at least {least} rows of class {label} for {method}, it holds "
+            f"{n_rows}; leave the class out through sampling_strategy, add rows of it, or use "
+            "imblearn.over_sampling.RandomOverSampler, which needs one."
+        )
+
+
 def capped(k: int, available: int, method: str) -> int:
     """Return ``k``, or ``available`` with a warning if that is less."""
     if k <= available:
@@ -193,13 +203,7 @@ class PeerOverSampler(RoundsIntegerColumns, DeclaredParameters, BaseOverSampler)
     ) -> Change:
         ours = y == label
         minority = table[ours]
-        if len(minority) < self._least_minority:
-            raise TableError(
-                f"y must hold at least {self._least_minority} rows of class {label} for "
-                f"{self._method_name}, it holds {len(minority)}; leave the class out through "
-                "sampling_strategy, add rows of it, or use "
-                "imblearn.over_sampling.RandomOverSampler, which needs one."
-            )
+        check_size(self._method_name, label, len(minority), self._least_minority)
         if self._needs_spread and (minority == minority[0]).all():
             self._warn(
                 f"all {len(minority)} rows of class {label} are the same",

@@ -14,6 +14,7 @@ from counterbalance.methods.cfa import CFA
 from counterbalance.methods.counterfactual_smote import CounterfactualSMOTE
 from counterbalance.methods.cure_smote import CURESMOTE
 from counterbalance.methods.cusboost import ClusterRandomUnderSampler, CUSBoostClassifier
+from counterbalance.methods.deep import GAMO, DOSClassifier, TextGAN
 from counterbalance.methods.mdo import MDO
 from counterbalance.methods.nrs_boundary_smote import NRSBoundarySMOTE
 from counterbalance.methods.polynom_fit_smote import PolynomFitSMOTE
@@ -59,6 +60,8 @@ class Method:
     """Other names for it, in lower case; the study calls our samplers by the first of them."""
     requires: str | None = None
     """Optional package that it needs, by its import name."""
+    takes: Literal["table", "strings"] = "table"
+    """Whether it works on a table of numbers or on a column of strings."""
 
 
 def _geometric_smote(**parameters: Any) -> Any:
@@ -359,6 +362,36 @@ METHODS = (
         kind="classifier",
         synthesises_with=None,
     ),
+    Method(
+        "GAMO",
+        GAMO,
+        2019,
+        "Mullick, Datta, Das, ICCV",
+        "Combines minority rows by a generator that a classifier and a discriminator train.",
+        boundary=True,
+        multiclass=True,
+        requires="autograd",
+    ),
+    Method(
+        "text-GAN",
+        TextGAN,
+        2018,
+        "Anand et al., IEEE Big Data",
+        "Writes new strings, such as URLs, by a network of characters and a critic.",
+        requires="autograd",
+        takes="strings",
+    ),
+    Method(
+        "DOS",
+        DOSClassifier,
+        2017,
+        "Ando, Huang, ECML PKDD",
+        "A deep classifier that oversamples between neighbours in its own features.",
+        kind="classifier",
+        synthesises_with=None,
+        multiclass=True,
+        requires="autograd",
+    ),
 )
 
 
@@ -366,7 +399,7 @@ def all_samplers() -> dict[str, Method]:
     """Return every method by its name: ours first, then oversamplers by year, then the others.
 
     A method whose optional package is not installed is left out: G-SMOTE appears after
-    ``pip install imbalanced-learn-extra``.
+    ``pip install imbalanced-learn-extra``, GAMO, text-GAN and DOS after ``pip install autograd``.
 
     >>> all_samplers()["ProWSyn"].factory(random_state=0)
     ProWSyn(random_state=0)
