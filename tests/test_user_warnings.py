@@ -28,7 +28,9 @@ from counterbalance import CounterfactualOverSampler
 rng = np.random.default_rng(0)
 y = np.repeat([0, 1], [200, 30])
 X = rng.normal(size=(230, 3)) + 0.8 * y[:, None]
-sampler = CounterfactualOverSampler(estimator=LogisticRegression(), n_draws=2, random_state=0)
+sampler = CounterfactualOverSampler(
+    estimator=LogisticRegression(), n_draws=2, on_shortfall=("redraw", "interior"), random_state=0
+)
 """
 
 

@@ -366,7 +366,7 @@ def test_the_headline_counts_minimum_inversions_and_an_inflated_class_is_warned_
     rng = np.random.default_rng(0)
     y = np.repeat(["usual", "rare"], [500, 6])
     X = pd.DataFrame(rng.normal(size=(506, 4)), columns=list("abcd"))
-    arguments = resample(X, y, n_draws=1)
+    arguments = resample(X, y, n_draws=1, on_shortfall=("redraw", "interior"))
     summary = summarise_sampler(*arguments, alone=True)
     verdict, origin = summary.verdict, arguments[0].provenance_["origin"].tolist()
     found = origin.count("inversion")

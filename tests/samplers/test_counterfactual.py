@@ -24,9 +24,8 @@ from sklearn.svm import SVC, LinearSVC
 from sklearn.tree import DecisionTreeClassifier
 
 from counterbalance import CounterfactualOverSampler
-from counterbalance.constraints.rules import Rules
 from counterbalance.errors import ClassifierError, ShortfallWarning
-from counterbalance.prepare import draw_seed, make_random_state
+from counterbalance.prepare import draw_seed, make_random_state, make_space
 from counterbalance.profile import distance
 from counterbalance.search.nearest import _Candidates, _Window
 from counterbalance.table.encoder import TableEncoder
@@ -116,7 +115,7 @@ def test_every_counterfactual_is_what_its_provenance_says(table, name):
     )
     assert again.tobytes() == provenance["distance"].tobytes()
 
-    found = np.isin(provenance["origin"].astype(str), ["inversion", "redraw"])
+    found = np.isin(provenance["origin"].astype(str), ["inversion", "minimum", "redraw"])
     if found.any():
         assert f.predict(factual[found]).tolist() == provenance["from_class"][found].tolist()
         assert f.predict(new[found]).tolist() == provenance["to_class"][found].tolist()
@@ -128,15 +127,15 @@ def test_no_draw_of_the_same_row_that_flips_is_nearer(table, name):
     X, y = table
     sampler, _, _ = resample(CLASSIFIERS[name], X, y)
     seed = draw_seed(make_random_state(sampler.random_state))
-    task = sampler._task(read_table(X), Rules.none(X.shape[1]), seed)
-    profile = sampler.profile_
+    choices, profile = sampler.choices(), sampler.profile_
+    space, draws = make_space(read_table(X), profile, seed, choices), choices.effort.draws
     for row in sampler.provenance_[sampler.provenance_["origin"] == "inversion"]:
         x, place = X[[row["factual"]]].astype(float), np.array([row["factual"]])
-        candidates = _Candidates.draw(task, x, place, _Window.of(task.order), None)
+        candidates = _Candidates.draw(space, draws, x, place, _Window.of(space.order))
         flat = np.arange(candidates.distance[0].size)
         rows = candidates.rows(np.zeros_like(flat), flat).astype(X.dtype)
         flips = sampler.estimator_.predict(rows) == row["to_class"]
-        distances = distance(profile, task.order, x.repeat(len(flat), axis=0), rows.astype(float))
+        distances = distance(profile, space.order, x.repeat(len(flat), axis=0), rows.astype(float))
         assert distances[flips].min() == row["distance"]
 
 

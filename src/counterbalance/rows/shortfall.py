@@ -26,7 +26,13 @@ from counterbalance.classifier.judge import Classifier
 from counterbalance.constraints import Constraint
 from counterbalance.errors import InflatedClassWarning, ShortfallError, ShortfallWarning
 from counterbalance.rows.interior import Interior
-from counterbalance.rows.origins import MOST_PER_ROW, all_inflated, ask_for_fewer, tell_inflated
+from counterbalance.rows.origins import (
+    MOST_PER_ROW,
+    all_inflated,
+    ask_for_fewer,
+    count_nearest,
+    tell_inflated,
+)
 from counterbalance.search.inversions import Inversions
 from counterbalance.search.problem import Judged, Problem, Yield
 from counterbalance.table.labels import Labels, plain
@@ -148,7 +154,7 @@ def report(
     if policies == NO_NUMBER:
         return
     for tally in tallies:
-        found = tally.made["inversion"]
+        found = count_nearest(tally.made)
         if found == tally.asked:
             continue
         label = plain(labels.classes[tally.target])
@@ -160,7 +166,6 @@ def report(
         done = [
             f"{tally.made[origin]} more by {how}"
             for origin, how in (
-                ("minimum", "solving for the nearest inversion"),
                 ("redraw", "drawing again"),
                 ("threshold", "moving the threshold of f to the class prior"),
                 ("interior", "interpolating between rows of the class"),
