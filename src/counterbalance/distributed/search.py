@@ -154,14 +154,13 @@ def saved(path: Path, place: Place, n_classes: int) -> SavedFound | None:
 def _read(path: Path) -> Found:
     """Read arrays of numbers, never objects; zipfile verifies the checksum of each."""
     with path.open("rb") as file, np.load(file, allow_pickle=False) as arrays:
-        columns = [arrays[name] for name in COLUMNS]
-        others = [arrays[name] for name in OTHERS]
+        inversions = Inversions(**{name: arrays[name] for name in COLUMNS})
+        others = {name: arrays[name] for name in OTHERS}
         references = References(*(arrays[_key(References, f.name)] for f in fields(References)))
-        changes = None
         if _key(Changes, "factual") in arrays:
             changes = Changes(*(arrays[_key(Changes, f.name)] for f in fields(Changes)))
-    inversions = Inversions(*columns, changes=changes)
-    found = Found(inversions, *others, references=references)
+            inversions = replace(inversions, changes=changes)
+    found = Found(inversions, **others, references=references)
     _check_arrays(found, path)
     return found
 
