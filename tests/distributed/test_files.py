@@ -40,8 +40,8 @@ def sampler(**settings):
     f = make_pipeline(
         TableEncoder(), DecisionTreeClassifier(max_depth=4, class_weight="balanced", random_state=0)
     )
-    settings = {"on_shortfall": ("redraw", "interior")} | settings
-    return CounterfactualOverSampler(estimator=f, n_draws=4, random_state=5, **settings)
+    settings = {"n_draws": 4, "random_state": 5, "on_shortfall": ("redraw", "interior")} | settings
+    return CounterfactualOverSampler(estimator=f, **settings)
 
 
 @pytest.mark.parametrize("make", [numeric_table, mixed_table])
@@ -153,6 +153,26 @@ def test_a_stopped_run_leaves_no_result_and_a_rerun_resumes_it(
     assert (tmp_path / "out" / "_manifest.json").read_text() == (
         tmp_path / "whole" / "_manifest.json"
     ).read_text()
+
+
+def test_a_run_that_solves_is_resumed_with_the_rows_of_the_in_memory_sampler(
+    tmp_path, monkeypatch, count_searches
+):
+    table = mixed_table(200)
+    solving = sampler(on_shortfall=("minimum", "redraw", "interior"), n_draws=1)
+    expected = in_memory(solving, table)
+    assert "minimum" in set(expected[1]["origin"])
+    source = write_parts(table, tmp_path / "in", 3)
+    with monkeypatch.context() as stopped:
+        stop_after(stopped, search, "_search_block", 5)  # two of three partitions are solved
+        with pytest.raises(StoppedError):
+            balance_files(source, "y", tmp_path / "out", sampler=solving)
+    assert len(list((tmp_path / "out.partial").rglob("minimum-0-*.npz"))) == 2
+    count_searches.clear()
+    balance_files(source, "y", tmp_path / "out", sampler=solving)
+    rows, notes = (pd.read_parquet(tmp_path / "out" / folder) for folder in ("", "_provenance"))
+    assert_same(rows, notes, *expected)
+    assert count_searches[0] > 0  # nothing is done again
 
 
 def test_a_run_without_a_seed_can_be_resumed(tmp_path, monkeypatch):

@@ -3,8 +3,11 @@ import dask.dataframe as dd
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.impute import SimpleImputer
 from sklearn.linear_model import LogisticRegression
+from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
+from sklearn.svm import SVC
 from sklearn.tree import DecisionTreeClassifier
 
 from counterbalance import CounterfactualOverSampler
@@ -61,6 +64,59 @@ def test_the_default_classifier_is_the_in_memory_one_where_the_table_fits_a_work
         resampled = fit_resample(sampler, partitioned(table, 3), "y")
     assert [str(one.message) for one in here] == [str(one.message) for one in there]
     assert_same(*dask.compute(resampled.frame, resampled.provenance), *expected)
+
+
+# Nothing is known of the last two: they are only asked.
+CLASSIFIERS = {
+    "own": None,
+    "linear": LogisticRegression(class_weight="balanced", max_iter=1000),
+    "k-NN": make_pipeline(TableEncoder(), SimpleImputer(), KNeighborsClassifier(3)),
+    "svc": make_pipeline(TableEncoder(), SimpleImputer(), SVC(class_weight="balanced")),
+}
+
+
+@pytest.mark.parametrize(
+    ("kind", "name"),
+    [("numeric", name) for name in CLASSIFIERS] + [("mixed", "own"), ("mixed", "k-NN")],
+)
+def test_solving_for_the_nearest_inversion_gives_the_rows_of_the_in_memory_sampler(
+    kind, name, monkeypatch
+):
+    # Far less than f puts into the classes, so that it must choose.
+    monkeypatch.setattr("counterbalance.search.references.MOST_REFERENCES", 6)
+    table = TABLES[kind](150)
+    sampler = CounterfactualOverSampler(estimator=CLASSIFIERS[name], n_draws=1, random_state=0)
+    expected = in_memory(sampler, table)
+    assert "minimum" in set(expected[1]["origin"])
+    for n in (1, 3, 7, 50):
+        resampled = fit_resample(sampler, partitioned(table, n), "y")
+        assert_same(*dask.compute(resampled.frame, resampled.provenance), *expected)
+        assert resampled.yields == sampler.yield_
+
+
+@pytest.mark.parametrize("kind", TABLES)
+@pytest.mark.parametrize("name", ["own", "k-NN"])
+def test_solving_from_the_start_gives_the_rows_of_the_in_memory_sampler(kind, name):
+    table = TABLES[kind](120)
+    sampler = CounterfactualOverSampler(
+        estimator=CLASSIFIERS[name], search="minimum", selection="random", random_state=0
+    )
+    expected = in_memory(sampler, table)
+    for n in (1, 3, 7, 50):
+        resampled = fit_resample(sampler, partitioned(table, n), "y")
+        assert_same(*dask.compute(resampled.frame, resampled.provenance), *expected)
+        assert resampled.yields == sampler.yield_
+
+
+def test_drawing_again_after_solving_gives_the_rows_of_the_in_memory_sampler():
+    table = mixed_table(160, seed=3)
+    chain = ("minimum", "redraw", "threshold", "interior")
+    sampler = tree(None, on_shortfall=chain, epsilon=0.7)
+    expected = in_memory(sampler, table)
+    assert set(expected[1]["origin"]) >= {"inversion", "minimum", "redraw"}
+    for n in (1, 4):
+        resampled = fit_resample(sampler, partitioned(table, n), "y")
+        assert_same(*dask.compute(resampled.frame, resampled.provenance), *expected)
 
 
 @pytest.mark.parametrize(
@@ -207,10 +263,10 @@ def test_what_is_not_distributed_is_refused():
         fit_resample(tree(), table, "y")
     with pytest.raises(TableError, match="sampler must be a CounterfactualOverSampler"):
         fit_resample(all_samplers()["ProWSyn"].factory(), ddf, "y")
-    with pytest.raises(TableError, match="search has 'minimum'"):
-        fit_resample(tree(search="minimum"), ddf, "y")
     with pytest.raises(TableError, match="'redraw' behind 'interior'"):
         fit_resample(tree(on_shortfall=("interior", "redraw")), ddf, "y")
+    with pytest.raises(TableError, match="'minimum' behind 'interior'"):
+        fit_resample(tree(on_shortfall=("interior", "minimum")), ddf, "y")
     with pytest.raises(TableError, match="statistics must be 'auto'"):
         fit_resample(tree(), ddf, "y", statistics="quick")
     with pytest.raises(TableError, match="names the class 7"):

@@ -13,7 +13,6 @@ ties go to the earlier factual, as in memory.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -23,7 +22,7 @@ from numpy.typing import NDArray
 from counterbalance.arrays import Integers, Words
 from counterbalance.distributed.engine import DaskEngine
 from counterbalance.distributed.prepare import SearchPlan
-from counterbalance.distributed.search import Found, Pass, SavedFound, load
+from counterbalance.distributed.search import Found, PartitionTasks, Pass, SavedFound, load
 from counterbalance.rows.shortfall import ENDS, MOST_REDRAWS, SEARCHED, Policy, Tally
 from counterbalance.search.draws import stream, uniform
 from counterbalance.search.problem import Yield
@@ -33,9 +32,6 @@ from counterbalance.table.labels import plain
 DIGIT = 16  # bits
 # At most so many keys come to the client to be sorted.
 FEW = 50_000
-
-# Makes a pass: (pass, what was taken, what was seen) -> what each partition found.
-MakePass = Callable[[Pass, list[list[Any]], list[list[Any]]], list[Any]]
 
 
 class Cutoff(NamedTuple):
@@ -224,38 +220,45 @@ class Selections:
 def fill(
     engine: DaskEngine,
     plan: SearchPlan,
-    make_pass: MakePass,
+    tasks: PartitionTasks,
     policies: tuple[Policy, ...],
     *,
     has_threshold: bool,
 ) -> Selections:
     """Search, and search again as the policies say; interior samples are made elsewhere."""
     selections = Selections({target: n for target, n in plan.asked.items() if n})
-    passes = _Passes(engine, plan, make_pass, selections)
+    passes = _Passes(engine, plan, tasks, selections)
     passes.first()
     for policy in policies:
         if not selections.short or policy in {*ENDS, "interior"}:
             break
-        if policy == "redraw":
+        if policy == "minimum":
+            passes.solve()
+        elif policy == "redraw":
             passes.redraw()
         elif has_threshold:
             passes.move_threshold()
     return selections
 
 
-@dataclass(frozen=True)
+@dataclass
 class _Passes:
     """Makes passes and adds what they give to the selections."""
 
     engine: DaskEngine
     plan: SearchPlan
-    make_pass: MakePass
+    tasks: PartitionTasks
     selections: Selections
+    judged: list[Any] = field(default_factory=list)  # what the pass that asked about all rows found
 
     def first(self) -> None:
-        """Make the paper's pass and count what it yields."""
+        """Make the first pass and count what it yields."""
         targets = tuple(self.selections.asked)
-        found, counted = self._search(Pass(0, targets), [])
+        solves = self.plan.search == "minimum"
+        if solves:
+            self.judged, _ = self._search(Pass(0, targets, "judge"), [])
+        found, counted = self._search(Pass(0, targets, solves=solves), [])
+        self.judged = self.judged or found
         used = self._choose("inversion", found, counted, targets)
         self.selections.answers = np.unique(np.concatenate([one.answers for one in counted]))
         layout = self.plan.layout
@@ -270,6 +273,13 @@ class _Passes:
                     int(pairs[source, target]),
                     int(used[source, target]),
                 )
+
+    def solve(self) -> None:
+        """Solve for the nearest inversion of the factuals that gave none."""
+        short = self.selections.short
+        taken = [selected.parts for selected in self.selections.passes]
+        found, counted = self._search(Pass(0, short, "minimum", solves=True), taken)
+        self._choose("minimum", found, counted, short)
 
     def redraw(self) -> None:
         """Draw again, first for the factuals that inverted, then for all."""
@@ -297,8 +307,10 @@ class _Passes:
     def _search(
         self, a_pass: Pass, taken: list[list[Any]], seen: list[list[Any]] | None = None
     ) -> tuple[list[Any], list[FoundCounts]]:
-        what = "search" if a_pass.origin == "inversion" else f"search again ({a_pass.name})"
-        found = self.engine.keep(self.make_pass(a_pass, taken, seen or []), what)
+        first = a_pass.origin in {"judge", "inversion"}
+        what = "search" if first else f"search again ({a_pass.name})"
+        starts = self.tasks.starts(self.judged, what) if a_pass.solves else None
+        found = self.engine.keep(self.tasks.search(a_pass, taken, seen or [], starts), what)
         tasks = [self.engine.task(FoundCounts.of, part) for part in found]
         return found, self.engine.compute(tasks, what)
 

@@ -50,7 +50,7 @@ from counterbalance.distributed.statistics import (
 from counterbalance.errors import TableError
 from counterbalance.prepare import draw_seed, make_random_state, make_space
 from counterbalance.profile import Profile
-from counterbalance.rows.shortfall import DEFAULT, Policy
+from counterbalance.rows.shortfall import Policy, Search
 from counterbalance.search.nearest import Effort, Space
 from counterbalance.search.problem import Problem
 from counterbalance.search.selection import Selection, is_every, most_inversions
@@ -82,6 +82,7 @@ class SearchPlan:
     layout: TableLayout
     space: Space
     effort: Effort
+    search: Search  # how the first pass finds its inversions
     selection: Selection
     asked: dict[int, int]  # new rows for each class code
     size: int  # rows of a block
@@ -184,6 +185,7 @@ def make_plan(
         layout,
         make_space(layout.sketch_table, profile, seed, choices),
         choices.effort,
+        sampler.search,
         sampler.selection,
         make_asked(sampler, layout),
         size,
@@ -227,7 +229,7 @@ def prepare(
     fit_rows: int | None,
 ) -> PreparedTable:
     """Scan the table, measure its features, and fit f."""
-    policies = _policies(sampler)
+    policies = sampler.policies()
     _check_order(policies)
     size = engine.block_rows(len(source.columns))
     settings = ColumnSettings(
@@ -276,21 +278,9 @@ def rows_for_fit(engine: DaskEngine, source: PartitionedTable) -> int:
     return max(1, cells // len(source.columns))
 
 
-def _policies(sampler: CounterfactualOverSampler) -> tuple[Policy, ...]:
-    """Return what is done about a shortfall; the minimum search is not distributed."""
-    policies = sampler.policies()
-    asked = "search" if sampler.search == "minimum" else "on_shortfall"
-    if asked == "search" or ("minimum" in policies and policies != DEFAULT):
-        raise TableError(
-            f"{asked} has 'minimum', which the distributed engine does not do; leave it out, or "
-            "use the sampler in memory"
-        )
-    return tuple(policy for policy in policies if policy != "minimum")
-
-
 def _check_order(policies: tuple[Policy, ...]) -> None:
     behind = policies[policies.index("interior") + 1 :] if "interior" in policies else ()
-    searches = [policy for policy in behind if policy in {"redraw", "threshold"}]
+    searches = [policy for policy in behind if policy in {"minimum", "redraw", "threshold"}]
     if searches:
         raise TableError(
             f"on_shortfall has {searches[0]!r} behind 'interior', which the distributed engine "

@@ -33,7 +33,7 @@ from counterbalance.distributed.prepare import (
     SearchPlan,
 )
 from counterbalance.distributed.scan import TableLayout
-from counterbalance.distributed.search import Pass, check_tells_apart, moved_by, search_partition
+from counterbalance.distributed.search import PartitionTasks, check_tells_apart
 from counterbalance.errors import ClassifierError, EngineError
 from counterbalance.rows.build import Builder
 from counterbalance.rows.interior import Interior
@@ -62,7 +62,7 @@ def build_block(
 ) -> BuiltRows:
     """Build the new rows of one class from some inversions of a block's factuals."""
     shift = problem.space.first_row
-    rows = NewRows(target, len(chosen), [(origin, moved_by(chosen, -shift))])
+    rows = NewRows(target, len(chosen), [(origin, chosen.moved_by(-shift))])
     ids = np.arange(len(problem.labels.codes)) + shift
     return build(problem, plan.classifier(f, problem), plan.layout, rows, ids)
 
@@ -267,27 +267,9 @@ def balance(
     """Search all partitions and decide what to build; warn of every shortfall."""
     plan, f = engine.held(prepared.plan, "search"), engine.held(prepared.f, "search")
     places = list(zip(source.parts, prepared.places, strict=True))
-
-    def make_pass(a_pass: Pass, taken: list[list[Any]], seen: list[list[Any]]) -> list[Any]:
-        return [
-            engine.task(
-                search_partition,
-                part,
-                place,
-                plan,
-                f,
-                a_pass,
-                [found[place.number] for found in taken],
-                [found[place.number] for found in seen],
-                folder,
-            )
-            for part, place in places
-        ]
-
+    tasks = PartitionTasks(engine, places, plan, f, folder)
     has_threshold = hasattr(prepared.f, "predict_proba")
-    selections = fill(
-        engine, prepared.plan, make_pass, prepared.policies, has_threshold=has_threshold
-    )
+    selections = fill(engine, prepared.plan, tasks, prepared.policies, has_threshold=has_threshold)
     if len(selections.answers) == 1:
         part, place = next(pair for pair in places if pair[1].n_rows)
         task = engine.task(check_tells_apart, part, place, plan, f, selections.answers)

@@ -39,6 +39,28 @@ class Inversions:
         columns: dict[str, Any] = {name: getattr(self, name)[positions] for name in COLUMNS}
         return replace(self, **columns)
 
+    def between(self, first: int, stop: int) -> Inversions:
+        """Return the entries of the factuals in a range, with no other changes than theirs."""
+        some = self.take((self.factual >= first) & (self.factual < stop))
+        if some.changes is None:
+            return some
+        return replace(some, changes=some.changes.between(first, stop))
+
+    def moved_by(self, shift: int) -> Inversions:
+        """Return the inversions with other numbers for their factuals."""
+        changes = self.changes
+        if changes is not None:
+            changes = replace(changes, factual=changes.factual + shift)
+        return replace(self, factual=self.factual + shift, changes=changes)
+
+    def trimmed(self) -> Inversions:
+        """Drop the changes of entries that are not here; what is left is in their order."""
+        if self.changes is None:
+            return self
+        some = self.take(self.draw == NOT_DRAWN)
+        some = some.take(np.lexsort((some.target, some.factual)))
+        return replace(self, changes=self.changes.of_pairs(some.factual, some.target))
+
     @classmethod
     def join(cls, parts: list[Inversions]) -> Inversions:
         """Put the parts one behind the other."""
@@ -73,6 +95,12 @@ class Changes:
     value: Floats
 
     @classmethod
+    def none(cls) -> Changes:
+        """Return no changes."""
+        small = np.zeros(0, dtype=np.int32)
+        return cls(small.astype(np.intp), small, small, small, np.zeros(0))
+
+    @classmethod
     def of(cls, factual: Integers, target: Small, old: Floats, new: Floats) -> Changes:
         """Note what changed from ``old`` to ``new``, one row for each inversion."""
         changed = differs(new, old)
@@ -97,12 +125,20 @@ class Changes:
 
     def apply(self, old: Floats, factual: Integers, target: Small) -> Floats:
         """Return the new rows of these pairs, made from the factuals ``old``."""
+        some = self.of_pairs(factual, target)
+        rows = old.copy()
+        rows[np.repeat(np.arange(len(rows)), some.count), some.feature] = some.value
+        return rows
+
+    def of_pairs(self, factual: Integers, target: Small) -> Changes:
+        """Return the changes of these pairs, in their order."""
         width = int(self.target.max(initial=0)) + 1
         place = np.searchsorted(self.factual * width + self.target, factual * width + target)
-        some = self._take(place)
-        rows = old.copy()
-        rows[np.repeat(np.arange(len(place)), some.count), some.feature] = some.value
-        return rows
+        return self._take(place)
+
+    def between(self, first: int, stop: int) -> Changes:
+        """Return the changes of the factuals in a range."""
+        return self._take(np.arange(*np.searchsorted(self.factual, [first, stop])))
 
     def _take(self, rows: Integers) -> Changes:
         ends = np.cumsum(self.count)

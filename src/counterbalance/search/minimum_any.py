@@ -26,8 +26,6 @@ from counterbalance.search.nearest import Effort, Judge, Space, rebuild, search
 STARTS = 5
 # So many steps of a bisection bring each change back.
 HALVES = 8
-# Rows of the class that are looked at as starts.
-MOST_REFERENCES = 2048
 
 
 @dataclass(frozen=True)
@@ -51,7 +49,7 @@ class AnyMinimum:
 
     def _start(self, x: Floats, code: int, ids: Integers) -> tuple[Floats, Mask]:
         rows, reached = x.copy(), np.zeros(len(x), dtype=bool)
-        pool = self.references[code][:MOST_REFERENCES]
+        pool = self.references[code]
         if len(pool) and len(x):
             nearest = self._nearest_references(x, pool)
             for column in nearest.T:
@@ -78,7 +76,9 @@ class AnyMinimum:
             return np.where(np.isnan(cells), median, cells) / profile.scale[order]
 
         n = min(STARTS, len(pool))
-        neighbours = NearestNeighbors(n_neighbors=n, metric="manhattan").fit(scaled(pool))
+        # A tree is asked row by row, so that equally near ones come in the same order in any batch.
+        neighbours = NearestNeighbors(n_neighbors=n, algorithm="kd_tree", metric="manhattan")
+        neighbours.fit(scaled(pool))
         return np.asarray(neighbours.kneighbors(scaled(x), return_distance=False))
 
     def _towards(self, x: Floats, reference: Floats) -> Floats:

@@ -21,8 +21,9 @@ from counterbalance.classifier.judge import Classifier
 from counterbalance.classifier.linear import Screen, linear_screen
 from counterbalance.search.nearest import Judge, Space
 
-# How far beyond the boundary a row is put, in slacks of the screen; f rounds in its own way.
-BEYOND = (0.0, 1e-6, 1e-3, 1.0)
+# How far beyond the boundary a row is put, in slacks of the screen: more than f's own rounding,
+# which depends on the rows that it is asked about together and must not decide.
+BEYOND = (1e-3, 1.0)
 
 
 @dataclass(frozen=True)
@@ -41,7 +42,8 @@ class LinearMinimum:
         numbers gives the same rows.
         """
         profile = space.perturbation.profile
-        width = space.perturbation.grid.width.min(initial=8)
+        widths = space.perturbation.grid.width
+        width = widths.max() if widths.size else 8  # of the matrix that f makes of the table
         ends = np.array([profile.lower, profile.upper], dtype=f"f{width}")
         screen = linear_screen(f.f, ends, f.classes)
         if screen is None or f.prior is not None or len(f.classes) != 2:  # noqa: PLR2004

@@ -25,8 +25,8 @@ from counterbalance.search.compiled import make_search
 from counterbalance.search.draws import fingerprint
 from counterbalance.search.inversions import NOT_DRAWN, Inversions
 from counterbalance.search.minimum import MinimumSearch
-from counterbalance.search.minimum_any import MOST_REFERENCES
 from counterbalance.search.nearest import Effort, Space, rebuild, widths
+from counterbalance.search.references import References
 from counterbalance.table.labels import Labels
 from counterbalance.table.table import Table
 
@@ -102,16 +102,39 @@ class Problem:
         )
         return Inversions.join([found for found, _ in parts])
 
-    def solve(self, judged: Judged, targets: list[int], among: Mask | None = None) -> Inversions:
-        """Find the nearest inversions to ``targets`` by the structure of f: see ``minimum``."""
+    def solve(
+        self,
+        judged: Judged,
+        targets: list[int],
+        among: Mask | None = None,
+        starts: list[Floats] | None = None,
+    ) -> Inversions:
+        """Find the nearest inversions to ``targets`` by the structure of f: see ``minimum``.
+
+        ``starts`` holds the references of each class code, if they are not those of this table.
+        """
         rows, wanted = self._searched(judged, targets, among)
-        references = self._references(judged)
-        search = MinimumSearch.of(self.space, self.effort, judged.f, self.table, references)
+        if starts is None:
+            starts = self.starts(self.references(judged, targets))
+        search = MinimumSearch.of(self.space, self.effort, judged.f, self.table, starts)
         parts = Parallel(n_jobs=self.n_jobs, prefer="threads")(
             delayed(search.find)(self.table.rows(chunk), chunk, wanted[chunk])
             for chunk in self._chunks(rows, judged.f)
         )
         return Inversions.join(parts)
+
+    def references(self, judged: Judged, targets: list[int]) -> References:
+        """Choose rows that f puts into each of ``targets``; one without a class is never chosen."""
+        at = np.flatnonzero(np.isin(judged.answers, targets) & (self.labels.codes >= 0))
+        return References.of(at + self.space.first_row, judged.answers[at])
+
+    def starts(self, references: References) -> list[Floats]:
+        """Return the rows of this table that are references, for each class code."""
+        own = np.flatnonzero(self.labels.codes >= 0)
+        return [
+            self.table.rows(own[np.isin(own + self.space.first_row, references.of_class(code))])
+            for code in range(len(self.labels.classes))
+        ]
 
     def rebuild(self, found: Inversions) -> Floats:
         """Return the rows of some inversions."""
@@ -151,15 +174,6 @@ class Problem:
         if among is not None:
             wanted &= among
         return np.flatnonzero(self.right(judged) & wanted.any(axis=1)), wanted
-
-    def _references(self, judged: Judged) -> list[Floats]:
-        """Return rows that f puts into each class, evenly taken out of all."""
-        references = []
-        for code in range(len(self.labels.classes)):
-            rows = np.flatnonzero(judged.answers == code)
-            step = -(-len(rows) // MOST_REFERENCES) or 1
-            references.append(self.table.rows(rows[::step]))
-        return references
 
     def _chunks(self, rows: Integers, f: Classifier) -> list[Integers]:
         """Cut rows into what a job gets: what its memory holds, or an even share."""
