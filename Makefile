@@ -77,6 +77,10 @@ check-peers: ## compare the other resamplers with smote-variants, a quarter of a
 	@.venv-peers/bin/python -m pip install --quiet --disable-pip-version-check --no-deps smote-variants==1.0.1
 	@OMP_NUM_THREADS=1 .venv-peers/bin/python benchmarks/check_peers.py --only $(ONLY)
 
+.PHONY: deep
+deep: $(READY) ## GAMO, DOS and text-GAN measured, some 20 minutes; images need dataset-fashion-mnist
+	@OMP_NUM_THREADS=1 $(BIN)/python benchmarks/deep.py
+
 .PHONY: clean
 clean: ## remove the environments and what the commands wrote
 	rm -rf $(VENV) .venv-* demo screenshots dist build .pytest_cache .mypy_cache .ruff_cache .hypothesis

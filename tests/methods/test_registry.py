@@ -9,7 +9,8 @@ from sklearn.base import is_classifier
 
 from counterbalance import CounterfactualOverSampler, InteriorOverSampler, methods
 from counterbalance.methods import all_samplers
-from counterbalance.methods.registry import METHODS, table
+from counterbalance.methods.catalogue import METHODS
+from counterbalance.methods.registry import table
 
 DOCS = Path(__file__).parents[2] / "docs" / "methods.md"
 

@@ -6,6 +6,7 @@ from it. ``all_samplers`` returns all methods by name: ours, these, and imbalanc
 
 from counterbalance.methods.ans import ANS
 from counterbalance.methods.base import PeerFallbackWarning
+from counterbalance.methods.catalogue import Method
 from counterbalance.methods.ccr import CCR
 from counterbalance.methods.cfa import CFA
 from counterbalance.methods.counterfactual_smote import CounterfactualSMOTE
@@ -17,7 +18,7 @@ from counterbalance.methods.nrs_boundary_smote import NRSBoundarySMOTE
 from counterbalance.methods.polynom_fit_smote import PolynomFitSMOTE
 from counterbalance.methods.propensity import NRAS, OUPS
 from counterbalance.methods.prowsyn import ProWSyn
-from counterbalance.methods.registry import Method, all_samplers
+from counterbalance.methods.registry import all_samplers
 from counterbalance.methods.smote import SMOTED, GaussianSMOTE, Lee, WeightedSMOTE
 from counterbalance.methods.smote_ipf import SMOTEIPF
 from counterbalance.methods.somo import SOMO

@@ -67,8 +67,8 @@ class GAMO(_Players, PeerOverSampler):
     errors; real rows weigh as often as they occur and new ones as often as are missing, so that
     all classes weigh the same to the classifier.
 
-    Of the publication its abstract, its introduction and the description of its model were at
-    hand; the losses are those that are commonly given for it. Left open there, and our choice:
+    Of the publication its abstract, the start of its introduction and the caption of its model
+    were at hand; the squared losses are written from memory of it. Our own choice is:
     the sizes of batches and networks and the number of steps for a table; that a generated batch
     holds the classes in fixed numbers, in proportion to what is asked for; that the
     discriminator sees as many real rows of a class as new ones and has no sigmoid at its end;
