@@ -1,8 +1,8 @@
 import numpy as np
 import pytest
 
+from counterbalance.distributed.found import SavedFound, load, save, saved
 from counterbalance.distributed.inputs import Place
-from counterbalance.distributed.search import SavedFound, load, save, saved
 from counterbalance.errors import EngineError
 from large_tables import random_found
 
