@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 
 from counterbalance.distributed import files
-from counterbalance.distributed.search import Found
+from counterbalance.distributed.found import Found
 from counterbalance.search.inversions import Inversions
 
 

@@ -5,8 +5,8 @@ from hypothesis import strategies as st
 
 from counterbalance.distributed import passes
 from counterbalance.distributed.engine import DaskEngine
+from counterbalance.distributed.found import Found
 from counterbalance.distributed.passes import find_cutoffs, take_up_to
-from counterbalance.distributed.search import Found
 from counterbalance.search.selection import select
 from large_tables import random_found
 

@@ -10,6 +10,7 @@ import dask.dataframe as dd
 import pandas as pd
 
 from counterbalance.distributed.engine import DaskEngine
+from counterbalance.distributed.found import Found
 from counterbalance.distributed.inputs import Place, blocks, check_target
 from counterbalance.distributed.prepare import (
     IndexLabels,
@@ -31,7 +32,6 @@ from counterbalance.distributed.rows import (
     no_provenance,
     numbered,
 )
-from counterbalance.distributed.search import Found
 from counterbalance.errors import TableError
 from counterbalance.profile import Profile
 from counterbalance.search.problem import Yield

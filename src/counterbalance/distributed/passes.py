@@ -21,8 +21,9 @@ from numpy.typing import NDArray
 
 from counterbalance.arrays import Integers, Words
 from counterbalance.distributed.engine import DaskEngine
+from counterbalance.distributed.found import Found, SavedFound, load
 from counterbalance.distributed.prepare import SearchPlan
-from counterbalance.distributed.search import Found, PartitionTasks, Pass, SavedFound, load
+from counterbalance.distributed.search import PartitionTasks, Pass
 from counterbalance.rows.shortfall import ENDS, MOST_REDRAWS, SEARCHED, Policy, Tally
 from counterbalance.search.draws import stream, uniform
 from counterbalance.search.problem import Yield

@@ -17,6 +17,7 @@ import pyarrow as pa
 from pyarrow import parquet
 
 from counterbalance.distributed.engine import DaskEngine
+from counterbalance.distributed.found import Found
 from counterbalance.distributed.inputs import FileRows, Inputs, Place
 from counterbalance.distributed.prepare import SearchPlan
 from counterbalance.distributed.resume import (
@@ -36,7 +37,6 @@ from counterbalance.distributed.rows import (
     build_interiors,
     numbered,
 )
-from counterbalance.distributed.search import Found
 from counterbalance.io.atomic import written_whole
 from counterbalance.rows.provenance import COLUMNS
 

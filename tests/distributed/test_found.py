@@ -3,8 +3,8 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
+from counterbalance.distributed.found import Found, SavedFound, load, save, saved
 from counterbalance.distributed.inputs import Place
-from counterbalance.distributed.search import Found, SavedFound, load, save, saved
 from counterbalance.errors import EngineError
 from counterbalance.search.inversions import Inversions
 from counterbalance.search.references import References
