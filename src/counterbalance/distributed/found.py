@@ -1,9 +1,10 @@
-"""Found: the inversions of a partition, on a worker or in a file that is checked when it is read.
+"""Found: what a pass found in one partition, in memory or in a file.
 
-    found      32 bytes for each inversion, and the changed cells of those that were solved for
+    inversions    32 bytes for each, and the changed cells of those that were solved for
+    references    rows of the partition where a search that solves may start
 
-What a search found stays on the worker, or on disk if a folder is given, so that neither the
-death of a worker nor an interrupted run loses it.
+A file holds arrays of numbers and nothing else. One that is damaged, or of another partition,
+is not used.
 """
 
 from __future__ import annotations

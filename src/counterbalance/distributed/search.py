@@ -1,12 +1,14 @@
-"""Search: one pass over one partition (what it found: see ``found``).
+"""Search: one pass over one partition, and what it found.
 
     pass       T draws of every factual (see ``search.problem``); the first one is the paper's
+    found      the inversions of a partition (see ``found``)
     taken      what earlier passes found and was selected
     seen       what earlier passes found and must not come again
     starts     rows of the whole table that f puts into each class (see ``search.references``),
                where a search that solves may start
 
-The search is the expensive step.
+The search is the expensive step. What it found stays on the worker, or on disk if a folder is
+given, so that neither the death of a worker nor an interrupted run loses it.
 """
 
 from __future__ import annotations
