@@ -57,7 +57,9 @@ def test_every_partitioning_gives_the_rows_of_the_in_memory_sampler(kind):
 
 def test_the_default_classifier_is_the_in_memory_one_where_the_table_fits_a_worker():
     table = mixed_table(300)
-    sampler = CounterfactualOverSampler(random_state=0, n_draws=4)
+    sampler = CounterfactualOverSampler(
+        random_state=0, n_draws=4, on_shortfall=("redraw", "interior")
+    )
     with pytest.warns(ShortfallWarning) as here:
         expected = in_memory(sampler, table)
     with pytest.warns(ShortfallWarning) as there:
