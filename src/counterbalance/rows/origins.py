@@ -30,7 +30,7 @@ CALLED = (*NEAREST, "redraw")
 # What the columns of a table of counts are called.
 HEADS = {
     "inversion": "minimum inversions",
-    "minimum": "solved for",
+    "minimum": "minimum inversions, solved",
     "redraw": "drawn again",
     "threshold": "moved threshold",
     "interior": "within the class",
