@@ -142,3 +142,14 @@ def test_rows_are_cut_by_class_share_with_ten_of_a_class_at_least():
 def test_the_distribution_figure_shows_the_truncated_normal(way):
     values = draws(way, -0.5, 3.0, count=5000)
     assert kstest(values, truncnorm(-0.5, 3.0).cdf).pvalue > 1e-3
+
+
+def test_the_deep_systems_get_rows_on_request():
+    pytest.importorskip("autograd")
+    settings = ReproductionSettings(datasets=("WBC",), folds=2, rows=(("WBC", 200),), deep=True)
+    usual = ReproductionSettings(datasets=("WBC",), folds=2, rows=(("WBC", 200),))
+    more = [t for t in score_trials(settings) if t not in score_trials(usual)]
+    assert {trial["method"] for trial in more} == {"GAMO", "DOS"}
+    for method in ("GAMO", "DOS"):
+        trial = next(t for t in more if t["method"] == method and t["classifier"] == "LR")
+        assert compute(settings, trial).figures["g_mean"] > 0.8

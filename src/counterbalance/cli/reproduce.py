@@ -9,6 +9,7 @@ import typer
 
 from counterbalance.cli.options import Jobs, OutFolder, Page, RetryFailed, Store
 from counterbalance.cli.terminal import note, say, show_tables
+from counterbalance.extras import require
 
 NAME = "reproduce"
 SUMMARY = "Run the paper's experiments and print each number beside the paper's."
@@ -78,11 +79,16 @@ def execute(
     download: Annotated[
         bool, typer.Option("--download", help="Fetch Fashion-MNIST from OpenML if need be.")
     ] = False,
+    deep: Annotated[
+        bool, typer.Option("--deep", help="Rows for GAMO and DOS too; minutes to hours longer.")
+    ] = False,
 ) -> int:
     """Run the reproduction; trials that fail are shown in the tables and make the exit code 1."""
     from counterbalance.studies.reproduction import reproduce
     from counterbalance.trials.progress import duration
 
+    if deep:
+        require("autograd", "--deep", "deep")
     sizes = {"runs": runs, "folds": folds, "splits": splits, "seeds": seeds}
     settings = make_settings(
         quick=quick,
@@ -91,6 +97,7 @@ def execute(
         datasets=datasets,
         fashion_path=fashion,
         download=download,
+        deep=deep,
     )
     store = store or out / "trials.sqlite"
     result = reproduce(

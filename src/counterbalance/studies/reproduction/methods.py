@@ -23,6 +23,7 @@ from sklearn.linear_model import RidgeClassifier
 from sklearn.pipeline import make_pipeline
 
 from counterbalance import CounterfactualOverSampler
+from counterbalance.extras import require
 from counterbalance.methods import all_samplers
 from counterbalance.trials.classifiers import CLASSIFIERS, as_call, f_of, prepare
 from counterbalance.trials.resamplers import (
@@ -35,13 +36,15 @@ from counterbalance.trials.resamplers import (
 
 METHODS = ("none", "SOMO", "k-SMOTE", "CUSBoost", "ours")
 RESAMPLING = METHODS[1:]
+# Deep systems that the paper names and does not compare with: rows on request.
+DEEP = ("GAMO", "DOS")
 
 
-def descriptions() -> dict[str, str]:
+def descriptions(*, deep: bool = False) -> dict[str, str]:
     """Return what each method is, its settings read from the objects that run."""
     complete, mixed = (make_ours(0, complete=known) for known in (True, False))
     first, *lower = BALANCE_THRESHOLDS
-    return {
+    known = {
         "none": "no resampling",
         "SOMO": f"`{as_call(make_peer('SOMO', 0))}` of counterbalance.methods",
         "k-SMOTE": f"`{as_call(make_k_means_smote(0, first))}` of "
@@ -56,6 +59,16 @@ def descriptions() -> dict[str, str]:
         "with an L2 penalty), class-weighted. With missing cells or categories the "
         f"same f comes after the preparation: `{as_call(mixed.estimator[-1])}`. The paper gives "
         "neither T nor epsilon nor weights",
+    }
+    return known | (_deep_descriptions() if deep else {})
+
+
+def _deep_descriptions() -> dict[str, str]:
+    gamo, dos = (make_deep(name, 0) for name in DEEP)
+    return {
+        "GAMO": f"`{as_call(gamo)}` of counterbalance.methods",
+        "DOS": f"`{as_call(dos)}` of counterbalance.methods: the classifiers are fitted to its "
+        "deep features, of training and test rows alike",
     }
 
 
@@ -76,6 +89,11 @@ def resampled(name: str, X: Any, y: Any, seed: int) -> tuple[Any, Any, Any]:
             return rows, y, preparation
         if name == "k-SMOTE":
             return *k_means_smote(rows, y, seed), preparation
+        if name == "DOS":
+            features = make_deep(name, seed).fit(rows, y)
+            return features.transform(rows), y, make_pipeline(preparation, features)
+        if name in DEEP:
+            return *make_deep(name, seed).fit_resample(rows, y), preparation
         return *make_peer(name, seed).fit_resample(rows, y), preparation
 
 
@@ -85,6 +103,12 @@ def make_peer(name: str, seed: int) -> Any:
         return all_samplers()["SOMO"].factory(random_state=seed)
     sampling_step = all_samplers()["CUSBoost sampling"]
     return sampling_step.factory(random_state=seed, sampling_strategy=halved)
+
+
+def make_deep(name: str, seed: int) -> Any:
+    """Return a deep system with its defaults; it needs the extra ``deep``."""
+    require("autograd", f"the row of {name}", "deep")
+    return all_samplers()[name].factory(random_state=seed)
 
 
 def make_ours(seed: int, *, complete: bool) -> CounterfactualOverSampler:

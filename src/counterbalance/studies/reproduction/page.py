@@ -109,7 +109,7 @@ def page(
         parts.append(as_markdown(by_name["summary"], "##").rstrip())
     parts += [
         _definitions(),
-        _list("Methods", methods.descriptions()),
+        _list("Methods", methods.descriptions(deep=settings.deep)),
         _list("Classifiers", classifiers.descriptions()),
         _list("Data sets", data.descriptions(settings)),
         "## Experiment I: where new samples fall",

@@ -30,7 +30,7 @@ from counterbalance.studies.reproduction.groups import (
     has_failed,
     spread,
 )
-from counterbalance.studies.reproduction.methods import METHODS, RESAMPLING, resampled
+from counterbalance.studies.reproduction.methods import DEEP, METHODS, RESAMPLING, resampled
 from counterbalance.trials.classifiers import CLASSIFIERS, make_classifier
 from counterbalance.trials.metrics import f_measure, g_mean
 from counterbalance.trials.trial import TrialResult, seed_of
@@ -71,7 +71,7 @@ def trials(settings: ReproductionSettings) -> list[Trial]:
         for run in range(settings.runs)
         for data in settings.datasets
         for fold in range(settings.folds)
-        for method in METHODS
+        for method in (*METHODS, *(DEEP if settings.deep else ()))
         for classifier in CLASSIFIERS
     ]
 
@@ -204,7 +204,9 @@ def scores(records: Members) -> list[MeasureScores]:
 def score_table(figures: MeasureScores, data: str) -> ResultTable:
     """Return the table of one data set: for each method ours, the paper's, the difference."""
     rows: list[Sequence[str]] = []
-    for method in METHODS:
+    ran = {method for _, method, _ in figures.groups}
+    shown = (*METHODS, *(method for method in DEEP if method in ran))
+    for method in shown:
         rows.append((method, *(figures.text((data, method, c)) for c in CLASSIFIERS)))
         if any(figures.measure.published(data, method, c) for c in CLASSIFIERS):
             rows += _paper_rows(figures, data, method)
@@ -222,7 +224,7 @@ def score_table(figures: MeasureScores, data: str) -> ResultTable:
         ("method", *CLASSIFIERS),
         rows,
         failures(concerned),
-        [_record(figures, data, m, c) for m in METHODS for c in CLASSIFIERS],
+        [_record(figures, data, m, c) for m in shown for c in CLASSIFIERS],
     )
 
 

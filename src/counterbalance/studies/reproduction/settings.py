@@ -39,6 +39,8 @@ class ReproductionSettings:
         Folder with the images of Fashion-MNIST, where it is not the usual one.
     download : bool
         Whether Fashion-MNIST may be fetched from OpenML.
+    deep : bool
+        Whether GAMO and DOS, which the paper names and does not compare with, get rows too.
     """
 
     datasets: tuple[str, ...] = DATASETS
@@ -49,6 +51,7 @@ class ReproductionSettings:
     seeds: int = 10
     fashion_path: str | None = None
     download: bool = False
+    deep: bool = False
 
     def __post_init__(self) -> None:
         unknown = [name for name in self.datasets if name not in DATASETS]
