@@ -7,7 +7,7 @@
 The areas come from the known densities (`synthetic_area`), for every shape of the synthetic
 table: the paper does not say how its clouds lie, and the shares depend on it. Ours runs with an
 unweighted f, logistic regression, and keeps what the paper's search finds:
-`on_shortfall="accept"`, so every counted sample is a true inversion. A class-weighted f is the
+`sampling_strategy="all"`, so every counted sample is a true inversion. A class-weighted f is the
 last row.
 """
 
@@ -25,6 +25,7 @@ from counterbalance import CounterfactualOverSampler
 from counterbalance.datasets import SHAPES, load_synthetic, synthetic_area
 from counterbalance.methods import SSO
 from counterbalance.result_table import ABSENT, FAILED, ResultTable, Value
+from counterbalance.search.selection import EVERY
 from counterbalance.studies.canvas import AREA_COLOURS, grid_around, new_figure, scatter
 from counterbalance.studies.reproduction import published
 from counterbalance.studies.reproduction.groups import Group, failures, gather, has_failed
@@ -45,8 +46,6 @@ AREAS = ("majority", "boundary", "interior")
 # the shape of the table that Figure 1 and the sensitivity study are drawn from
 SHAPE = next(iter(SHAPES))
 DRAWS = 50
-# asks for an inversion of every majority row: whatever is found is kept
-EVERY_ROW = {"minority": 1000}
 
 PAPER = "paper"
 WEIGHTED = (
@@ -108,8 +107,7 @@ def make_sampler(method: str, seed: int) -> Any:
     return CounterfactualOverSampler(
         estimator=LogisticRegression(class_weight=weight),
         n_draws=DRAWS,
-        sampling_strategy=EVERY_ROW,
-        on_shortfall="accept",
+        sampling_strategy=EVERY,
         random_state=seed,
     )
 

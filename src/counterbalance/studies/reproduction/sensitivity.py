@@ -21,10 +21,10 @@ from sklearn.svm import SVC
 
 from counterbalance import CounterfactualOverSampler
 from counterbalance.result_table import ABSENT, FAILED, ResultTable, Value
+from counterbalance.search.selection import EVERY
 from counterbalance.studies.canvas import NEW, new_figure
 from counterbalance.studies.reproduction.areas import (
     DRAWS,
-    EVERY_ROW,
     SHAPE,
     area_counts,
     synthetic_arrays,
@@ -104,8 +104,7 @@ def make_sampler(setting: str, value: str, seed: int) -> CounterfactualOverSampl
         estimator=make_f(value if setting == "f" else BASE_F, seed),
         n_draws=int(value) if setting == "T" else DRAWS,
         epsilon=float(value) if setting == "epsilon" and value != NO_LIMIT else None,
-        sampling_strategy=EVERY_ROW,
-        on_shortfall="accept",
+        sampling_strategy=EVERY,
         random_state=seed,
     )
 
