@@ -34,8 +34,13 @@ NEEDS_ONE_ROW = {"CCR", "CFA", "Counterfactual SMOTE", "OUPS"}
 pytestmark = pytest.mark.filterwarnings("ignore::counterbalance.methods.PeerFallbackWarning")
 
 
+# What holds does not depend on how long a network is trained.
+LIGHTER = {"GAMO": {"max_iter": 30}}
+
+
 def resampled(name, X, y, **parameters):
-    return WRITTEN_HERE[name].factory(**{"random_state": 0, **parameters}).fit_resample(X, y)
+    given = {"random_state": 0, **LIGHTER.get(name, {}), **parameters}
+    return WRITTEN_HERE[name].factory(**given).fit_resample(X, y)
 
 
 @pytest.fixture
