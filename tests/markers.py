@@ -15,6 +15,8 @@ MARKED = {
         "compare/test_verdict.py",
         # many small checks of every method
         "methods/test_checks.py",
+        "methods/deep/*",
+        "methods/test_template.py",
         "test_imbalanced_learn",
         "test_every_data_set_loads_as_it_is_listed",
         # whole pages, and all the data sets
