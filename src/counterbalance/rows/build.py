@@ -35,6 +35,7 @@ class Builder:
         self.origin = np.empty(n_new, dtype=object)
         self.changed = np.zeros((n_new, -(-n_features // 8)), dtype=np.uint8)
         self._unscored: list[tuple[slice, int, Floats, Floats, Integers]] = []
+        self._block = next((cut.stop for cut in problem.build_blocks(n_new)), 0)  # rows at a time
 
     def build(self) -> tuple[Any, Any, Provenance]:
         """Return the resampled table, its labels and the provenance."""
@@ -90,8 +91,8 @@ class Builder:
         self.distance[at] = distance(space.perturbation.profile, space.order, old, new)
         self.changed[at] = np.packbits(differs(new, old), axis=1)
         self._unscored.append((at, target, old, new, factual))
-        full = self.problem.build_blocks(self.n_new)[0].stop
-        if sum(len(some) for *_, some in self._unscored) >= full or at.stop == self.n_new:
+        waiting = sum(len(some) for *_, some in self._unscored)
+        if waiting >= self._block or at.stop == self.n_new:
             self._score()
         return new, factual
 
