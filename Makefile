@@ -3,6 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
+DEMO := $(VENV)/.demo
 JOBS ?= 2
 
 .DEFAULT_GOAL := help
@@ -12,15 +13,24 @@ help: ## list these commands
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sort | awk -F ':.*## ' '{printf "  make %-12s %s\n", $$1, $$2}'
 
 # The stamp is written last, so an interrupted set-up starts anew.
+define SET_UP
+$(PYTHON) -c 'import sys; sys.exit("counterbalance needs Python 3.11 or newer, this is " + sys.version.split()[0] + "; set PYTHON=/path/to/python3.11" if sys.version_info < (3, 11) else 0)' && \
+echo "setting up $(VENV): a minute or two, once" && \
+{ $(PYTHON) -m venv $(VENV) || { echo "python3 has no venv module: install it (on Debian: apt-get install python3-venv)"; exit 1; }; }
+endef
+
 $(READY): pyproject.toml constraints.txt
-	@$(PYTHON) -c 'import sys; sys.exit("counterbalance needs Python 3.11 or newer, this is " + sys.version.split()[0] + "; set PYTHON=/path/to/python3.11" if sys.version_info < (3, 11) else 0)'
-	@echo "setting up $(VENV): a minute or two, once"
-	@$(PYTHON) -m venv $(VENV) || { echo "python3 has no venv module: install it (on Debian: apt-get install python3-venv)"; exit 1; }
+	@$(SET_UP)
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]' --constraint constraints.txt
 	@touch $@
 
+# The demo needs pandas and matplotlib only: a few hundred megabytes less than what the tests need.
+$(DEMO): pyproject.toml constraints.txt
+	@test -e $(READY) || { $(SET_UP) && $(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[pandas,plot]' --constraint constraints.txt; }
+	@touch $@
+
 .PHONY: demo
-demo: $(READY) ## balance the bundled table; write tables and a picture to demo/
+demo: $(DEMO) ## balance the bundled table; write tables and a picture to demo/
 	@$(BIN)/python examples/demo.py
 
 # The report is tested in a real browser. Without one those tests are left out, and say so.
@@ -80,6 +90,13 @@ check-peers: ## compare the other resamplers with smote-variants, a quarter of a
 .PHONY: deep
 deep: $(READY) ## GAMO, DOS and text-GAN measured, some 20 minutes; images need dataset-fashion-mnist
 	@OMP_NUM_THREADS=1 $(BIN)/python benchmarks/deep.py
+
+.PHONY: wheel
+wheel: ## build the sdist and a wheel into dist/ and check them as the index would
+	@$(PYTHON) -m venv .venv-build
+	@.venv-build/bin/python -m pip install --quiet --disable-pip-version-check build twine
+	@rm -rf dist && .venv-build/bin/python -m build --outdir dist . >dist.log 2>&1 || { cat dist.log; exit 1; }
+	@rm -f dist.log && .venv-build/bin/twine check --strict dist/* && ls dist
 
 .PHONY: clean
 clean: ## remove the environments and what the commands wrote

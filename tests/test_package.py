@@ -58,3 +58,8 @@ def test_the_sampler_loads_hardly_more_than_imbalanced_learn_does():
     ours = packages_after("from counterbalance import CounterfactualOverSampler")
     theirs = packages_after("import imblearn.over_sampling")
     assert ours - theirs - set(sys.stdlib_module_names) <= {"counterbalance", "narwhals"}
+
+
+def test_listing_the_methods_loads_nothing_heavy():
+    listing = "from counterbalance.methods.registry import all_samplers; all_samplers()"
+    assert not packages_after(listing) & {"numpy", "scipy", "sklearn", "imblearn", "pandas"}

@@ -33,10 +33,10 @@ def execute(
     """List the methods, or show one."""
     methods = _methods()
     if name is not None:
-        method = _find(name, methods)
+        method = _with_parameters(_find(name, methods))
         show_json(method) if json else _show(method)
     elif json:
-        show_json(methods)
+        show_json([_with_parameters(method) for method in methods])
     else:
         rows = [
             (item["name"], str(item["year"]), item["kind"], item["sentence"]) for item in methods
@@ -60,13 +60,20 @@ def _methods() -> list[dict[str, Any]]:
             "makes_rows_from": method.synthesises_with,
             "favours_boundary": method.boundary,
             "evaluated_on_several_classes": method.multiclass,
-            "python": f"from counterbalance import {method.factory.__name__}"
+            "python": f"from counterbalance import {method.where.partition(':')[2]}"
             if method.ours
             else f'counterbalance.methods.all_samplers()["{method.name}"].factory()',
-            "parameters": method.factory().get_params(deep=False),
         }
         for method in all_samplers().values()
     ]
+
+
+def _with_parameters(method: dict[str, Any]) -> dict[str, Any]:
+    """Return it with the parameters that it is made with; this loads the method itself."""
+    from counterbalance.methods import all_samplers
+
+    made = all_samplers()[method["name"]].factory()
+    return {**method, "parameters": made.get_params(deep=False)}
 
 
 def _find(name: str, methods: list[dict[str, Any]]) -> dict[str, Any]:

@@ -1,32 +1,14 @@
-"""Catalogue: every method, ours and those of the literature, with what Table I says about it."""
+"""Catalogue: every method, ours and those of the literature, with what Table I says about it.
+
+A method is named by where it is, ``module:class``, and imported when it is first made: listing them
+all loads neither scikit-learn nor imbalanced-learn.
+"""
 
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
+from importlib import import_module
 from typing import Any, Literal
-
-from imblearn import over_sampling, under_sampling
-
-from counterbalance.methods.ans import ANS
-from counterbalance.methods.ccr import CCR
-from counterbalance.methods.cfa import CFA
-from counterbalance.methods.counterfactual_smote import CounterfactualSMOTE
-from counterbalance.methods.cure_smote import CURESMOTE
-from counterbalance.methods.cusboost import ClusterRandomUnderSampler, CUSBoostClassifier
-from counterbalance.methods.deep import GAMO, DOSClassifier, TextGAN
-from counterbalance.methods.mdo import MDO
-from counterbalance.methods.nrs_boundary_smote import NRSBoundarySMOTE
-from counterbalance.methods.polynom_fit_smote import PolynomFitSMOTE
-from counterbalance.methods.propensity import NRAS, OUPS
-from counterbalance.methods.prowsyn import ProWSyn
-from counterbalance.methods.smote import SMOTED, GaussianSMOTE, Lee, WeightedSMOTE
-from counterbalance.methods.smote_ipf import SMOTEIPF
-from counterbalance.methods.somo import SOMO
-from counterbalance.methods.sso import SSO
-from counterbalance.methods.swim import SWIM
-from counterbalance.methods.under_sampling import ClusteringUnderSampler, SensitivityUnderSampler
-from counterbalance.samplers.counterfactual import CounterfactualOverSampler
-from counterbalance.samplers.interior import InteriorOverSampler
 
 
 @dataclass(frozen=True)
@@ -35,8 +17,8 @@ class Method:
 
     name: str
     """Its name in the literature."""
-    factory: Callable[..., Any]
-    """Makes a sampler or classifier; takes its parameters by keyword."""
+    where: str
+    """Its class as ``module:class``; a module that starts with a dot is within this package."""
     year: int
     """Year of publication."""
     reference: str
@@ -61,27 +43,22 @@ class Method:
     """Optional package that it needs, by its import name."""
     takes: Literal["table", "strings"] = "table"
     """Whether it works on a table of numbers or on a column of strings."""
+    defaults: tuple[tuple[str, Any], ...] = ()
+    """Parameters in which it differs from the defaults of its class."""
 
-
-def _geometric_smote(**parameters: Any) -> Any:
-    from imblearn_extra.gsmote import GeometricSMOTE  # noqa: PLC0415  # an extra: loaded on demand
-
-    return GeometricSMOTE(**parameters)
-
-
-def _swim_rbf(**parameters: Any) -> SWIM:
-    return SWIM(**{"density": "rbf", **parameters})
-
-
-def _lin_centres(**parameters: Any) -> ClusteringUnderSampler:
-    return ClusteringUnderSampler(**{"strategy": "centres", **parameters})
+    @property
+    def factory(self) -> Callable[..., Any]:
+        """Makes a sampler or classifier; takes its parameters by keyword."""
+        module, name = self.where.split(":")
+        made: Callable[..., Any] = getattr(import_module(module, "counterbalance"), name)
+        return partial(made, **dict(self.defaults)) if self.defaults else made
 
 
 _under = partial(Method, kind="under", synthesises_with=None)
 METHODS = (
     Method(
         "Counterfactual",
-        CounterfactualOverSampler,
+        ".samplers.counterfactual:CounterfactualOverSampler",
         2020,
         "Luo, Liu, Counterfactual-based minority oversampling for imbalanced classification",
         "Changes majority rows by the least that makes a classifier call them minority.",
@@ -95,7 +72,7 @@ METHODS = (
     ),
     Method(
         "Interior",
-        InteriorOverSampler,
+        ".samplers.interior:InteriorOverSampler",
         2026,
         "this package",
         "Spreads new rows around minority rows, drawn as a classifier agrees with them.",
@@ -106,7 +83,7 @@ METHODS = (
     ),
     Method(
         "Random oversampling",
-        over_sampling.RandomOverSampler,
+        "imblearn.over_sampling:RandomOverSampler",
         2004,
         "Batista, Prati, Monard, SIGKDD Explorations",
         "Copies rows of the smaller class, drawn at random.",
@@ -114,7 +91,7 @@ METHODS = (
     ),
     Method(
         "SMOTE",
-        over_sampling.SMOTE,
+        "imblearn.over_sampling:SMOTE",
         2002,
         "Chawla et al., JAIR",
         "Puts new rows on the segments from a minority row to its nearest minority rows.",
@@ -125,7 +102,7 @@ METHODS = (
     ),
     Method(
         "Borderline-SMOTE",
-        over_sampling.BorderlineSMOTE,
+        "imblearn.over_sampling:BorderlineSMOTE",
         2005,
         "Han, Wang, Mao, ICIC",
         "SMOTE from those minority rows that have many majority neighbours.",
@@ -133,7 +110,7 @@ METHODS = (
     ),
     Method(
         "ADASYN",
-        over_sampling.ADASYN,
+        "imblearn.over_sampling:ADASYN",
         2008,
         "He et al., IJCNN",
         "SMOTE that makes more rows where more majority rows are near.",
@@ -141,14 +118,14 @@ METHODS = (
     ),
     Method(
         "polynom-fit-SMOTE",
-        PolynomFitSMOTE,
+        ".methods.polynom_fit_smote:PolynomFitSMOTE",
         2008,
         "Gazzah, Essoukri Ben Amara, DAS",
         "Puts new rows on lines or curves through the minority: star, bus, mesh.",
     ),
     Method(
         "SVM-SMOTE",
-        over_sampling.SVMSMOTE,
+        "imblearn.over_sampling:SVMSMOTE",
         2011,
         "Nguyen, Cooper, Kamei, IJKESDP",
         "SMOTE from the minority's support vectors.",
@@ -156,7 +133,7 @@ METHODS = (
     ),
     Method(
         "ProWSyn",
-        ProWSyn,
+        ".methods.prowsyn:ProWSyn",
         2013,
         "Barua, Islam, Murase, PAKDD",
         "SMOTE that makes more rows the nearer the minority rows are to the majority.",
@@ -164,7 +141,7 @@ METHODS = (
     ),
     Method(
         "NRSBoundary-SMOTE",
-        NRSBoundarySMOTE,
+        ".methods.nrs_boundary_smote:NRSBoundarySMOTE",
         2013,
         "Hu, Li, Mathematical Problems in Engineering",
         "SMOTE in the boundary that neighbourhood rough sets find.",
@@ -172,7 +149,7 @@ METHODS = (
     ),
     Method(
         "SSO",
-        SSO,
+        ".methods.sso:SSO",
         2014,
         "Rong, Gong, Ng, ICMLC",
         "Draws around minority rows where the answer of a trained network is sensitive.",
@@ -180,7 +157,7 @@ METHODS = (
     ),
     Method(
         "SMOTE-IPF",
-        SMOTEIPF,
+        ".methods.smote_ipf:SMOTEIPF",
         2015,
         "Saez et al., Information Sciences",
         "SMOTE, then a committee of trees filters out rows that look mislabelled.",
@@ -188,14 +165,14 @@ METHODS = (
     ),
     Method(
         "Lee",
-        Lee,
+        ".methods.smote:Lee",
         2015,
         "Lee, Kim, Lee, IMCOM",
         "SMOTE that rejects new rows with too many majority neighbours.",
     ),
     Method(
         "MDO",
-        MDO,
+        ".methods.mdo:MDO",
         2016,
         "Abdi, Hashemi, IEEE TKDE",
         "Draws rows with the Mahalanobis distance of their seed from the class mean.",
@@ -203,28 +180,28 @@ METHODS = (
     ),
     Method(
         "OUPS",
-        OUPS,
+        ".methods.propensity:OUPS",
         2016,
         "Rivera, Xanthopoulos, Expert Systems with Applications",
         "Puts new rows between a minority row and the next ones by propensity score.",
     ),
     Method(
         "SMOTE-D",
-        SMOTED,
+        ".methods.smote:SMOTED",
         2016,
         "Torres, Carrasco-Ochoa, Martinez-Trinidad, MCPR",
         "Deterministic SMOTE: evenly spaced rows on the segments; the seed has no effect.",
     ),
     Method(
         "ANS",
-        ANS,
+        ".methods.ans:ANS",
         2017,
         "Siriseriwan, Sinapiromsaran, SJST",
         "SMOTE whose neighbours are all within one radius, not a fixed number.",
     ),
     Method(
         "CCR",
-        CCR,
+        ".methods.ccr:CCR",
         2017,
         "Koziarski, Wozniak, AMCS",
         "Pushes majority rows out of spheres around minority rows and fills the spheres.",
@@ -232,7 +209,7 @@ METHODS = (
     ),
     Method(
         "CURE-SMOTE",
-        CURESMOTE,
+        ".methods.cure_smote:CURESMOTE",
         2017,
         "Ma, Fan, BMC Bioinformatics",
         "Clusters the minority, ignores its noise, and puts rows towards the centres.",
@@ -240,42 +217,42 @@ METHODS = (
     ),
     Method(
         "Gaussian-SMOTE",
-        GaussianSMOTE,
+        ".methods.smote:GaussianSMOTE",
         2017,
         "Lee, Kim, Kim, IJFIS",
         "SMOTE with a normal spread on, and a little beyond, the segments.",
     ),
     Method(
         "NRAS",
-        NRAS,
+        ".methods.propensity:NRAS",
         2017,
         "Rivera, Information Sciences",
         "Removes minority rows that look like noise by propensity score, then SMOTE.",
     ),
     Method(
         "SOMO",
-        SOMO,
+        ".methods.somo:SOMO",
         2017,
         "Douzas, Bacao, Expert Systems with Applications",
         "SMOTE within and between the units of a self-organising map.",
     ),
     Method(
         "Weighted SMOTE",
-        WeightedSMOTE,
+        ".methods.smote:WeightedSMOTE",
         2017,
         "Prusty, Jayanthi, Velusamy, Progress in Nuclear Energy",
         "SMOTE that makes more rows in the thick of the class.",
     ),
     Method(
         "k-means SMOTE",
-        over_sampling.KMeansSMOTE,
+        "imblearn.over_sampling:KMeansSMOTE",
         2018,
         "Douzas, Bacao, Last, Information Sciences",
         "SMOTE inside clusters that hold enough minority rows.",
     ),
     Method(
         "SWIM",
-        SWIM,
+        ".methods.swim:SWIM",
         2018,
         "Sharma et al., ICDM",
         "Moves minority rows along lines of equal density of the majority.",
@@ -283,7 +260,7 @@ METHODS = (
     ),
     Method(
         "G-SMOTE",
-        _geometric_smote,
+        "imblearn_extra.gsmote:GeometricSMOTE",
         2019,
         "Douzas, Bacao, Information Sciences",
         "Draws inside a ball around a minority row, cut towards a neighbour.",
@@ -291,15 +268,16 @@ METHODS = (
     ),
     Method(
         "SWIM (radial)",
-        _swim_rbf,
+        ".methods.swim:SWIM",
         2020,
         "Bellinger et al., KAIS",
         "Moves minority rows where the radial density of the majority does not rise.",
         synthesises_with="majority",
+        defaults=(("density", "rbf"),),
     ),
     Method(
         "CFA",
-        CFA,
+        ".methods.cfa:CFA",
         2022,
         "Temraz, Keane, Machine Learning with Applications",
         "Gives majority rows the values in which a minority row differs from its near twin.",
@@ -308,7 +286,7 @@ METHODS = (
     ),
     Method(
         "Counterfactual SMOTE",
-        CounterfactualSMOTE,
+        ".methods.counterfactual_smote:CounterfactualSMOTE",
         2025,
         "Almeida, Bacao, Data Science and Management",
         "Bisects from majority to minority rows to just beyond the boundary.",
@@ -317,7 +295,7 @@ METHODS = (
     ),
     _under(
         "Random undersampling",
-        under_sampling.RandomUnderSampler,
+        "imblearn.under_sampling:RandomUnderSampler",
         2004,
         "Batista, Prati, Monard, SIGKDD Explorations",
         "Drops rows of the larger class at random.",
@@ -325,28 +303,29 @@ METHODS = (
     ),
     _under(
         "Clustering undersampling (nearest)",
-        ClusteringUnderSampler,
+        ".methods.under_sampling:ClusteringUnderSampler",
         2017,
         "Lin et al., Information Sciences",
         "Keeps the majority row nearest to each cluster centre.",
     ),
     _under(
         "Clustering undersampling (centres)",
-        _lin_centres,
+        ".methods.under_sampling:ClusteringUnderSampler",
         2017,
         "Lin et al., Information Sciences",
         "Puts cluster centres in place of the majority.",
+        defaults=(("strategy", "centres"),),
     ),
     _under(
         "CUSBoost sampling",
-        ClusterRandomUnderSampler,
+        ".methods.cusboost:ClusterRandomUnderSampler",
         2017,
         "Rayhan et al., CSITSS",
         "Drops majority rows at random inside each of their clusters.",
     ),
     _under(
         "USS",
-        SensitivityUnderSampler,
+        ".methods.under_sampling:SensitivityUnderSampler",
         2019,
         "Zhang et al., ICMLC",
         "Keeps majority rows whose label depends on the balance: those at the boundary.",
@@ -354,7 +333,7 @@ METHODS = (
     ),
     Method(
         "CUSBoost",
-        CUSBoostClassifier,
+        ".methods.cusboost:CUSBoostClassifier",
         2017,
         "Rayhan et al., CSITSS",
         "A boosted classifier that undersamples inside clusters in every round.",
@@ -363,7 +342,7 @@ METHODS = (
     ),
     Method(
         "GAMO",
-        GAMO,
+        ".methods.deep:GAMO",
         2019,
         "Mullick, Datta, Das, ICCV",
         "Combines minority rows by a generator that a classifier and a discriminator train.",
@@ -373,7 +352,7 @@ METHODS = (
     ),
     Method(
         "text-GAN",
-        TextGAN,
+        ".methods.deep:TextGAN",
         2018,
         "Anand et al., IEEE Big Data",
         "Writes new strings, such as URLs, by a network of characters and a critic.",
@@ -382,7 +361,7 @@ METHODS = (
     ),
     Method(
         "DOS",
-        DOSClassifier,
+        ".methods.deep:DOSClassifier",
         2017,
         "Ando, Huang, ECML PKDD",
         "A deep classifier that oversamples between neighbours in its own features.",
