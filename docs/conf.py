@@ -1,0 +1,79 @@
+"""The documentation site: ``make docs`` builds it without a network and without a warning."""
+
+import os
+import warnings
+from datetime import UTC, datetime
+
+import matplotlib as mpl
+
+import counterbalance
+
+mpl.use("Agg")
+# A plot of the gallery warns on purpose only; what it prints belongs to its page.
+warnings.filterwarnings("ignore", message="FigureCanvasAgg is non-interactive")
+os.environ.setdefault("OMP_NUM_THREADS", "1")
+
+project = "counterbalance"
+author = "The counterbalance developers"
+copyright = f"{datetime.now(UTC).year}, {author}"  # noqa: A001  (Sphinx's own name)
+version = release = counterbalance.__version__
+
+extensions = [
+    "sphinx.ext.autodoc",
+    "sphinx.ext.autosummary",
+    "sphinx.ext.doctest",
+    "sphinx.ext.viewcode",
+    "numpydoc",
+    "myst_parser",
+    "sphinx_design",
+    "sphinx_copybutton",
+    "sphinx_gallery.gen_gallery",
+]
+myst_enable_extensions = ["colon_fence", "dollarmath", "deflist"]
+myst_heading_anchors = 3
+source_suffix = {".md": "markdown", ".rst": "restructuredtext"}
+exclude_patterns = ["_build", "gallery/**/*.ipynb", "sg_execution_times.rst"]
+suppress_warnings = ["config.cache"]  # the gallery's sorting keys cannot be pickled
+templates_path = ["_templates"]
+
+autosummary_generate = True
+autodoc_typehints = "none"
+numpydoc_show_class_members = False
+numpydoc_class_members_toctree = False
+
+copybutton_prompt_text = r">>> |\.\.\. |\$ "
+copybutton_prompt_is_regexp = True
+
+sphinx_gallery_conf = {
+    "examples_dirs": "../examples/gallery",
+    "gallery_dirs": "gallery",
+    "filename_pattern": r"/plot_",
+    "within_subsection_order": "FileNameSortKey",
+    "min_reported_time": 5,
+    "show_memory": False,
+    "download_all_examples": False,
+    "abort_on_example_error": True,
+    "backreferences_dir": "generated/backreferences",
+    "doc_module": ("counterbalance",),
+    "remove_config_comments": True,
+    "plot_gallery": "True",
+}
+
+html_theme = "pydata_sphinx_theme"
+html_title = "counterbalance"
+html_static_path = ["_static"]
+html_css_files = ["site.css"]
+html_show_sourcelink = False
+html_theme_options = {
+    "navbar_align": "left",
+    "header_links_before_dropdown": 6,
+    "show_prev_next": True,
+    "secondary_sidebar_items": ["page-toc"],
+    "footer_start": ["copyright"],
+    "footer_end": [],
+    "pygments_light_style": "friendly",
+    "pygments_dark_style": "monokai",
+    "logo": {"text": "counterbalance"},
+}
+html_context = {"default_mode": "auto"}
+html_sidebars = {"start": [], "whats-new": []}
