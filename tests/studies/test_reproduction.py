@@ -16,7 +16,7 @@ from counterbalance.studies.reproduction.page import draws
 from counterbalance.studies.reproduction.run import compute
 from counterbalance.studies.reproduction.scores import trials as score_trials
 from counterbalance.studies.reproduction.settings import ReproductionSettings
-from counterbalance.trials.resamplers import share_of_rows
+from counterbalance.datasets.dataset import share_of_rows
 
 pytest.importorskip("pandas")
 pytest.importorskip("matplotlib")

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from counterbalance.datasets import list_datasets
 from counterbalance.errors import CounterbalanceError
 from counterbalance.studies.study.methods import METHODS, NONE
-from counterbalance.trials.resamplers import FEWEST_OF_CLASS
+from counterbalance.datasets.dataset import FEWEST_OF_CLASS
 
 DEVELOPMENT = (
     *("ecoli1", "ecoli3", "ecoli4", "ecoli-0-1-4-6_vs_5", "glass0", "glass2", "glass6"),
