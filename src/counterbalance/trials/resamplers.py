@@ -14,7 +14,6 @@ from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
 
 from counterbalance.errors import IdentifierWarning, ShortfallWarning
