@@ -11,6 +11,7 @@ MARKED = {
         "attacks/*",
         "studies/test_reproduction.py",
         "studies/test_study.py",
+        "studies/test_rivals.py",
         "compare/test_leakage.py",
         "compare/test_verdict.py",
         # many small checks of every method

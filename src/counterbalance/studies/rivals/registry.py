@@ -6,7 +6,8 @@
     SMOTE      encoded -> SMOTE (where there are categories SMOTENC) -> base
     ours       the table as it is -> sampler -> base
 
-A rival more is an entry more in ``RIVALS``.
+A rival more is an entry more; its name has no comma, because commas separate names on the command
+line.
 """
 
 from __future__ import annotations
@@ -127,12 +128,12 @@ _ALL = {
     "threshold for macro-F1": Rival(
         partial(_threshold, boosting, MACRO), "the same, tuned for the other metric"
     ),
-    "LightGBM, threshold for balanced accuracy": Rival(
+    "LightGBM with threshold for balanced accuracy": Rival(
         partial(_threshold, light_boosting, BALANCED),
         "LightGBM in place of the base",
         requires="lightgbm",
     ),
-    "LightGBM, threshold for macro-F1": Rival(
+    "LightGBM with threshold for macro-F1": Rival(
         partial(_threshold, light_boosting, MACRO),
         "LightGBM in place of the base",
         requires="lightgbm",

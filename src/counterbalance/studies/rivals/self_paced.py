@@ -62,8 +62,8 @@ class SelfPacedEnsembleClassifier(ClassifierMixin, BaseEstimator):
 
     def fit(self, X: Any, y: Any) -> Self:
         """Train the members one after another."""
-        check_classification_targets(y)
         X, y = validate_data(self, X, y)
+        check_classification_targets(y)
         self.classes_, codes = np.unique(y, return_inverse=True)
         if len(self.classes_) < FEWEST_CLASSES:
             raise TableError(
@@ -93,7 +93,8 @@ class SelfPacedEnsembleClassifier(ClassifierMixin, BaseEstimator):
 
     def predict(self, X: Any) -> NDArray[Any]:
         """Return the class with the largest mean probability."""
-        return np.asarray(self.classes_[self.predict_proba(X).argmax(axis=1)])
+        answer = self.predict_proba(X).argmax(axis=1)
+        return np.asarray(self.classes_[answer])
 
     def _part(
         self, codes: Integers, hardness: Floats, alpha: float | None, rng: np.random.Generator

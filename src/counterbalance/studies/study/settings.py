@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from counterbalance.datasets import list_datasets
+from counterbalance.datasets import list_datasets, load
 from counterbalance.datasets.dataset import FEWEST_OF_CLASS
 from counterbalance.datasets.field import FIELD_HELD, FIELD_OPEN
 from counterbalance.errors import CounterbalanceError
@@ -115,6 +115,9 @@ def settings_of(
         )
     chosen = tuple(dict.fromkeys((NONE, *methods))) if methods else known
     tables = {"chosen": tuple(datasets)} if datasets else {name: suite(name) for name in names}
+    for sets in tables.values():  # a wrong name, or a missing package, is told before hours of work
+        for data in sets if datasets else sets[:1]:
+            load(data)
     if quick:
         tables = {name: sets[:QUICK_SETS] for name, sets in tables.items()}
         chosen = QUICK_METHODS if chosen == METHODS else chosen
