@@ -65,7 +65,7 @@ def test_those_that_the_issue_names_are_there():
         assert name in RIVALS
     assert ("LightGBM with threshold for macro-F1" in RIVALS) == (find_spec("lightgbm") is not None)
     assert not any("," in name for name in RIVALS), "commas separate names on the command line"
-    assert {name for name, rival in RIVALS.items() if rival.ours} == {"counterfactuals", "interior"}
+    assert {name for name, rival in RIVALS.items() if rival.ours} >= {"counterfactuals", "interior"}
 
 
 def test_a_threshold_changes_answers_and_no_probability():

@@ -11,7 +11,7 @@ import time
 
 from counterbalance.studies.rivals.page import METRICS, MODEL, page, tables
 from counterbalance.studies.rivals.registry import RIVALS
-from counterbalance.studies.study.run import PACKAGES, TRIAL_MODULES, Protocol
+from counterbalance.studies.study.run import PACKAGES, SHOWN, TRIAL_MODULES, Protocol
 from counterbalance.studies.study.scores import ScoreKind
 from counterbalance.studies.study.trials import folds_of, load_labelled, measure
 from counterbalance.trials.fingerprint import SAMPLER_MODULES, Fingerprint, take_fingerprint
@@ -52,4 +52,5 @@ RIVAL_STUDY = Protocol(
     fingerprint,
     tables,
     page,
+    (*SHOWN, "lightgbm"),
 )

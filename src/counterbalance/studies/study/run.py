@@ -72,6 +72,8 @@ class Protocol:
         Makes the tables of a part.
     page : callable
         Writes the page from the parts, the versions and the folder of the pictures.
+    packages : tuple of str
+        Whose versions the page gives.
     """
 
     name: str
@@ -81,6 +83,7 @@ class Protocol:
     fingerprint: Callable[..., Fingerprint]
     tables: Callable[[StudyScores], list[ResultTable]]
     page: Callable[[Sequence[Part], Mapping[str, str], str], str]
+    packages: tuple[str, ...] = SHOWN
 
 
 RESAMPLER_STUDY = Protocol("results", "study", RESAMPLERS, compute, fingerprint, all_tables, page)
@@ -160,7 +163,7 @@ def _write(parts: Sequence[Part], protocol: Protocol, out: Path, page_file: Path
             path = out / f"{part.slug}_{table.name}.csv"
             path.write_text(as_csv(table), encoding="utf-8")
         save_figure(draw_ranks(part.scores), out, f"{protocol.pictures}_{part.slug}")
-    found = versions(SHOWN)
+    found = versions(protocol.packages)
     out.joinpath(f"{protocol.name}.md").write_text(protocol.page(parts, found, "."), "utf-8")
     if page_file is not None:
         figures = page_file.parent / "figures"
