@@ -45,7 +45,7 @@ PROTOCOL = """\
 After CLIMB (Liu et al. 2025, *Class-imbalanced Learning Benchmark on Tabular Data*): stratified
 folds, average precision, macro-F1 (the mean of the F-measures of all classes) and balanced accuracy
 (the mean of the recalls); the Brier score beside them, lower is better. CLIMB tunes every method
-with a hundred trials; here every rival has one configuration for all tables, its defaults. Answers
+with a hundred trials; here every rival has one configuration for all tables, given below. Answers
 are those of the rival's own `predict`. A threshold changes answers and no probabilities, so the
 base with a threshold has the average precision and the Brier score of none. The base, LightGBM and
 our samplers take the table as it is, with categories and holes; the others take it encoded, as the
