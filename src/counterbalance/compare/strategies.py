@@ -186,7 +186,7 @@ def resample(name: str, part: ComparedTable, kinds: list[Kind], seed: int) -> Tr
         table, labels = make_ours(name, seed).fit_resample(part.X, part.codes)
         rows = preparation.transform(table)
     elif name == "SMOTE" and preparation.nominal.size:
-        rows, labels = _smote_of_levels(preparation, part, seed)
+        rows, labels = smote_of_levels(preparation, part.X, part.codes, seed)
     elif name == "k-means SMOTE":  # it refuses where no cluster has enough minority rows
         rows, labels = k_means_smote(preparation.transform(part.X), part.codes, seed)
     else:
@@ -220,14 +220,17 @@ def _make_peer(name: str, neighbours: int, seed: int) -> Any:
     return sampler.set_params(random_state=seed) if "random_state" in given else sampler
 
 
-def _smote_of_levels(preparation: Preparation, part: ComparedTable, seed: int) -> tuple[Any, Any]:
-    plain, places = preparation.plain(part.X), preparation.nominal_places
-    settings = {"k_neighbors": _neighbours(part.codes), "random_state": seed}
+def smote_of_levels(
+    preparation: Preparation, X: Any, codes: Integers, seed: int
+) -> tuple[Any, Any]:
+    """Resample a table that has unordered columns with SMOTENC, or SMOTEN where it has no other."""
+    plain, places = preparation.plain(X), preparation.nominal_places
+    settings = {"k_neighbors": _neighbours(codes), "random_state": seed}
     if len(places) == plain.shape[1]:
-        rows, labels = SMOTEN(**settings).fit_resample(plain, part.codes)
+        rows, labels = SMOTEN(**settings).fit_resample(plain, codes)
     else:
         sampler = SMOTENC(categorical_features=places, **settings)
-        rows, labels = sampler.fit_resample(plain, part.codes)
+        rows, labels = sampler.fit_resample(plain, codes)
     return preparation.encoded(np.asarray(rows, dtype=np.float64)), labels
 
 

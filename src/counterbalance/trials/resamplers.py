@@ -2,7 +2,6 @@
 
     k-means SMOTE    refuses where no cluster has enough minority rows: tried again, asking for less
     CUSBoost         a boosting classifier; its sampling step leaves half of the largest class
-    a subset         of a large table, by class share
 
 Warnings that every experiment expects are silenced here: its page says the same in words.
 """
@@ -15,7 +14,6 @@ from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
 
 from counterbalance.errors import IdentifierWarning, ShortfallWarning
@@ -24,7 +22,6 @@ from counterbalance.methods import PeerFallbackWarning, all_samplers
 # imbalanced-learn refuses where no cluster holds enough minority rows; each threshold asks
 # for a smaller share of them than the one before
 BALANCE_THRESHOLDS = ("auto", 0.05, 0.0)
-FEWEST_OF_CLASS = 10  # rows that a subset keeps of a class
 
 
 @contextmanager
@@ -39,24 +36,6 @@ def expected_warnings() -> Iterator[None]:
         ):
             warnings.simplefilter("ignore", kind)
         yield
-
-
-def share_of_rows(y: NDArray[Any], rows: int) -> NDArray[np.intp]:
-    """Choose rows by class share, at least ten of a class, always the same ones.
-
-    Examples
-    --------
-    >>> kept = share_of_rows(np.array(["a"] * 900 + ["b"] * 100), 200)
-    >>> np.unique(np.array(["a"] * 900 + ["b"] * 100)[kept], return_counts=True)[1].tolist()
-    [180, 20]
-    """
-    rng = np.random.default_rng(0)
-    kept = []
-    for label in np.unique(y):
-        members = np.flatnonzero(y == label)
-        wanted = max(round(rows * len(members) / len(y)), FEWEST_OF_CLASS)
-        kept.append(rng.permutation(members)[:wanted])
-    return np.sort(np.concatenate(kept))
 
 
 def halved(y: Any) -> dict[Any, int]:

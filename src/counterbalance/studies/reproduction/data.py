@@ -14,7 +14,7 @@ from counterbalance.datasets import (
     load_questionnaire,
     load_wisconsin,
 )
-from counterbalance.trials.resamplers import share_of_rows
+from counterbalance.datasets.dataset import share_of_rows
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

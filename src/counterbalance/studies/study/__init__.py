@@ -1,6 +1,13 @@
 """The study: which resampler helps, over many data sets, classifiers and metrics."""
 
-from counterbalance.studies.study.run import Study, study
+from counterbalance.studies.study.run import RESAMPLER_STUDY, Study, study
 from counterbalance.studies.study.settings import StudySettings, StudySettingsError, settings_of
 
-__all__ = ["Study", "StudySettings", "StudySettingsError", "settings_of", "study"]
+__all__ = [
+    "RESAMPLER_STUDY",
+    "Study",
+    "StudySettings",
+    "StudySettingsError",
+    "settings_of",
+    "study",
+]

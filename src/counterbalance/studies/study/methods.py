@@ -2,11 +2,14 @@
 
     none, class weights, tuned threshold    prepare -> classify
     a peer                                  prepare -> resample -> classify
+    SMOTE, where there are categories       plain -> SMOTENC -> encode -> classify
     ours                                    resample -> prepare -> classify
 
-``prepare`` imputes, encodes categories one-hot and scales, fitted inside the training fold.
-The peers need numbers without gaps and come after it; ours take the table as it is. Every
-method has one configuration for all data sets: its defaults, our own samplers included.
+``prepare`` is that of `compare`, fitted inside the training fold: missing numbers get the median,
+numbers are scaled to unit variance, categories become one column each, a missing one too. The
+peers need numbers without gaps, and those that measure distances need them on one scale: all
+of them come after it. Ours take the table as it is. Every method has one configuration for all data
+sets: its defaults, our own samplers included.
 """
 
 from __future__ import annotations
@@ -18,9 +21,11 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.model_selection import TunedThresholdClassifierCV
 
+from counterbalance.compare.strategies import Preparation, prepare, smote_of_levels
 from counterbalance.methods import all_samplers
 from counterbalance.rows.origins import add_counts, count_origins
-from counterbalance.trials.classifiers import fit_weighted, prepare
+from counterbalance.table.table import read_table
+from counterbalance.trials.classifiers import fit_weighted
 from counterbalance.trials.resamplers import halved, k_means_smote
 
 _OURS = {method.aliases[0]: method for method in all_samplers().values() if method.ours}
@@ -46,7 +51,7 @@ class ResampledFold(NamedTuple):
 
     rows: NDArray[np.float64]
     labels: NDArray[np.intp]
-    preparation: Any
+    preparation: Preparation
     """Fitted, for the test fold."""
     origins: dict[str, int]
     """How many new rows of ours have which origin; empty for peers."""
@@ -54,18 +59,20 @@ class ResampledFold(NamedTuple):
 
 def resampled(name: str, X: Any, y: NDArray[np.intp], seed: int) -> ResampledFold:
     """Resample a training fold."""
-    preparation = prepare()
+    kinds = read_table(X).kinds
     if name in OURS:
         sampler = OURS[name](random_state=seed)
-        rows, labels = sampler.fit_resample(X, y)
+        table, labels = sampler.fit_resample(X, y)
         origins = add_counts(list(count_origins(sampler.provenance_).values()))
-        return ResampledFold(preparation.fit_transform(rows), labels, preparation, origins)
-    rows = preparation.fit_transform(X)
-    if name in {NONE, WEIGHTS, THRESHOLD}:
-        return ResampledFold(rows, y, preparation, {})
-    if name == "k-means SMOTE":
+        preparation = prepare(table, kinds)
+        return ResampledFold(preparation.transform(table), labels, preparation, origins)
+    preparation = prepare(X, kinds)
+    rows, labels = preparation.transform(X), y
+    if name == "SMOTE" and preparation.nominal.size:
+        rows, labels = smote_of_levels(preparation, X, y, seed)
+    elif name == "k-means SMOTE":
         rows, labels = k_means_smote(rows, y, seed)
-    else:
+    elif name in PEERS:
         rows, labels = make_peer(name, y, seed).fit_resample(rows, y)
     return ResampledFold(rows, labels, preparation, {})
 

@@ -12,7 +12,7 @@ from counterbalance.studies.study.methods import OURS, OURS_DESCRIBED, PAPER
 from counterbalance.studies.study.scores import StudyScores, standing
 from counterbalance.studies.study.settings import StudySettings
 from counterbalance.studies.study.tables import CAPTION
-from counterbalance.studies.study.trials import METRICS
+from counterbalance.studies.study.trials import FEWEST_KEPT, METRICS
 from counterbalance.trials.classifiers import (
     CLASSIFIERS,
     as_call,
@@ -28,7 +28,17 @@ Data sets x methods x {classifiers} classifiers x folds, computed and written by
 `counterbalance study`.
 Every method has one configuration for all data sets. The training folds alone are resampled,
 imputed, encoded and scaled. Our samplers were developed on the *development* suite, so its
-figures flatter them; the *final* suite holds KEEL tables that no choice was made on."""
+figures flatter them; the *final* suite holds KEEL tables that no choice was made on. The *field*
+suites are 28 tables of other people's studies, most of them mixed, some with holes
+([datasets.md](datasets.md)): the open half may be looked at while a choice is made, the held half
+is for the end.
+
+The other methods take numbers without gaps, and most of them measure distances, so all of them get
+the same preparation, learned inside the training fold: missing numbers become the median, numbers
+are scaled to unit variance, categories become one column each, and so does a missing category.
+Where there are categories SMOTE is SMOTENC. Ours take the table as it is. Of a large table rows are
+drawn by class share, but a class keeps {fewest} rows or all that it has: the rows that resampling
+is about must not be the first to go."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,7 +58,7 @@ class Part:
 
 def page(parts: Sequence[Part], versions: Mapping[str, str], figures: str) -> str:
     """Write the page from one part for each suite; the pictures are in the folder ``figures``."""
-    introduction = INTRODUCTION.format(classifiers=len(CLASSIFIERS))
+    introduction = INTRODUCTION.format(classifiers=len(CLASSIFIERS), fewest=FEWEST_KEPT)
     lines = [introduction, "", "## Ours", ""]
     lines += [
         f"- **{name}**: {text} {_settings(OURS[name]())}" for name, text in OURS_DESCRIBED.items()
@@ -63,7 +73,7 @@ def page(parts: Sequence[Part], versions: Mapping[str, str], figures: str) -> st
             "",
             f"## {part.name.capitalize()}",
             "",
-            _sizes(part),
+            sizes(part),
             "",
             *statements(part.scores),
         ]
@@ -86,12 +96,12 @@ def _settings(sampler: Any) -> str:
 
 def statements(scores: StudyScores) -> list[str]:
     """Say in plain words where ours leads and where it loses."""
-    return [f"- {_statement(scores, ours)}" for ours in scores.methods if ours in OURS]
+    return [f"- {_statement(scores, ours)}" for ours in scores.ours]
 
 
 def _statement(scores: StudyScores, ours: str) -> str:
     groups = {
-        "every other method": [m for m in scores.methods if m not in OURS],
+        "every other method": [m for m in scores.methods if m not in scores.ours],
         "every method that the paper compares with": [m for m in scores.methods if m in PAPER],
     }
     sentences = []
@@ -112,7 +122,8 @@ def _statement(scores: StudyScores, ours: str) -> str:
     return f"**{ours}**: {' '.join(sentences)}"
 
 
-def _sizes(part: Part) -> str:
+def sizes(part: Part) -> str:
+    """Say how much was computed."""
     settings = part.settings
     rows = f"at most {settings.rows:,} rows of a table" if settings.rows else "all rows"
     shuffles = ", ".join(map(str, settings.repeats))

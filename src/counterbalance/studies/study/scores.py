@@ -27,7 +27,7 @@ from scipy.stats import rankdata, studentized_range
 from counterbalance.arrays import Floats
 from counterbalance.errors import CounterbalanceError
 from counterbalance.rows.origins import ORIGINS
-from counterbalance.studies.study.methods import NONE
+from counterbalance.studies.study.methods import NONE, OURS
 from counterbalance.studies.study.trials import LOWER_IS_BETTER, METRICS
 from counterbalance.trials.classifiers import CLASSIFIERS
 from counterbalance.trials.trial import TrialRecord
@@ -42,6 +42,28 @@ DRAWS, SEED = 20_000, 0
 
 class NoScoresError(CounterbalanceError):
     """There is nothing to compare."""
+
+
+@dataclass(frozen=True, eq=False)
+class ScoreKind:
+    """What a study scores.
+
+    Parameters
+    ----------
+    metrics : mapping of str to str
+        Names of the figures, and what they are called.
+    classifiers : tuple of str
+        Classifiers that a trial judges: a figure is named ``classifier metric``.
+    ours : frozenset of str
+        Methods that are ours.
+    """
+
+    metrics: Mapping[str, str]
+    classifiers: tuple[str, ...]
+    ours: frozenset[str]
+
+
+RESAMPLERS = ScoreKind(METRICS, CLASSIFIERS, frozenset(OURS))
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,6 +82,8 @@ class StudyScores:
         How many trials of a method failed for a reason.
     origins : mapping of str to array (data sets, origins)
         Of ours, how many new rows have which origin, added up over the folds.
+    kind : ScoreKind
+        Which metrics, of which classifiers, and which methods are ours.
     """
 
     methods: tuple[str, ...]
@@ -68,6 +92,17 @@ class StudyScores:
     seconds: Floats
     failed: Mapping[tuple[str, str], int]
     origins: Mapping[str, Floats] = field(default_factory=dict)
+    kind: ScoreKind = RESAMPLERS
+
+    @property
+    def metrics(self) -> Mapping[str, str]:
+        """The metrics, and what they are called."""
+        return self.kind.metrics
+
+    @property
+    def ours(self) -> tuple[str, ...]:
+        """The methods that are ours."""
+        return tuple(method for method in self.methods if method in self.kind.ours)
 
     def by_dataset(self, metric: str) -> Floats:
         """Return the means over the classifiers, (methods, data sets)."""
@@ -78,7 +113,7 @@ class StudyScores:
         return self.methods.index(method)
 
 
-def collect(records: Sequence[TrialRecord]) -> StudyScores:
+def collect(records: Sequence[TrialRecord], kind: ScoreKind = RESAMPLERS) -> StudyScores:
     """Average the trials of a study over its folds.
 
     Data sets that some method has not finished are left out, so that all methods are
@@ -98,14 +133,14 @@ def collect(records: Sequence[TrialRecord]) -> StudyScores:
     places = _finished(by_method)
     datasets = tuple(dict.fromkeys(data for data, _, _ in places))
     figures = np.array(
-        [[_figures(by_method, method, place) for place in places] for method in methods]
+        [[_figures(by_method, method, place, kind) for place in places] for method in methods]
     )
     owner = np.array([datasets.index(data) for data, _, _ in places])
     means = np.stack([figures[:, owner == d].mean(axis=1) for d in range(len(datasets))], axis=1)
     return StudyScores(
         methods,
         datasets,
-        {metric: means[..., m] for m, metric in enumerate(METRICS)},
+        {metric: means[..., m] for m, metric in enumerate(kind.metrics)},
         np.array([_seconds(by_method[method].values()) for method in methods]),
         Counter(
             (method, record.error)
@@ -114,6 +149,7 @@ def collect(records: Sequence[TrialRecord]) -> StudyScores:
             if record.state == "failed"
         ),
         _origins(by_method, places, datasets),
+        kind,
     )
 
 
@@ -129,15 +165,18 @@ def _finished(by_method: Mapping[str, Mapping[Place, TrialRecord]]) -> list[Plac
 
 
 def _figures(
-    by_method: Mapping[str, Mapping[Place, TrialRecord]], method: str, place: Place
+    by_method: Mapping[str, Mapping[Place, TrialRecord]],
+    method: str,
+    place: Place,
+    kind: ScoreKind,
 ) -> list[list[float]]:
     """Return the figures of a trial, (classifiers, metrics)."""
     record = by_method[method][place]
     if record.state == "failed":
         record = by_method[NONE][place]
     return [
-        [record.figures.get(f"{name} {metric}", np.nan) for metric in METRICS]
-        for name in CLASSIFIERS
+        [record.figures.get(f"{name} {metric}", np.nan) for metric in kind.metrics]
+        for name in kind.classifiers
     ]
 
 

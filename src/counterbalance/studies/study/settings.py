@@ -2,7 +2,8 @@
 
 Every choice in this library that was decided by figures was decided on the development suite. The
 final suite is all other KEEL tables that a study of some hours can hold: they are looked at after
-the choices have been made (docs/research-log.md says when).
+the choices have been made (docs/research-log.md says when). The field suites are tables that are
+not KEEL's, mixed and with holes; of their two halves one may be looked at while choosing.
 """
 
 from __future__ import annotations
@@ -10,10 +11,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from counterbalance.datasets import list_datasets
+from counterbalance.datasets import list_datasets, load
+from counterbalance.datasets.dataset import FEWEST_OF_CLASS
+from counterbalance.datasets.field import FIELD_HELD, FIELD_OPEN
 from counterbalance.errors import CounterbalanceError
-from counterbalance.studies.study.methods import METHODS, NONE
-from counterbalance.trials.resamplers import FEWEST_OF_CLASS
+from counterbalance.studies.study.methods import METHODS, NONE, OURS
 
 DEVELOPMENT = (
     *("ecoli1", "ecoli3", "ecoli4", "ecoli-0-1-4-6_vs_5", "glass0", "glass2", "glass6"),
@@ -27,7 +29,10 @@ DEVELOPMENT = (
 )
 # A larger table takes hours on a laptop, or is the same table under another name.
 MOST_ROWS_OF_FINAL = 6000
-SUITES = ("development", "final")
+SUITES = ("development", "final", "field-open", "field-held")
+# A quick run shows that everything works, not what is better.
+QUICK_METHODS = (NONE, "SMOTE", *OURS)
+QUICK_SETS, QUICK_FOLDS, QUICK_ROWS = 2, 2, 300
 
 
 class StudySettingsError(CounterbalanceError):
@@ -41,16 +46,19 @@ class StudySettings:
     Parameters
     ----------
     datasets : tuple of str
-        Names of KEEL data sets.
+        Names of data sets that `load` knows.
     methods : tuple of str
-        Some of ``METHODS``; no resampling is always among them, because it stands in for
-        methods that fail.
+        Some of those that are known; no resampling is always among them, because it stands in
+        for methods that fail.
     folds : int
         Folds of the cross-validation.
     repeats : tuple of int
         Which repetitions: each shuffles the rows anew, with its number as the seed.
     rows : int
-        Most rows of a data set, drawn by class share where it has more; 0 takes all.
+        Most rows of a data set, drawn by class share where it has more, small classes spared;
+        0 takes all.
+    known : tuple of str
+        The methods that there are: ``METHODS``, or the rivals.
     """
 
     datasets: tuple[str, ...] = DEVELOPMENT
@@ -58,14 +66,15 @@ class StudySettings:
     folds: int = 5
     repeats: tuple[int, ...] = (0,)
     rows: int = 1600
+    known: tuple[str, ...] = METHODS
 
     def __post_init__(self) -> None:
         if not self.datasets or not self.repeats:
             raise StudySettingsError("datasets and repeats must name at least one each")
-        unknown = [name for name in self.methods if name not in METHODS]
+        unknown = [name for name in self.methods if name not in self.known]
         if unknown:
             raise StudySettingsError(
-                f"methods must be some of {', '.join(METHODS)}; got {', '.join(unknown)}"
+                f"methods must be some of {', '.join(self.known)}; got {', '.join(unknown)}"
             )
         for name, least in (("folds", 2), ("rows", 0)):
             value = getattr(self, name)
@@ -81,8 +90,13 @@ def settings_of(
     folds: int = 5,
     repeats: str = "0",
     rows: int = 1600,
+    quick: bool = False,
+    known: tuple[str, ...] = METHODS,
 ) -> dict[str, StudySettings]:
     """Read the options of the command: settings for each suite that is named.
+
+    A quick run takes two tables of each suite, few rows, two folds, and, where all methods of the
+    study are known and none is named, four of them.
 
     Examples
     --------
@@ -99,10 +113,17 @@ def settings_of(
         raise StudySettingsError(
             f"repeats must be whole numbers with commas, such as 0,1; got {repeats!r}"
         )
-    chosen = tuple(dict.fromkeys((NONE, *methods))) if methods else METHODS
+    chosen = tuple(dict.fromkeys((NONE, *methods))) if methods else known
     tables = {"chosen": tuple(datasets)} if datasets else {name: suite(name) for name in names}
+    for sets in tables.values():  # a wrong name, or a missing package, is told before hours of work
+        for data in sets if datasets else sets[:1]:
+            load(data)
+    if quick:
+        tables = {name: sets[:QUICK_SETS] for name, sets in tables.items()}
+        chosen = QUICK_METHODS if chosen == METHODS else chosen
+        folds, rows = QUICK_FOLDS, QUICK_ROWS
     return {
-        name: StudySettings(sets, chosen, folds, tuple(map(int, numbers)), rows)
+        name: StudySettings(sets, chosen, folds, tuple(map(int, numbers)), rows, known)
         for name, sets in tables.items()
     }
 
@@ -117,7 +138,9 @@ def suite(name: str) -> tuple[str, ...]:
     >>> set(suite("development")) & set(suite("final"))
     set()
     """
-    return DEVELOPMENT if name == "development" else _final()
+    if name == "final":
+        return _final()
+    return {"development": DEVELOPMENT, "field-open": FIELD_OPEN, "field-held": FIELD_HELD}[name]
 
 
 def _final() -> tuple[str, ...]:

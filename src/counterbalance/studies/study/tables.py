@@ -24,8 +24,14 @@ from counterbalance.studies.study.trials import LOWER_IS_BETTER, METRICS
 
 MILLISECONDS = 1000
 WORST_SHOWN = 8
+PANELS = 4
 
 OUR_COLOUR, OTHER_COLOUR, BAR_COLOUR = "#c1121f", "#33415c", "#c9d1dc"
+RANK_NOTE = (
+    " with six classifiers each; the Brier score has no SVM. `ms` is the median processor time of "
+    "one resampling, the preparation included, `failed` the number of folds on which the method "
+    "failed and counts as no resampling. Ours are bold, and so is the best of a column."
+)
 CAPTION = (
     "Mean ranks over the data sets (a data set counts once, by the mean over its classifiers; "
     "left is better). The grey band reaches as far from the best as the critical difference of "
@@ -35,7 +41,7 @@ CAPTION = (
 
 def all_tables(scores: StudyScores) -> list[ResultTable]:
     """Return every table of a study."""
-    ours = [method for method in scores.methods if method in OURS]
+    ours = scores.ours
     return [
         rank_table(scores),
         *origin_tables(scores),
@@ -47,22 +53,27 @@ def all_tables(scores: StudyScores) -> list[ResultTable]:
     ]
 
 
-def rank_table(scores: StudyScores) -> ResultTable:
-    """Return the mean ranks of all methods, the best sum of the first four on top."""
-    by_metric = {metric: mean_ranks(scores, metric) for metric in METRICS}
-    total = sum(by_metric[metric] for metric in METRICS if metric not in LOWER_IS_BETTER)
+def rank_table(scores: StudyScores, note: str = RANK_NOTE) -> ResultTable:
+    """Return the mean ranks of all methods, the best sum on top.
+
+    The Brier score counts in the sum only where a method is judged with all its parts, as rivals
+    are: what a resampler does to probabilities is undone by a prior correction.
+    """
+    by_metric = {metric: mean_ranks(scores, metric) for metric in scores.metrics}
+    summed = [m for m in scores.metrics if m not in LOWER_IS_BETTER or scores.metrics != METRICS]
+    total = sum(by_metric[metric] for metric in summed)
     failed = dict.fromkeys(scores.methods, 0)
     for (method, _), count in scores.failed.items():
         failed[method] += count
-    best = {metric: by_metric[metric].min() for metric in METRICS}
+    best = {metric: by_metric[metric].min() for metric in scores.metrics}
     rows, records = [], []
     for place in np.argsort(total):
         method = scores.methods[place]
-        values = {metric: float(by_metric[metric][place]) for metric in METRICS}
+        values = {metric: float(by_metric[metric][place]) for metric in scores.metrics}
         seconds = float(scores.seconds[place])
         rows.append(
             (
-                _ours_bold(method),
+                _bold(method, when=method in scores.ours),
                 *(_bold(f"{v:.2f}", when=v == best[metric]) for metric, v in values.items()),
                 f"{seconds * MILLISECONDS:.0f}",
                 str(failed[method] or ""),
@@ -72,16 +83,9 @@ def rank_table(scores: StudyScores) -> ResultTable:
     return ResultTable(
         "ranks",
         f"Mean ranks of {len(scores.methods)} methods (1 is the best)",
-        ("method", *METRICS.values(), "ms", "failed"),
+        ("method", *scores.metrics.values(), "ms", "failed"),
         rows,
-        (
-            (
-                f"{len(scores.datasets)} data sets with six classifiers each; the Brier score has "
-                "no SVM. `ms` is the median processor time of one resampling, the preparation "
-                "included, `failed` the number of folds on which the method failed and "
-                "counts as no resampling. Ours are bold, and so is the best of a column."
-            ),
-        ),
+        (f"{len(scores.datasets)} data sets{note}",),
         records,
     )
 
@@ -97,7 +101,9 @@ def origin_tables(scores: StudyScores) -> Iterable[ResultTable]:
         shares = dict(zip(ORIGINS, share.tolist(), strict=True))
         nearest = made[:, [ORIGINS.index(origin) for origin in NEAREST]]
         without = int(np.sum(nearest.sum(axis=1) == 0))
-        rows.append((_ours_bold(method), *(percent(s) for s in shares.values()), str(without)))
+        rows.append(
+            (_bold(method, when=True), *(percent(s) for s in shares.values()), str(without))
+        )
         records.append({"method": method, **shares, "without_inversion": without})
     yield ResultTable(
         "origins",
@@ -122,7 +128,7 @@ def against_table(scores: StudyScores, ours: str) -> ResultTable:
         if other == ours:
             continue
         row = [other]
-        for metric in METRICS:
+        for metric in scores.metrics:
             better = probability(scores, metric, ours, other)
             won = record(scores, metric, ours, other)
             row.append(f"{better:.2f} ({won.wins}/{won.ties}/{won.losses})")
@@ -133,7 +139,7 @@ def against_table(scores: StudyScores, ours: str) -> ResultTable:
     return ResultTable(
         f"against_{_slug(ours)}",
         f"{ours}: probability of being better than each other method (wins/ties/losses)",
-        ("method", *METRICS.values()),
+        ("method", *scores.metrics.values()),
         rows,
         (
             (
@@ -226,13 +232,16 @@ def loss_table(scores: StudyScores, ours: str) -> ResultTable:
 def mean_table(scores: StudyScores) -> ResultTable:
     """Return the plain means over data sets and classifiers."""
     rows = [
-        (_ours_bold(method), *(f"{scores.by_dataset(m)[place].mean():.4f}" for m in METRICS))
+        (
+            _bold(method, when=method in scores.ours),
+            *(f"{scores.by_dataset(m)[place].mean():.4f}" for m in scores.metrics),
+        )
         for place, method in enumerate(scores.methods)
     ]
     return ResultTable(
         "means",
         "Plain means over data sets and classifiers",
-        ("method", *METRICS.values()),
+        ("method", *scores.metrics.values()),
         rows,
         ("Means over unlike tables say less than ranks; they are here to show the magnitudes.",),
     )
@@ -247,10 +256,6 @@ def failure_tables(scores: StudyScores) -> Iterable[ResultTable]:
         )
 
 
-def _ours_bold(method: str) -> str:
-    return _bold(method, when=method in OURS)
-
-
 def _bold(text: str, *, when: bool) -> str:
     return f"**{text}**" if when else text
 
@@ -260,8 +265,8 @@ def _slug(method: str) -> str:
 
 
 def draw_ranks(scores: StudyScores) -> Any:
-    """Draw one panel for each metric where higher is better."""
-    metrics = [metric for metric in METRICS if metric not in LOWER_IS_BETTER]
+    """Draw a panel for each of the first four metrics."""
+    metrics = list(scores.metrics)[:PANELS]
     height = 0.9 + 0.19 * len(scores.methods)
     figure, panels = new_figure(2, 2, width=5.2, height=height)
     for panel, metric in zip(panels, metrics, strict=True):
@@ -276,16 +281,16 @@ def _draw_panel(panel: Any, scores: StudyScores, metric: str) -> None:
     reach = critical_difference(len(scores.methods), len(scores.datasets))
     panel.axvspan(best, best + reach, color=BAR_COLOUR, alpha=0.5, linewidth=0)
     for height, place in enumerate(order):
-        ours = scores.methods[place] in OURS
+        ours = scores.methods[place] in scores.ours
         colour = OUR_COLOUR if ours else OTHER_COLOUR
         panel.hlines(height, best, mean[place], color=colour, linewidth=0.8)
         panel.plot(mean[place], height, "o", color=colour, markersize=5)
     panel.set_yticks(range(len(order)), [scores.methods[place] for place in order], fontsize=7)
     for label, place in zip(panel.get_yticklabels(), order, strict=True):
-        if scores.methods[place] in OURS:
+        if scores.methods[place] in scores.ours:
             label.set(color=OUR_COLOUR, fontweight="bold")
     panel.invert_yaxis()
-    panel.set_title(METRICS[metric], loc="left")
+    panel.set_title(scores.metrics[metric], loc="left")
     panel.set_xlabel("mean rank", fontsize=8)
     panel.tick_params(axis="x", labelsize=7)
     for side in ("top", "right"):

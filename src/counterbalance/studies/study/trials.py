@@ -12,6 +12,9 @@ and its like count what the new rows of ours are. The metrics:
     average_precision   the same of the precision-recall curve
     brier               half the squared distance of the probabilities from the truth, lower
                         is better; only where the classifier has probabilities
+
+A trial keeps two more, which the study of rivals ranks by: ``macro_f1``, the mean of the F-measures
+of all classes, and ``balanced_accuracy``, the mean of the recalls.
 """
 
 from __future__ import annotations
@@ -27,11 +30,12 @@ from sklearn.metrics import average_precision_score, confusion_matrix, roc_auc_s
 from sklearn.model_selection import StratifiedKFold
 
 from counterbalance.datasets import load
+from counterbalance.datasets.dataset import share_of_rows
 from counterbalance.studies.study.methods import fitted, resampled
 from counterbalance.studies.study.settings import StudySettings
 from counterbalance.trials.classifiers import CLASSIFIERS, make_classifier
-from counterbalance.trials.metrics import BINARY, f_measure, g_mean
-from counterbalance.trials.resamplers import expected_warnings, share_of_rows
+from counterbalance.trials.metrics import BINARY, f_measure, g_mean, recalls
+from counterbalance.trials.resamplers import expected_warnings
 from counterbalance.trials.trial import Trial, seed_of
 
 METRICS = {
@@ -42,6 +46,8 @@ METRICS = {
     "brier": "Brier score",
 }
 LOWER_IS_BETTER = frozenset({"brier"})
+# A class of a table that is cut keeps so many rows, or all that it has: 20 in each of five folds.
+FEWEST_KEPT = 100
 
 
 @dataclass(frozen=True, eq=False)
@@ -75,7 +81,9 @@ def compute(trial: Trial) -> dict[str, float]:
     """Resample a training fold, fit the six classifiers, judge them on the test fold."""
     method, repeat, fold = str(trial["method"]), int(trial["repeat"]), int(trial["fold"])
     table = load_labelled(str(trial["data"]), int(trial["rows"]))
-    train, test = _folds(str(trial["data"]), int(trial["rows"]), int(trial["folds"]), repeat)[fold]
+    train, test = folds_of(str(trial["data"]), int(trial["rows"]), int(trial["folds"]), repeat)[
+        fold
+    ]
     place = (str(trial["data"]), repeat, fold)
     with expected_warnings():
         start = time.process_time()
@@ -94,16 +102,14 @@ def compute(trial: Trial) -> dict[str, float]:
     return figures
 
 
-def measure(
-    f: Any, X: NDArray[np.float64], y: NDArray[np.intp], n_classes: int
-) -> dict[str, float]:
+def measure(f: Any, X: Any, y: NDArray[np.intp], n_classes: int) -> dict[str, float]:
     """Judge a fitted classifier on a test fold.
 
     Parameters
     ----------
     f : classifier
         Fitted to the class codes ``0 ... n_classes - 1``, of which it has seen every one.
-    X, y : arrays
+    X, y : array or frame, array
         The test fold.
     n_classes : int
         How many classes there are.
@@ -112,6 +118,8 @@ def measure(
     figures = {
         "g_mean": g_mean(counts),
         "f_measure": f_measure(counts, 1 if n_classes == BINARY else None),
+        "macro_f1": f_measure(counts),
+        "balanced_accuracy": float(recalls(counts)[counts.sum(axis=1) > 0].mean()),
     }
     has_probability = hasattr(f, "predict_proba")
     scores = f.predict_proba(X) if has_probability else f.decision_function(X)
@@ -130,20 +138,21 @@ def measure(
 
 @lru_cache(maxsize=2)
 def load_labelled(name: str, rows: int) -> StudyTable:
-    """Load a data set, cut by class share to a number of rows; 0 takes all."""
+    """Load a data set, cut to a number of rows, small classes spared; 0 takes all."""
     dataset = load(name)
     labels = dataset.y.to_numpy().astype(str)
     codes = {str(label): code for code, label in enumerate(dataset.class_counts)}
     y = np.array([codes[label] for label in labels], dtype=np.intp)
     X = dataset.X
     if 0 < rows < len(y):
-        kept = share_of_rows(y, rows)
+        kept = share_of_rows(y, rows, least=FEWEST_KEPT)
         X, y = X.iloc[kept].reset_index(drop=True), y[kept]
     return StudyTable(X, y, len(codes))
 
 
 @lru_cache(maxsize=2)
-def _folds(data: str, rows: int, folds: int, repeat: int) -> list[tuple[Any, Any]]:
+def folds_of(data: str, rows: int, folds: int, repeat: int) -> list[tuple[Any, Any]]:
+    """Split a data set, (training rows, test rows) for each fold."""
     table = load_labelled(data, rows)
     splitter = StratifiedKFold(folds, shuffle=True, random_state=repeat)
     return list(splitter.split(np.zeros(len(table.y)), table.y))

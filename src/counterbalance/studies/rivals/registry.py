@@ -1,0 +1,197 @@
+"""The rivals by name: classifiers that take a table as it is, and answer with probabilities.
+
+    base       histogram boosting of small trees, which takes categories and holes as they are
+    encoded    numbers without gaps, as the study gives them to the peers: median, unit
+               variance, one column for each category
+    SMOTE      encoded -> SMOTE (where there are categories SMOTENC) -> base
+    ours       the table as it is -> sampler -> base
+
+A rival more is an entry more; its name has no comma, because commas separate names on the command
+line.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from importlib.util import find_spec
+from typing import Any, Self
+
+import numpy as np
+from imblearn.ensemble import (
+    BalancedRandomForestClassifier,
+    EasyEnsembleClassifier,
+    RUSBoostClassifier,
+)
+from imblearn.pipeline import make_pipeline
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, ClassifierMixin, TransformerMixin, clone
+from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassifier
+from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import TunedThresholdClassifierCV
+from sklearn.tree import DecisionTreeClassifier
+
+from counterbalance.arrays import Floats
+from counterbalance.compare.strategies import prepare
+from counterbalance.studies.rivals.self_paced import SelfPacedEnsembleClassifier
+from counterbalance.studies.study.methods import NONE, OURS, WEIGHTS, resampled
+from counterbalance.table.table import read_table
+
+
+@dataclass(frozen=True)
+class Rival:
+    """One entry: how it is made from a seed, and what it is."""
+
+    make: Callable[[int], Any]
+    about: str
+    ours: bool = False
+    requires: str | None = None
+    """The optional package that it needs."""
+
+
+class Encoded(TransformerMixin, BaseEstimator):
+    """Makes a table the numbers that most classifiers take."""
+
+    def fit(self, X: Any, y: Any = None) -> Self:  # noqa: ARG002 - scikit-learn's signature
+        """Learn medians, scales and categories."""
+        self.preparation_ = prepare(X, read_table(X).kinds)
+        return self
+
+    def transform(self, X: Any) -> Floats:
+        """Return a table as numbers."""
+        return self.preparation_.transform(X)
+
+
+class Resampled(ClassifierMixin, BaseEstimator):
+    """A classifier behind a peer of the study, which resamples encoded rows."""
+
+    def __init__(self, method: str, estimator: Any, random_state: int | None = None) -> None:
+        self.method = method
+        self.estimator = estimator
+        self.random_state = random_state
+
+    def fit(self, X: Any, y: NDArray[np.intp]) -> Self:
+        """Resample and fit."""
+        fold = resampled(self.method, X, y, int(self.random_state or 0))
+        self.preparation_ = fold.preparation
+        self.estimator_ = clone(self.estimator).fit(fold.rows, fold.labels)
+        self.classes_ = self.estimator_.classes_
+        return self
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """Return the classes."""
+        return np.asarray(self.estimator_.predict(self.preparation_.transform(X)))
+
+    def predict_proba(self, X: Any) -> Floats:
+        """Return the probabilities of the classes."""
+        return np.asarray(self.estimator_.predict_proba(self.preparation_.transform(X)))
+
+
+# Small trees and steps: with scikit-learn's defaults boosting overfits tables of this size, and
+# whatever is done about the imbalance looks like a remedy. Chosen without any resampling, by the
+# average precision on the open half of the field.
+SMALL_STEPS = {"learning_rate": 0.05, "max_leaf_nodes": 6, "l2_regularization": 1.0}
+
+
+def boosting(seed: int, **settings: Any) -> Any:
+    """Return the base that all resamplers stand before."""
+    return HistGradientBoostingClassifier(
+        **SMALL_STEPS, early_stopping=False, random_state=seed, **settings
+    )
+
+
+def light_boosting(seed: int) -> Any:
+    """Return LightGBM's boosting, whose optional package is imported here alone."""
+    from lightgbm import LGBMClassifier  # noqa: PLC0415 - an extra
+
+    return LGBMClassifier(
+        learning_rate=0.05, num_leaves=6, reg_lambda=1.0, random_state=seed, n_jobs=1, verbose=-1
+    )
+
+
+def forest(seed: int) -> Any:
+    """Return a random forest, on encoded rows."""
+    return _encoded(RandomForestClassifier, seed, min_samples_leaf=3)
+
+
+def logistic(seed: int) -> Any:
+    """Return a logistic regression, on encoded rows."""
+    return _encoded(LogisticRegression, seed, max_iter=1000)
+
+
+def _threshold(base: Callable[[int], Any], scoring: str, seed: int) -> Any:
+    return TunedThresholdClassifierCV(base(seed), scoring=scoring, random_state=seed)
+
+
+def _encoded(classifier: type, seed: int, **settings: Any) -> Any:
+    return make_pipeline(Encoded(), classifier(random_state=seed, **settings))
+
+
+def _self_paced(seed: int) -> Any:
+    return _encoded(SelfPacedEnsembleClassifier, seed, estimator=boosting(seed))
+
+
+def _ours(name: str, seed: int) -> Any:
+    return make_pipeline(OURS[name](random_state=seed), boosting(seed))
+
+
+def _smote(seed: int) -> Any:
+    return Resampled("SMOTE", boosting(seed), random_state=seed)
+
+
+BALANCED, MACRO = "balanced_accuracy", "f1_macro"
+_ALL = {
+    NONE: Rival(boosting, "histogram boosting, the base, with nothing done about the imbalance"),
+    "threshold for balanced accuracy": Rival(
+        partial(_threshold, boosting, BALANCED),
+        "the base; its threshold is tuned by cross-validation inside the training fold",
+    ),
+    "threshold for macro-F1": Rival(
+        partial(_threshold, boosting, MACRO), "the same, tuned for the other metric"
+    ),
+    "LightGBM with threshold for balanced accuracy": Rival(
+        partial(_threshold, light_boosting, BALANCED),
+        "LightGBM in place of the base",
+        requires="lightgbm",
+    ),
+    "LightGBM with threshold for macro-F1": Rival(
+        partial(_threshold, light_boosting, MACRO),
+        "LightGBM in place of the base",
+        requires="lightgbm",
+    ),
+    "random forest with threshold": Rival(
+        partial(_threshold, forest, BALANCED), "tuned for balanced accuracy"
+    ),
+    "logistic regression with threshold": Rival(
+        partial(_threshold, logistic, BALANCED), "tuned for balanced accuracy"
+    ),
+    WEIGHTS: Rival(
+        partial(boosting, class_weight="balanced"), "the base; every class weighs the same"
+    ),
+    "balanced random forest": Rival(
+        partial(_encoded, BalancedRandomForestClassifier),
+        "every tree sees as many rows of each class (Chen et al. 2004)",
+    ),
+    "easy ensemble": Rival(
+        partial(_encoded, EasyEnsembleClassifier),
+        "boosted trees on ten balanced parts (Liu et al. 2009)",
+    ),
+    "RUSBoost": Rival(
+        # its paper boosts C4.5 trees; the stumps that are the default here fail on some folds
+        partial(_encoded, RUSBoostClassifier, estimator=DecisionTreeClassifier(max_depth=5)),
+        "boosting that undersamples in every round (Seiffert et al. 2010)",
+    ),
+    "self-paced ensemble": Rival(
+        _self_paced, "ten times the base, on parts of the majority by hardness (Liu et al. 2020)"
+    ),
+    "SMOTE": Rival(_smote, "SMOTE before the base; SMOTENC where there are categories"),
+    **{
+        name: Rival(partial(_ours, name), "our sampler before the base", ours=True) for name in OURS
+    },
+}
+RIVALS = {
+    name: rival
+    for name, rival in _ALL.items()
+    if rival.requires is None or find_spec(rival.requires) is not None
+}
