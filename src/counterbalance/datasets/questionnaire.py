@@ -44,7 +44,7 @@ GROUPS = {
 KINDS = ("frequency", "yes_no", "choice", "measure", "count")
 CHOICES = ("never", "formerly", "sometimes", "daily")
 # share of a trait's variance that all traits have in common; weights in the risk
-COMMON, PRODUCT, THRESHOLD, NOISE = 0.6, 0.9, 0.8, 1.0
+COMMON, PRODUCT, THRESHOLD, NOISE = 0.6, 0.9, 0.8, 1.5
 UNANSWERED = 0.03
 
 
