@@ -56,7 +56,7 @@ def claims(
 def _first(
     figures: MeasureScores, cells: Iterable[Cell], title: str, *, in_paper: int | None = None
 ) -> list[str]:
-    """Is ours first of the four?"""
+    """Say whether ours is first of the four."""
     known = [cell for cell in cells if figures.ranking(*cell)]
     if not known:
         return []
@@ -67,14 +67,16 @@ def _first(
     tally = _tally(figures.difference(d, OURS, str(figures.best_other(d, c)), c) for d, c in known)
     verdict = FAILS if tally["behind"] else HOLDS if first >= paper else OPEN
     return [
-        f"{verdict}: ours comes first of the four ({title}; paper {paper} of {len(known)} cells). "
-        f"Here it is first in {first} of {len(known)}; against the best of the other three it is "
-        f"{_counted(tally)}."
+        (
+            f"{verdict}: ours comes first of the four ({title}; paper {paper} of {len(known)} "
+            f"cells). Here it is first in {first}; against the best of the other three it is "
+            f"{_counted(tally)}."
+        )
     ]
 
 
 def _gain(figures: MeasureScores, cells: Iterable[Cell]) -> list[str]:
-    """Is ours better by 5 % to 15 %?"""
+    """Say whether ours is better by 5 % to 15 %."""
     gains = {peer: _mean_difference(figures, cells, peer) for peer in PEERS}
     known = {peer: gain for peer, gain in gains.items() if gain is not None}
     if not known:
@@ -82,9 +84,11 @@ def _gain(figures: MeasureScores, cells: Iterable[Cell]) -> list[str]:
     verdict = HOLDS if min(known.values()) >= LEAST_GAIN else FAILS
     each = ", ".join(f"{peer} {gain:+.3f}" for peer, gain in known.items())
     return [
-        f"{verdict}: ours is more accurate by about {LEAST_GAIN:.0%} to {MOST_GAIN:.0%}. Mean "
-        f"difference of the G-mean over the public cells, ours minus each: {each}. In the "
-        f"paper's own Table III it is {_printed_gains(cells)}."
+        (
+            f"{verdict}: ours is more accurate by about {LEAST_GAIN:.0%} to {MOST_GAIN:.0%}. Mean "
+            f"difference of the G-mean over the public cells, ours minus each: {each}. In the "
+            f"paper's own Table III it is {_printed_gains(cells)}."
+        )
     ]
 
 
@@ -99,7 +103,7 @@ def _printed_gains(cells: Iterable[Cell]) -> str:
 
 
 def _oversampling(figures: MeasureScores, cells: Iterable[Cell]) -> list[str]:
-    """Do the oversamplers beat CUSBoost's undersampling?"""
+    """Say whether the oversamplers beat the undersampling of CUSBoost."""
     parts, tallies = [], []
     for method in (peer for peer in RESAMPLING if peer != "CUSBoost"):
         found = _differences(figures, cells, method, "CUSBoost")
@@ -113,13 +117,15 @@ def _oversampling(figures: MeasureScores, cells: Iterable[Cell]) -> list[str]:
     ahead = all(tally["ahead"] for tally in tallies)
     verdict = FAILS if behind else HOLDS if ahead else OPEN
     return [
-        f"{verdict}: oversampling beats the undersampling of CUSBoost. Mean difference of the "
-        f"G-mean over the public cells: {'; '.join(parts)}."
+        (
+            f"{verdict}: oversampling beats the undersampling of CUSBoost. Mean difference of the "
+            f"G-mean over the public cells: {'; '.join(parts)}."
+        )
     ]
 
 
 def _control(figures: MeasureScores, cells: Iterable[Cell]) -> list[str]:
-    """What does plain SMOTE say of the claim?"""
+    """Say what plain SMOTE means for the claim."""
     found = _differences(figures, cells, OURS, CONTROL)
     if not found:
         return []
@@ -128,17 +134,20 @@ def _control(figures: MeasureScores, cells: Iterable[Cell]) -> list[str]:
         meaning = "what ours gains over the peers is more than plain interpolation gives"
     else:
         meaning = (
-            "plain interpolation does as well: what ours gains over the three peers of the paper is "
-            "no evidence that counterfactuals are the reason"
+            "plain interpolation does as well: what ours gains over the three peers of the paper "
+            "is no evidence that counterfactuals are the reason"
         )
     return [
-        f"The control: against plain {CONTROL}, which the paper leaves out, ours is {_counted(tally)} "
-        f"over the public cells (G-mean), {mean:+.3f} on the mean. So {meaning}."
+        (
+            f"The control: against plain {CONTROL}, which the paper leaves out, ours is "
+            f"{_counted(tally)} over the public cells (G-mean), {mean:+.3f} on the mean. "
+            f"So {meaning}."
+        )
     ]
 
 
 def _own_figures(figures: MeasureScores, cells: Iterable[Cell]) -> list[str]:
-    """Does ours reach the paper's own figures?"""
+    """Say where ours reaches the paper's own figures, and where not."""
     above, below, known = 0, [], 0
     for data, classifier in cells:
         gaps = {m: _to_paper(figures, data, m, classifier) for m in RESAMPLING}
@@ -157,7 +166,7 @@ def _own_figures(figures: MeasureScores, cells: Iterable[Cell]) -> list[str]:
     if below:
         text += (
             f" Below in {'; '.join(below)}. Where the peers differ from their printed figures by "
-            "about as much, the data or the classifiers' settings are the reason and not the method."
+            "about as much, the data or the classifiers' settings are the reason, not the method."
         )
     return [text]
 
@@ -175,7 +184,7 @@ def _variants(figures: MeasureScores, cells: Iterable[Cell]) -> list[str]:
 
 
 def _class_counts(records: Sequence[TrialRecord]) -> list[str]:
-    """Does ours classify the most rows of the small classes?"""
+    """Say whether ours classifies the most rows of the small classes."""
     counted = [r for r in records if r.trial["experiment"] == class_counts.EXPERIMENT]
     groups = gather(counted, ["method"])
     named = ("none", *RESAMPLING)
@@ -198,9 +207,11 @@ def _class_counts(records: Sequence[TrialRecord]) -> list[str]:
         best.append(f"{name} {' and '.join(leaders)} ({top:.1f}, ours {means[OURS]:.1f})")
     verdict = HOLDS if won >= paper_won else FAILS
     return [
-        f"{verdict}: ours classifies the most rows of the small classes of PBC (Table IV; paper, "
-        f"ties counted: {paper_won} of {len(best)} classes). Here it does in {won}; most rows "
-        f"right: {', '.join(best)}."
+        (
+            f"{verdict}: ours classifies the most rows of the small classes of PBC (Table IV; "
+            f"paper, ties counted: {paper_won} of {len(best)} classes). Here it does in {won}; "
+            f"most rows right: {', '.join(best)}."
+        )
     ]
 
 
@@ -239,6 +250,6 @@ def _tally(differences: Iterable[Difference | None]) -> Counter[str]:
 
 def _counted(tally: Counter[str]) -> str:
     return (
-        f"ahead beyond chance (p < {LEVEL}) in {tally['ahead']}, behind in {tally['behind']}, and "
-        f"in {tally['open']} it cannot be told"
+        f"ahead beyond chance (p < {LEVEL}) in {tally['ahead']} cells, behind in "
+        f"{tally['behind']}, and in {tally['open']} it cannot be told"
     )

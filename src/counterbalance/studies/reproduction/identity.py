@@ -24,6 +24,7 @@ from counterbalance.extras import require_pandas
 from counterbalance.studies.reproduction.data import PaperTable, load_labelled
 from counterbalance.studies.reproduction.methods import resampled
 from counterbalance.studies.reproduction.scores import judged
+from counterbalance.trials.resamplers import expected_warnings
 
 if TYPE_CHECKING:
     from counterbalance.studies.reproduction.settings import ReproductionSettings
@@ -60,7 +61,7 @@ def of_method(name: str) -> str:
 @lru_cache
 def of_classifiers() -> str:
     """Return the digest of what the classifiers predict for folds of a probe table."""
-    with threadpool_limits(1):
+    with threadpool_limits(1), expected_warnings():
         counts, _ = judged(probe_tables()[0], "none", ("probe", 0, 0, 2, 1))
     return _short(repr(counts).encode())
 

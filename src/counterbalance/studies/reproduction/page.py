@@ -167,8 +167,8 @@ def _run(
         "## The run on this page",
         "",
         (
-            f"- {settings.folds} folds (paper: 10); runs (paper: 100) asked for: {_runs(settings)}; "
-            "the last column of a table says how many are complete"
+            f"- {settings.folds} folds (paper: 10); runs asked for (paper: 100): "
+            f"{_runs(settings)}; the last column of a table says how many are complete"
         ),
         f"- {_rows(settings)}",
         (

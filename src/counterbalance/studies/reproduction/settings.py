@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -60,32 +61,16 @@ class ReproductionSettings:
     without: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
-        unknown = [name for name in self.datasets if name not in DATASETS]
-        if unknown:
-            raise SettingsError(
-                f"datasets must be some of {', '.join(DATASETS)}, got {', '.join(unknown)}"
-            )
-        for name, least in LEAST.items():
-            value = getattr(self, name)
+        _check_names("datasets", self.datasets, DATASETS)
+        _check_names("without", self.without, METHODS)
+        _check_names("runs", dict(self.runs), (*DATASETS, EVERY))
+        _check_names("rows", dict(self.rows), (*DATASETS, TABLE_IV, EVERY))
+        sizes = [(name, getattr(self, name), least) for name, least in LEAST.items()]
+        sizes += [(f"runs of {name}", count, 1) for name, count in self.runs]
+        for name, value, least in sizes:
             if value < least:
                 raise SettingsError(f"{name} must be at least {least}, got {value}")
-        for name, count in self.runs:
-            if name not in (*DATASETS, EVERY):
-                raise SettingsError(
-                    f"runs must be given for {', '.join(DATASETS)} or all, got {name}"
-                )
-            if count < 1:
-                raise SettingsError(f"runs must be at least 1, got {count} for {name}")
-        unknown = [name for name in self.without if name not in METHODS]
-        if unknown:
-            raise SettingsError(
-                f"without must name methods ({', '.join(METHODS)}), got {', '.join(unknown)}"
-            )
         for name, count in self.rows:
-            if name not in (*DATASETS, TABLE_IV, EVERY):
-                raise SettingsError(
-                    f"rows must be given for {', '.join((*DATASETS, TABLE_IV))} or all, got {name}"
-                )
             if count < 0 or 0 < count < FEWEST_ROWS:
                 raise SettingsError(
                     f"rows must be 0 (all rows) or at least {FEWEST_ROWS}, so that every class "
@@ -124,6 +109,14 @@ class ReproductionSettings:
     def as_dict(self) -> dict[str, Any]:
         """Return all settings but the folder, which is this machine's own."""
         return {name: value for name, value in asdict(self).items() if name != "fashion_path"}
+
+
+def _check_names(setting: str, names: Iterable[str], known: Sequence[str]) -> None:
+    unknown = [name for name in names if name not in known]
+    if unknown:
+        raise SettingsError(
+            f"{setting} must be some of {', '.join(known)}, got {', '.join(unknown)}"
+        )
 
 
 LEAST = {"folds": 2, "splits": 1, "seeds": 1}
