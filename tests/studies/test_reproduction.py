@@ -20,7 +20,7 @@ from counterbalance.studies.reproduction.settings import ReproductionSettings
 from counterbalance.trials import TrialStore
 from counterbalance.trials.classifiers import CLASSIFIERS
 from counterbalance.trials.metrics import g_mean
-from counterbalance.trials.resamplers import share_of_rows
+from counterbalance.trials.resamplers import share_of_rows, smote
 from counterbalance.trials.trial import trial_key
 
 pytest.importorskip("pandas")
@@ -169,6 +169,12 @@ def test_rows_are_cut_by_class_share_with_ten_of_a_class_at_least():
     counts = dict(zip(*np.unique(y[kept], return_counts=True), strict=True))
     assert counts == {"a": 406, "b": 91, "c": 10}
     assert (np.diff(kept) > 0).all()
+
+
+def test_smote_takes_fewer_neighbours_where_a_class_has_no_six_rows():
+    y = np.repeat(["a", "b"], [30, 4])
+    _, labels = smote(np.random.default_rng(0).normal(size=(34, 2)), y, seed=0)
+    assert (labels == "b").sum() == 30
 
 
 @pytest.mark.parametrize("way", ["exact", "gibbs"])

@@ -33,6 +33,7 @@ from counterbalance.trials.resamplers import (
     halved,
     k_means_smote,
     make_k_means_smote,
+    smote,
 )
 
 OURS, PRINTED, INTERIOR = "ours", "ours, as printed", "InteriorOverSampler"
@@ -104,6 +105,8 @@ def resampled(name: str, X: Any, y: Any, seed: int) -> tuple[Any, Any, Any]:
             return rows, y, preparation
         if name == "k-SMOTE":
             return *k_means_smote(rows, y, seed), preparation
+        if name == CONTROL:
+            return *smote(rows, y, seed), preparation
         if name == "DOS":
             features = make_deep(name, seed).fit(rows, y)
             return features.transform(rows), y, make_pipeline(preparation, features)
