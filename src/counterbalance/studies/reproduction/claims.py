@@ -136,8 +136,8 @@ def _control(figures: MeasureScores, cells: Iterable[Cell]) -> list[str]:
         better = tally["behind"] > tally["ahead"] and mean < 0
         meaning = (
             f"{'plain interpolation is better' if better else 'no gain over it can be shown'}: "
-            "what ours gains over the three peers of the paper is no evidence that counterfactuals are "
-            "the reason"
+            "what ours gains over the three peers of the paper is no evidence that "
+            "counterfactuals are the reason"
         )
     return [
         (
