@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.linear_model import LogisticRegression
-from sklearn.pipeline import make_pipeline
+from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from counterbalance import CounterfactualOverSampler, InteriorOverSampler
@@ -25,7 +25,7 @@ from counterbalance.studies.reproduction.run import all_tables, compute
 from counterbalance.studies.reproduction.settings import ReproductionSettings
 from counterbalance.studies.study.methods import OURS
 from counterbalance.studies.study.page import page as study_page
-from counterbalance.trials import RunSummary, classifiers
+from counterbalance.trials import classifiers
 from counterbalance.trials.classifiers import SHOWN, as_call, f_of
 from counterbalance.trials.fingerprint import versions
 from counterbalance.trials.resamplers import expected_warnings
@@ -55,6 +55,8 @@ def check(call, estimator):
     for parameter, printed in values.items():
         value = parameters[parameter]
         expected = as_call(value) if hasattr(value, "get_params") else repr(value)
+        if isinstance(value, Pipeline):
+            expected = f"make_pipeline({', '.join(as_call(step) for _, step in value.steps)})"
         assert printed == ast.unparse(ast.parse(expected, mode="eval").body), (name, parameter)
 
 
@@ -65,13 +67,15 @@ def section(text, title):
 
 @pytest.fixture(name="page", scope="module")
 def make_page():
-    settings = ReproductionSettings(datasets=("WBC",), folds=7, runs=3, splits=4, seeds=2)
+    settings = ReproductionSettings(
+        datasets=("WBC",), folds=7, runs=(("all", 3),), splits=4, seeds=2
+    )
     return reproduction_page(
         all_tables([], settings.datasets),
         settings,
         {},
         versions(("numpy", "scikit-learn")),
-        RunSummary(0, 0, 0, 0, 0.0),
+        [],
     )
 
 
@@ -95,25 +99,34 @@ def table_of_numbers():
     return pd.DataFrame(rng.normal(size=(75, 3)) + 1.5 * (y == "small")[:, None]), y
 
 
-def test_the_reproduction_prints_the_settings_of_our_sampler_as_it_runs(page, ran):
+@pytest.mark.parametrize("name", [methods.OURS, methods.PRINTED])
+def test_the_reproduction_prints_the_settings_of_our_sampler_as_it_runs(page, ran, name):
     X, y = table_of_numbers()
-    methods.resampled("ours", X, y, 0)
+    methods.resampled(name, X, y, 0)
     (sampler,) = ran
-    (line,) = [line for line in section(page, "Methods").splitlines() if "**ours**" in line]
+    (line,) = [line for line in section(page, "Methods").splitlines() if f"**{name}**" in line]
     own, *steps = calls_of(line)
     check(own, sampler)
     assert own[1]["n_draws"] == str(sampler.n_draws)
     assert f"T = {sampler.n_draws}," in line
     assert f"epsilon = {'none' if sampler.epsilon is None else sampler.epsilon}," in line
-    assert steps[:2] == calls_of(f"`{as_call(sampler.estimator_)}`")
+    if name == methods.OURS:
+        assert steps[-1] == calls_of(f"`{as_call(sampler.estimator_)}`")[-1]
 
 
-def test_the_reproduction_prints_f_of_a_table_with_gaps_as_it_runs(page, ran):
+def test_ours_in_the_reproduction_is_the_object_that_users_get(ran):
+    methods.resampled(methods.OURS, *table_of_numbers(), 3)
+    assert ran[0].get_params() == CounterfactualOverSampler(random_state=3).get_params()
+    made = methods.make_sampler(methods.INTERIOR, 3)
+    assert made.get_params() == InteriorOverSampler(random_state=3).get_params()
+
+
+def test_as_printed_keeps_what_inverts_and_weighs_no_class(ran):
     X, y = table_of_numbers()
-    X.iloc[3, 1] = np.nan
-    methods.resampled("ours", X, y, 0)
-    (line,) = [line for line in section(page, "Methods").splitlines() if "**ours**" in line]
-    check(calls_of(line)[-1], ran[0].estimator_[-1])
+    _, labels, _ = methods.resampled(methods.PRINTED, X, y, 0)
+    (found,) = ran[0].yield_.values()
+    assert len(labels) == len(y) + found.inversions
+    assert ran[0].estimator_[-1].class_weight is None
 
 
 def test_the_reproduction_prints_the_settings_of_experiment_one_as_they_run(page, ran):
@@ -160,7 +173,7 @@ def test_the_study_prints_the_settings_of_our_samplers_and_of_the_f_they_fit():
 def test_the_reproduction_prints_folds_runs_splits_tables_and_versions_of_the_run(page):
     run = section(page, "The run on this page")
     assert "7 folds" in run
-    assert "3 runs" in run
+    assert "runs asked for (paper: 100): WBC 3" in run
     assert "4 splits" in run
     assert "2 synthetic tables of each of 5 shapes" in run
     assert f"numpy {np.__version__}" in run
@@ -245,4 +258,5 @@ def test_the_help_of_a_command_gives_the_defaults_of_its_settings(command):
     for name, number in numbers.items():
         value = getattr(defaults, name)
         given = value[0] if isinstance(value, tuple) else value
+        given = given[1] if isinstance(given, tuple) else given  # ("all", number)
         assert float(number.replace(",", "")) == given, f"--{name} says {number}, runs {given}"

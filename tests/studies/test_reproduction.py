@@ -13,15 +13,25 @@ import pytest
 from scipy.stats import kstest, truncnorm
 
 from counterbalance.datasets.dataset import share_of_rows
+from counterbalance.studies.reproduction.methods import RESAMPLING
 from counterbalance.studies.reproduction.page import draws
-from counterbalance.studies.reproduction.run import compute
+from counterbalance.studies.reproduction.run import all_trials, compute, fingerprint, reproduce
 from counterbalance.studies.reproduction.scores import trials as score_trials
 from counterbalance.studies.reproduction.settings import ReproductionSettings
+from counterbalance.trials import TrialStore
+from counterbalance.trials.classifiers import CLASSIFIERS
+from counterbalance.trials.metrics import g_mean
+from counterbalance.trials.resamplers import smote
+from counterbalance.trials.trial import trial_key
 
 pytest.importorskip("pandas")
 pytest.importorskip("matplotlib")
 SOURCE = Path(__file__).parents[2] / "src"
-TINY = ["--datasets", "WBC", "--rows", "200", "--folds", "2", "--seeds", "1", "--jobs", "2"]
+TINY = [
+    *("--datasets", "WBC", "--rows", "200", "--folds", "2", "--runs", "1", "--seeds", "1"),
+    *("--jobs", "2"),
+]
+TRIALS = 5 * 4 + 22 + 2 * 8  # areas, sensitivity, scores
 
 
 def start(folder, *options):
@@ -66,12 +76,12 @@ def test_killed_at_20_random_moments_the_tables_are_those_of_an_unbroken_run(tmp
         time.sleep(chance.uniform(0.0, 0.2 if attempt % 4 == 1 else 1.0))
         process.kill()
         process.communicate()
-    assert 5 <= trials_done(killed) < 102
+    assert 5 <= trials_done(killed) < TRIALS
     ends = {folder: start(folder, *TINY) for folder in (killed, unbroken)}
     for process in ends.values():
         output, errors = process.communicate(timeout=300)
         assert process.returncode == 0, errors
-        assert "102 of 102 trials done, 0 failed" in output
+        assert f"{TRIALS} of {TRIALS} trials done, 0 failed" in output
     assert tables_of(killed) == tables_of(unbroken)
     assert len(tables_of(killed)) == 6
     for name in ("figure_1_boundaries", "figure_4_areas", "figure_5_f_measure", "sensitivity"):
@@ -80,6 +90,30 @@ def test_killed_at_20_random_moments_the_tables_are_those_of_an_unbroken_run(tmp
             assert len({path.read_bytes() for path in same}) == 1
     assert '"scikit-learn"' in (killed / "settings.json").read_text()
     assert "## Experiment I" in (killed / "reproduction.md").read_text()
+
+
+def test_a_page_is_written_of_what_the_store_has_and_nothing_is_computed(tmp_path):
+    settings = ReproductionSettings(
+        datasets=("WBC",), folds=2, runs=(("all", 2),), rows=(("all", 200),), seeds=1
+    )
+    names = ("none", *RESAMPLING)
+    kept = {"experiment": "scores", "run": 0}
+    with TrialStore(tmp_path / "store.sqlite", fingerprint()) as store:
+        for trial in all_trials(settings):
+            if kept.items() <= trial.items() and trial["method"] in names:
+                counts = {classifier: [[80, 2], [1, 30]] for classifier in CLASSIFIERS}
+                store.finish(trial_key(trial), {}, counts, 1.0)
+    result = reproduce(
+        settings, store=tmp_path / "store.sqlite", out=tmp_path / "out", computing=False
+    )
+    assert (result.summary.done, result.summary.computed) == (2 * len(names), 0)
+    table = next(table for table in result.tables if table.name == "g_mean_WBC")
+    runs = {row[0]: row[-1] for row in table.rows}
+    assert (runs["ours"], runs["SMOTE"]) == ("1", "0")
+    text = (tmp_path / "out" / "reproduction.md").read_text()
+    assert "runs asked for (paper: 100): WBC 2" in text
+    assert f"{2 * len(names)} trials done, 0 failed" in text
+    assert "Cannot be told**: ours comes first of the four" in text
 
 
 def areas_of(shape, method="ours", seed=0):
@@ -124,7 +158,7 @@ def test_a_class_weighted_f_moves_samples_into_the_majority_area():
 
 def test_a_score_does_not_depend_on_what_was_computed_before():
     settings = ReproductionSettings(datasets=("WBC",), folds=2, rows=(("all", 200),))
-    trials = [trial for trial in score_trials(settings) if trial["classifier"] in {"KNN", "LR"}]
+    trials = [trial for trial in score_trials(settings) if trial["run"] == 0][3:6]
     forth = [compute(settings, trial) for trial in trials]
     back = [compute(settings, trial) for trial in reversed(trials)]
     assert forth == back[::-1]
@@ -136,6 +170,12 @@ def test_rows_are_cut_by_class_share_with_ten_of_a_class_at_least():
     counts = dict(zip(*np.unique(y[kept], return_counts=True), strict=True))
     assert counts == {"a": 406, "b": 91, "c": 10}
     assert (np.diff(kept) > 0).all()
+
+
+def test_smote_takes_fewer_neighbours_where_a_class_has_no_six_rows():
+    y = np.repeat(["a", "b"], [30, 4])
+    _, labels = smote(np.random.default_rng(0).normal(size=(34, 2)), y, seed=0)
+    assert (labels == "b").sum() == 30
 
 
 @pytest.mark.parametrize("way", ["exact", "gibbs"])
@@ -151,5 +191,5 @@ def test_the_deep_systems_get_rows_on_request():
     more = [t for t in score_trials(settings) if t not in score_trials(usual)]
     assert {trial["method"] for trial in more} == {"GAMO", "DOS"}
     for method in ("GAMO", "DOS"):
-        trial = next(t for t in more if t["method"] == method and t["classifier"] == "LR")
-        assert compute(settings, trial).figures["g_mean"] > 0.8
+        trial = next(t for t in more if t["method"] == method)
+        assert g_mean(compute(settings, trial).payload["LR"]) > 0.8

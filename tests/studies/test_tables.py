@@ -3,7 +3,9 @@
 import csv
 import io
 
+import numpy as np
 import pytest
+from scipy.stats import t as student
 
 from counterbalance.datasets import SHAPES
 from counterbalance.result_table import ResultTable, as_csv, as_markdown, as_text
@@ -12,7 +14,7 @@ from counterbalance.studies.reproduction.areas import areas_table
 from counterbalance.studies.reproduction.class_counts import class_counts_table
 from counterbalance.studies.reproduction.methods import METHODS
 from counterbalance.studies.reproduction.run import all_tables, all_trials
-from counterbalance.studies.reproduction.scores import score_table, scores, summary_table
+from counterbalance.studies.reproduction.score_tables import score_table, scores, summary_table
 from counterbalance.studies.reproduction.settings import ReproductionSettings, SettingsError
 from counterbalance.trials import TrialRecord
 from counterbalance.trials.classifiers import CLASSIFIERS
@@ -22,31 +24,44 @@ def done(trial, figures, payload=None):
     return TrialRecord(trial, "done", figures, payload, "", "", 1.0)
 
 
-def score_records(means, failing=()):
-    """Two folds for each method and classifier, 0.02 apart, around a mean for each method."""
+def score_records(means, failing=(), runs=(0,), data="WBC"):
+    """Two folds for each run and method, 0.02 apart, around a mean for each method.
+
+    All rows of the majority are right, so a G-mean of g is a recall of g * g.
+    """
     records = []
-    for method in METHODS:
-        for classifier in CLASSIFIERS:
+    for method in means:
+        for run in runs:
             for fold in (0, 1):
                 trial = {
                     "experiment": "scores",
-                    "data": "WBC",
+                    "data": data,
                     "method": method,
-                    "classifier": classifier,
-                    "run": 0,
+                    "run": run,
+                    "folds": 2,
                     "fold": fold,
                 }
-                if (method, classifier) in failing:
+                if method in failing:
                     error = "ValueError: too few rows\nand more"
                     records.append(TrialRecord(trial, "failed", {}, None, error, "", 1.0))
                     continue
-                value = means[method] + (0.01 if fold else -0.01)
-                figures = {"g_mean": value, "f_measure": value}
-                records.append(done(trial, figures, [[8, 2], [1, 3]]))
+                value = means[method] + (0.01 if fold else -0.01) + 0.001 * run * (method == "ours")
+                right = round(10**6 * value**2)
+                counts = [[10**6, 0], [10**6 - right, right]]
+                records.append(done(trial, {}, dict.fromkeys(CLASSIFIERS, counts)))
     return records
 
 
-MEANS = {"none": 0.9, "SOMO": 0.95, "k-SMOTE": 0.96, "CUSBoost": 0.94, "ours": 0.97}
+MEANS = {
+    "none": 0.9,
+    "SMOTE": 0.955,
+    "SOMO": 0.95,
+    "k-SMOTE": 0.96,
+    "CUSBoost": 0.94,
+    "ours": 0.97,
+    "ours, as printed": 0.96,
+    "InteriorOverSampler": 0.98,
+}
 
 
 def rows_of(table):
@@ -56,33 +71,69 @@ def rows_of(table):
 def test_each_score_stands_beside_the_papers_with_difference_and_ranking():
     fold_mean, pooled, f_measure = scores(score_records(MEANS))
     table = score_table(fold_mean, "WBC")
-    assert table.columns == ("method", *CLASSIFIERS)
+    assert table.columns == ("method", *CLASSIFIERS, "runs")
     by_place = [list(row) for row in table.rows]
     ours = next(place for place, row in enumerate(by_place) if row[0] == "ours")
     assert by_place[ours][1] == "0.970 ±0.014"
     assert by_place[ours + 1][:2] == ["  paper", "0.968 ±0.011"]
     assert by_place[ours + 2][:2] == ["  difference", "+0.002"]
-    assert by_place[-3][1:] == ["ours"] * 6
+    assert by_place[ours][-1] == "1"
+    assert by_place[-7][:-1] == ["first of the four", *["ours"] * 6]
     # the paper's order is ours, k-SMOTE, SOMO, CUSBoost for KNN and GBDT only
-    assert by_place[-1] == ["ranking agrees", "no", "yes", "no", "yes", "no", "no"]
-    assert score_table(pooled, "WBC").rows[0][1] == f"{(16 / 20 * 6 / 8) ** 0.5:.3f}"
+    assert by_place[-5][:-1] == ["ranking agrees", "no", "yes", "no", "yes", "no", "no"]
+    assert by_place[-4][:2] == ["ours - best other of the four", "+0.010"]
+    assert by_place[-2][:2] == ["ours - SMOTE", "+0.015"]
+    together = ((0.89**2 + 0.91**2) / 2) ** 0.5
+    assert score_table(pooled, "WBC").rows[0][1] == f"{together:.3f}"
     assert not any("paper" in row[0] for row in score_table(f_measure, "WBC").rows)
 
 
 def test_a_failed_trial_is_shown_as_failed_with_its_error_and_has_no_rank():
-    table = score_table(scores(score_records(MEANS, [("SOMO", "KNN")]))[0], "WBC")
+    table = score_table(scores(score_records(MEANS, ["SOMO"]))[0], "WBC")
     somo = next(row for row in table.rows if row[0] == "SOMO")
-    assert somo[1:3] == ("0.950 ±0.014", "failed")
+    assert set(somo[1:-1]) == {"failed"}
     first = next(row for row in table.rows if row[0] == "first of the four")
-    assert first[1:3] == ("ours", "-")
-    assert table.notes == ["Failed: WBC SOMO KNN, 2 of 2 trials: ValueError: too few rows"]
+    assert set(first[1:-1]) == {"-"}
+    assert table.notes == ["Failed: WBC SOMO, 2 of 2 trials: ValueError: too few rows"]
     record = next(r for r in table.records if (r["method"], r["classifier"]) == ("SOMO", "KNN"))
     assert (record["state"], record["mean"]) == ("failed", None)
 
 
+def test_a_run_that_is_not_complete_counts_for_nothing_and_the_row_says_how_many_do():
+    records = score_records(MEANS, runs=(0, 1, 2))
+    unfinished = {"method": "ours", "run": 2, "fold": 1}
+    stopped = [r for r in records if not unfinished.items() <= r.trial.items()]
+    assert len(stopped) == len(records) - 1
+    figures = scores(stopped)[0]
+    assert (figures.count("WBC", "ours"), figures.count("WBC", "SOMO")) == (2, 3)
+    assert figures["WBC", "ours", "RF"].mean == pytest.approx(0.9705, abs=1e-5)
+    # compared over the runs that both have
+    assert figures.difference("WBC", "ours", "SOMO", "RF").mean == pytest.approx(0.0205, abs=1e-5)
+    rows = {row[0]: row[-1] for row in score_table(figures, "WBC").rows}
+    assert (rows["ours"], rows["SOMO"]) == ("2", "3")
+
+
+def test_a_difference_is_tested_in_pairs_corrected_for_overlapping_training_parts():
+    figures = scores(score_records(MEANS, runs=(0, 1, 2)))[0]
+    found = figures.difference("WBC", "ours", "SOMO", "LR")
+    d = np.repeat([0.02, 0.021, 0.022], 2)
+    t = d.mean() / np.sqrt(d.var(ddof=1) * (1 / 6 + 1 / 1))  # two folds: test : train is 1 : 1
+    assert found.p == pytest.approx(2 * student.sf(t, 5), rel=1e-2)
+    assert found.verdict == "ahead"
+    back = figures.difference("WBC", "SOMO", "ours", "LR")
+    assert (back.verdict, back.p) == ("behind", pytest.approx(found.p))
+    assert figures.difference("WBC", "ours", "ours", "LR").verdict == "open"
+
+
+def test_one_figure_cannot_be_tested():
+    pooled = scores(score_records(MEANS))[1]
+    found = pooled.difference("WBC", "ours", "SOMO", "LR")
+    assert (found.p, found.verdict) == (None, "open")
+
+
 def test_the_summary_counts_cells_won_and_lost_and_a_tie_is_lost():
     won = summary_table(scores(score_records(MEANS)), ["WBC"])
-    assert won.rows[0] == ("WBC g_mean", "6", "0", "6", "2", "6")
+    assert won.rows[0] == ("WBC g_mean", "6", "0", "6", "2", "6", "6")
     tied = summary_table(scores(score_records({**MEANS, "ours": 0.96})), ["WBC"])
     assert tied.rows[0][1:3] == ("0", "6")
 
@@ -149,8 +200,16 @@ def test_counts_by_class_are_means_with_the_difference_to_the_truth():
     ]
     rows = [list(row) for row in class_counts_table(records).rows]
     assert rows[0][:2] == ["ground truth", "40"]
-    assert rows[-2][:2] == ["ours", "30.5 (-9.5)"]
-    assert rows[-1] == ["  paper", "1771 (-21)", "27 (-16)", "111 (-10)", "8 (-2)", "27 (-5)"]
+    place = next(place for place, row in enumerate(rows) if row[0] == "ours")
+    assert rows[place][1] == "30.5 ±0.7 (-9.5)"
+    assert rows[place + 1] == [
+        "  paper",
+        "1771 (-21)",
+        "27 (-16)",
+        "111 (-10)",
+        "8 (-2)",
+        "27 (-5)",
+    ]
 
 
 def test_the_printed_figures_are_the_papers():
@@ -176,13 +235,30 @@ def test_tables_of_a_store_without_results_are_empty_and_not_an_error():
     assert {"areas", "summary", "class_counts", "sensitivity"} <= {table.name for table in tables}
 
 
+RUNS = (("all", 2), ("PBC", 1))
+
+
 def test_trials_are_distinct_and_as_many_as_the_settings_say():
-    settings = ReproductionSettings(datasets=("WBC", "PBC"), folds=3, runs=2, splits=4, seeds=1)
+    settings = ReproductionSettings(datasets=("WBC", "PBC"), folds=3, runs=RUNS, splits=4, seeds=1)
     trials = all_trials(settings)
     kinds = [trial["experiment"] for trial in trials]
-    assert kinds.count("scores") == 2 * 5 * 6 * 3 * 2
-    assert kinds.count("class counts") == 5 * 4
+    assert kinds.count("scores") == (2 + 1) * len(METHODS) * 3
+    assert kinds.count("class counts") == len(METHODS) * 4
     assert len({str(trial) for trial in trials}) == len(trials)
+
+
+def test_a_run_is_complete_on_every_data_set_before_the_next_one_begins():
+    settings = ReproductionSettings(datasets=("WBC", "PBC"), folds=2, runs=RUNS)
+    trials = [t for t in all_trials(settings) if t["experiment"] == "scores"]
+    blocks = list(dict.fromkeys((t["run"], t["data"]) for t in trials))
+    assert blocks == [(0, "WBC"), (0, "PBC"), (1, "WBC")]
+
+
+def test_a_method_that_is_left_out_has_no_trials_and_the_others_keep_their_names():
+    every = all_trials(ReproductionSettings(datasets=("WBC",), folds=2))
+    fewer = all_trials(ReproductionSettings(datasets=("WBC",), folds=2, without=("ours",)))
+    small = ("areas", "sensitivity")
+    assert fewer == [t for t in every if t["experiment"] in small or t["method"] != "ours"]
 
 
 @pytest.mark.parametrize(
@@ -191,7 +267,10 @@ def test_trials_are_distinct_and_as_many_as_the_settings_say():
         ({"datasets": ("IRIS",)}, "datasets must be some of WBC"),
         ({"folds": 1}, "folds must be at least 2, got 1"),
         ({"rows": (("all", 20),)}, "at least 200"),
-        ({"rows": (("IRIS", 500),)}, "rows must be given for"),
+        ({"rows": (("IRIS", 500),)}, "rows must be some of WBC"),
+        ({"runs": (("IRIS", 5),)}, "runs must be some of WBC"),
+        ({"runs": (("ILC", 0),)}, "runs of ILC must be at least 1, got 0"),
+        ({"without": ("SMOT",)}, "without must be some of none, SMOTE"),
     ],
 )
 def test_impossible_settings_are_refused(wrong, message):

@@ -309,6 +309,8 @@ def test_a_status_gives_rate_and_time_left():
     assert status.seconds_left == 29.0
     assert str(status) == "120 trials/min, 29 s left, 2 failed, running a; b"
     assert str(Status(5, 0, 0, 0, 0.0, ())) == ""
+    # the trials that are left cost three times what was done
+    assert Status(100, 50, 0, 50, 6.0, (), work_left=3.0).seconds_left == 18.0
     assert str(Status(9, 0, 0, 0, 0.0, "abcde")) == "running a; b; c and 2 more"
 
 

@@ -35,6 +35,7 @@ from counterbalance.trials.resamplers import expected_warnings
 CLASSIFIERS = ("SVM", "KNN", "NN", "GBDT", "RF", "LR")
 SMALL_NET = {"hidden_layer_sizes": (50,), "learning_rate_init": 0.005, "max_iter": 100}
 SMALL_FOREST = {"n_estimators": 50}
+SVM_CACHE = 1000  # MB of kernel rows kept: less time, the same result
 # What is written of a class even at its default, in this order.
 SHOWN = {
     "CounterfactualOverSampler": (
@@ -54,7 +55,7 @@ SHOWN = {
 # A longer value, such as a user's array, is cut.
 LONGEST = 120
 # Seeds belong to a trial; the others change the speed and never a result.
-HIDDEN = ("random_state", "n_jobs", "working_memory", "verbose")
+HIDDEN = ("random_state", "n_jobs", "working_memory", "cache_size", "verbose")
 
 
 def prepare() -> Any:
@@ -82,7 +83,7 @@ def make_classifier(name: str, seed: int, *, small: bool = False) -> Any:
     """
     net, forest = (SMALL_NET, SMALL_FOREST) if small else ({}, {})
     makers = {
-        "SVM": SVC,
+        "SVM": lambda: SVC(cache_size=SVM_CACHE),
         "KNN": KNeighborsClassifier,
         "NN": lambda: MLPClassifier(**net, random_state=seed),
         "GBDT": lambda: HistGradientBoostingClassifier(early_stopping=False, random_state=seed),
@@ -150,6 +151,8 @@ def f_of(sampler: Any) -> Any:
 
 
 def _value(value: Any) -> str:
+    if isinstance(value, Pipeline):
+        return f"make_pipeline({', '.join(as_call(step) for _, step in value.steps)})"
     if isinstance(value, BaseEstimator):
         return as_call(value)
     text = value.__name__ if inspect.isfunction(value) else repr(value)

@@ -32,6 +32,9 @@ class Status:
         Time since this run began.
     running : sequence of str
         Names of the trials that are being computed.
+    work_left : float or None
+        Work that is left, as a multiple of the work that this run has done; None where all
+        trials count alike.
     """
 
     total: int
@@ -40,6 +43,7 @@ class Status:
     computed: int
     seconds: float
     running: Sequence[str]
+    work_left: float | None = None
 
     @property
     def rate(self) -> float:
@@ -49,6 +53,8 @@ class Status:
     @property
     def seconds_left(self) -> float | None:
         """Time left at this rate, None if nothing can be said yet."""
+        if self.work_left is not None:
+            return self.seconds * self.work_left
         return (self.total - self.done - self.failed) / self.rate if self.rate else None
 
     def __str__(self) -> str:

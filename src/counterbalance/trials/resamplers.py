@@ -64,7 +64,12 @@ def k_means_smote(X: Any, y: Any, seed: int) -> tuple[Any, Any]:
             return make_k_means_smote(seed, threshold).fit_resample(X, y)  # type: ignore[no-any-return]
         except (RuntimeError, ValueError):  # no cluster, or one with too few minority rows
             continue
+    return smote(X, y, seed)
+
+
+def smote(X: Any, y: Any, seed: int) -> tuple[Any, Any]:
+    """Resample with SMOTE, with fewer neighbours where a class has no six rows."""
     fewest = int(np.unique(y, return_counts=True)[1].min())
     neighbours = max(1, min(5, fewest - 1))
-    smote = all_samplers()["SMOTE"].factory(random_state=seed, k_neighbors=neighbours)
-    return smote.fit_resample(X, y)  # type: ignore[no-any-return]
+    sampler = all_samplers()["SMOTE"].factory(random_state=seed, k_neighbors=neighbours)
+    return sampler.fit_resample(X, y)  # type: ignore[no-any-return]

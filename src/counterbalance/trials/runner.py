@@ -14,6 +14,7 @@ import signal
 import threading
 import time
 from collections import deque
+from collections.abc import Callable
 from contextlib import contextmanager
 from dataclasses import astuple, dataclass
 from pathlib import Path
@@ -26,12 +27,13 @@ from counterbalance.trials.trial import Trial, TrialRecord, trial_key
 from counterbalance.trials.workers import Compute, Outcome, WorkerPool, WorkerStartError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
     from os import PathLike
     from types import FrameType
 
     from counterbalance.trials.fingerprint import Fingerprint
 
+Cost = Callable[[Trial], float]
 TICK = 0.2  # seconds between two looks at Ctrl-C and the display
 
 
@@ -94,12 +96,13 @@ def run_experiment(
     progress: Progress | bool | None = None,
     retry_failed: bool = False,
     before: Callable[[list[Trial]], None] | None = None,
+    cost: Cost | None = None,
 ) -> ExperimentRun:
     """Compute what a store file does not have yet, and read the records of all trials.
 
     Parameters
     ----------
-    trials, compute, jobs, progress, retry_failed
+    trials, compute, jobs, progress, retry_failed, cost
         See `run`.
     store : path-like
         The file of the store; it and its folder are made if they are not there.
@@ -115,10 +118,39 @@ def run_experiment(
             known = opened.states()
             before([dict(trial) for trial in trials if trial_key(trial) not in known])
         summary = run(
-            trials, compute, opened, jobs=jobs, progress=progress, retry_failed=retry_failed
+            trials,
+            compute,
+            opened,
+            jobs=jobs,
+            progress=progress,
+            retry_failed=retry_failed,
+            cost=cost,
         )
-        others = sum(section.done for section in opened.others())
-        return ExperimentRun(opened.results(trials), summary, others)
+        return _read(trials, opened, summary)
+
+
+def stored_experiment(
+    trials: Sequence[Mapping[str, str | int]],
+    *,
+    store: str | PathLike[str],
+    fingerprint: Fingerprint,
+) -> ExperimentRun:
+    """Read the records that a store file has of trials, and compute nothing.
+
+    It takes no lock, so it works while another process computes.
+    """
+    with TrialStore(Path(store), fingerprint) as opened:
+        records = opened.results(trials)
+        failed = sum(record.state == "failed" for record in records)
+        summary = RunSummary(len(trials), len(records) - failed, failed, 0, 0.0)
+        return _read(trials, opened, summary)
+
+
+def _read(
+    trials: Sequence[Mapping[str, str | int]], opened: TrialStore, summary: RunSummary
+) -> ExperimentRun:
+    others = sum(section.done for section in opened.others())
+    return ExperimentRun(opened.results(trials), summary, others)
 
 
 def run(
@@ -129,6 +161,7 @@ def run(
     jobs: int = 1,
     progress: Progress | bool | None = None,
     retry_failed: bool = False,
+    cost: Cost | None = None,
 ) -> RunSummary:
     """Compute every trial that the store does not have yet.
 
@@ -149,6 +182,9 @@ def run(
         rich is installed, else a line on stderr now and then; False shows nothing.
     retry_failed : bool, default=False
         Whether trials that failed in an earlier run are computed again.
+    cost : callable, optional
+        Takes a trial, returns about how long it takes, in any unit; the time left is reckoned
+        with it. By default all trials count alike.
 
     Returns
     -------
@@ -171,7 +207,7 @@ def run(
         _interruptible() as interrupted,
         WorkerPool(compute, jobs) as pool,
     ):
-        state = _State(wanted, store, retry_failed=retry_failed)
+        state = _State(wanted, store, cost or _alike, retry_failed=retry_failed)
         while state.waiting or pool.running:
             while state.waiting and pool.has_room:
                 key = state.waiting.popleft()
@@ -197,7 +233,7 @@ class _State:
     """Which trials of a run wait, and how many are settled."""
 
     def __init__(
-        self, wanted: Mapping[str, Trial], store: TrialStore, *, retry_failed: bool
+        self, wanted: Mapping[str, Trial], store: TrialStore, cost: Cost, *, retry_failed: bool
     ) -> None:
         settled = {key: state for key, state in store.states().items() if key in wanted}
         if retry_failed:
@@ -208,6 +244,8 @@ class _State:
         self._done = sum(state == "done" for state in settled.values())
         self._failed = len(settled) - self._done
         self._computed = 0
+        self._costs = {key: cost(wanted[key]) for key in self.waiting}
+        self._work_left, self._work_done = sum(self._costs.values()), 0.0
 
     def settle(self, key: str, outcome: Outcome) -> None:
         """Store what became of a trial."""
@@ -216,13 +254,16 @@ class _State:
         else:
             self._store.finish(key, outcome.figures, outcome.payload, outcome.seconds)
         self._computed += 1
+        self._work_done += self._costs[key]
+        self._work_left -= self._costs[key]
         self._done += not outcome.error
         self._failed += bool(outcome.error)
 
     def status(self, seconds: float, running: Iterable[str]) -> Status:
         """Return the counts of this moment."""
         counts = (self._total, self._done, self._failed, self._computed)
-        return Status(*counts, seconds, tuple(running))
+        ratio = self._work_left / self._work_done if self._work_done else None
+        return Status(*counts, seconds, tuple(running), ratio)
 
 
 def _ended(pool: WorkerPool, interrupted: threading.Event) -> list[tuple[str, Outcome]]:
@@ -263,6 +304,10 @@ def _by_key(trials: Iterable[Mapping[str, str | int]]) -> dict[str, Trial]:
             raise StoreError(f"trials must differ, and {key} is there twice; leave one out")
         wanted[key] = dict(trial)
     return wanted
+
+
+def _alike(trial: Trial) -> float:  # noqa: ARG001 - the form of a cost
+    return 1.0
 
 
 def _jobs(jobs: int) -> int:

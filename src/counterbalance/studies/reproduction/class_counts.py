@@ -15,7 +15,7 @@ from sklearn.model_selection import StratifiedShuffleSplit
 from counterbalance.result_table import ABSENT, FAILED, ResultTable, Value
 from counterbalance.studies.reproduction import published
 from counterbalance.studies.reproduction.data import load_labelled
-from counterbalance.studies.reproduction.groups import failures, gather, has_failed
+from counterbalance.studies.reproduction.groups import failures, gather, has_failed, spread
 from counterbalance.studies.reproduction.methods import METHODS, resampled
 from counterbalance.studies.reproduction.settings import TABLE_IV
 from counterbalance.trials.classifiers import make_classifier
@@ -39,7 +39,7 @@ def trials(settings: ReproductionSettings) -> list[Trial]:
     return [
         {"experiment": EXPERIMENT, "method": method, "rows": rows, "split": split}
         for split in range(settings.splits)
-        for method in METHODS
+        for method in settings.methods
     ]
 
 
@@ -71,8 +71,9 @@ def class_counts_table(records: Sequence[TrialRecord]) -> ResultTable:
     ]
     for method in METHODS:
         rows.append((method, *_counts(groups.get((method,), []))))
-        pairs = zip(published.CORRECT[method], published.CLASS_ROWS, strict=True)
-        rows.append(("  paper", *(f"{right} ({right - truth:+d})" for right, truth in pairs)))
+        if method in published.CORRECT:
+            pairs = zip(published.CORRECT[method], published.CLASS_ROWS, strict=True)
+            rows.append(("  paper", *(f"{right} ({right - truth:+d})" for right, truth in pairs)))
     splits = len({record.trial["split"] for record in ours})
     return ResultTable(
         "class_counts",
@@ -82,7 +83,8 @@ def class_counts_table(records: Sequence[TrialRecord]) -> ResultTable:
         (
             (
                 f"Number of splits of {1 - TEST_SHARE:.1%} to {TEST_SHARE:.1%}: {splits}; mean "
-                f"counts, in brackets the difference to the rows of the class in the test part. "
+                f"counts and their standard deviations over the splits, in brackets the "
+                f"difference to the rows of the class in the test part. "
                 f"{NAMES}."
             ),
             *failures(groups),
@@ -103,9 +105,10 @@ def _counts(members: Sequence[TrialRecord]) -> list[str]:
         return [FAILED if members else ABSENT] * len(published.CLASS_NAMES)
     counts = []
     for label in published.CLASS_NAMES:
-        correct = fmean(record.figures[f"correct {label}"] for record in members)
+        correct = spread([record.figures[f"correct {label}"] for record in members])
         truth = fmean(record.figures[f"rows {label}"] for record in members)
-        counts.append(f"{correct:.1f} ({correct - truth:+.1f})")
+        deviation = "" if correct.deviation is None else f" ±{correct.deviation:.1f}"
+        counts.append(f"{correct.mean:.1f}{deviation} ({correct.mean - truth:+.1f})")
     return counts
 
 

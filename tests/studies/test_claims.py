@@ -1,0 +1,105 @@
+"""The sentences about the paper's claims follow from the figures."""
+
+import pytest
+
+from counterbalance.studies.reproduction import published
+from counterbalance.studies.reproduction.claims import claims
+from counterbalance.studies.reproduction.methods import METHODS
+from counterbalance.studies.reproduction.score_tables import scores
+from counterbalance.trials import TrialRecord
+from counterbalance.trials.classifiers import CLASSIFIERS
+
+PEERS = {"none": 0.9, "SMOTE": 0.93, "SOMO": 0.92, "k-SMOTE": 0.92, "CUSBoost": 0.9}
+
+
+def records_of(means, runs=3):
+    """Ten folds a run on WBC with these G-means, a little apart from fold to fold."""
+    records = []
+    for place, (method, mean) in enumerate(means.items()):
+        for run in range(runs):
+            for fold in range(10):
+                wobble = 1e-4 * ((7 * fold + 3 * run + 5 * place) % 11)
+                right = round(10**6 * (mean + wobble) ** 2)
+                counts = [[10**6, 0], [10**6 - right, right]]
+                names = {"data": "WBC", "method": method, "run": run, "folds": 10, "fold": fold}
+                trial = {"experiment": "scores", **names}
+                payload = dict.fromkeys(CLASSIFIERS, counts)
+                records.append(TrialRecord(trial, "done", {}, payload, "", "", 1.0))
+    return records
+
+
+def sentences(means, runs=3, more=()):
+    records = [*records_of(means, runs), *more]
+    return claims(scores(records), ["WBC"], records)
+
+
+def one(found, words):
+    (sentence,) = [text for text in found if words in text]
+    return sentence
+
+
+def test_ours_far_ahead_confirms_the_claims():
+    found = sentences({**PEERS, "ours": 0.985})
+    first = one(found, "(Table III")
+    assert first.startswith("Holds: ours comes first")
+    assert "first in 6; " in first
+    assert "in 6 cells, behind in 0, and in 0 it cannot be told" in first
+    assert one(found, "by about 5% to 15%").startswith("Holds")
+    assert "more than plain interpolation gives" in one(found, "The control")
+    assert one(found, "own figure").startswith("Ours is above the paper's own figure in 6 of 6")
+    assert one(found, "undersampling of CUSBoost").startswith("Holds")
+
+
+def test_ours_far_behind_refutes_them_and_says_by_how_much():
+    found = sentences({**PEERS, "ours": 0.89})
+    assert one(found, "(Table III").startswith("Does not hold: ours comes first")
+    gain = one(found, "by about 5% to 15%")
+    assert gain.startswith("Does not hold")
+    assert "SOMO -0.030, k-SMOTE -0.030, CUSBoost -0.010" in gain
+    assert "plain interpolation is better" in one(found, "The control")
+    assert "above the paper's own figure in 0 of 6" in one(found, "own figure")
+    assert "WBC SVM by -0.07" in one(found, "own figure")
+
+
+def test_a_difference_within_chance_cannot_be_told():
+    found = sentences({**PEERS, "ours": 0.92})
+    first = one(found, "(Table III")
+    assert first.startswith(("Cannot be told", "Holds"))
+    assert "and in 6 it cannot be told" in first
+    level = one(sentences({**PEERS, "ours": 0.93}), "The control")
+    assert "no gain over it can be shown" in level
+
+
+@pytest.mark.parametrize("missing", ["SOMO", "ours"])
+def test_nothing_is_claimed_of_methods_that_have_not_run(missing):
+    means = {method: mean for method, mean in {**PEERS, "ours": 0.95}.items() if method != missing}
+    assert not [text for text in sentences(means) if "first of the four" in text]
+
+
+def test_no_figures_give_no_sentences():
+    assert claims(scores([]), ["WBC", "PBC"], []) == []
+
+
+@pytest.mark.parametrize(("ours", "verdict"), [(40, "Holds"), (20, "Does not hold")])
+def test_the_counts_by_class_are_judged_by_the_small_classes(ours, verdict):
+    labels = list(published.CLASS_NAMES)
+    counted = [
+        TrialRecord(
+            {"experiment": "class counts", "method": method, "split": split},
+            "done",
+            {f"correct {label}": ours if method == "ours" else 30 for label in labels},
+            None,
+            "",
+            "",
+            1.0,
+        )
+        for method in METHODS
+        for split in (0, 1)
+    ]
+    sentence = one(claims(scores([]), ["PBC"], counted), "Table IV")
+    assert sentence.startswith(verdict)
+
+
+def test_the_simulated_data_set_confirms_nothing():
+    (sentence,) = claims(scores([]), ["ILC"], [])
+    assert sentence.startswith("Cannot be told: every claim about ILC")
