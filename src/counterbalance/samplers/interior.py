@@ -12,14 +12,11 @@ of them to believe.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from contextlib import nullcontext
-from functools import cache
 from numbers import Real
 from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.utils._param_validation import HasMethods, Interval
-from threadpoolctl import ThreadpoolController
 
 from counterbalance.arrays import Floats, Integers, cells_in
 from counterbalance.classifier.fit import interior_classifier
@@ -65,7 +62,8 @@ class InteriorOverSampler(TableOverSampler):
     estimator : None or classifier, default=None
         f: any scikit-learn classifier with ``predict_proba``; it is cloned and fitted to X and
         y, unless ``prefit``. ``None`` is gradient boosting of twenty rounds, unweighted, so that
-        its scores are shares of the class as it is.
+        its scores are shares of the class as it is; of more than 10,000 rows it is fitted to so
+        many.
 
     prefit : bool, default=False
         Whether ``estimator`` is fitted already and is used as it is.
@@ -164,19 +162,15 @@ class InteriorOverSampler(TableOverSampler):
         self.random_state = random_state
 
     def _fit_resample(self, table: Table, labels: Labels, weights: Floats | None) -> Builder:
-        # Boosting on several threads only waits for them on small tables and on busy cores.
-        own = self.estimator is None
-        with _threads().limit(limits=1, user_api="openmp") if own else nullcontext():
-            prepared = self._prepare(table, labels, weights)  # profile, rules, order, f
-            _check_scores(prepared.f)
-            rows = [NewRows(target, n) for target, n in self._asked(labels).items() if n]
-            self._draw(rows, prepared)
-            for part in rows:
-                if part.missing:
-                    _copy(part, plain(labels.classes[part.target]))
-            tallies = [part.tally for part in rows]
-            warn_inflated(tallies, labels, most_per_row=MOST_PER_ROW_WITHIN)
-            return Builder(prepared.problem, prepared.f, rows)
+        prepared = self._prepare(table, labels, weights)  # profile, rules, order, f
+        _check_scores(prepared.f)
+        rows = [NewRows(target, n) for target, n in self._asked(labels).items() if n]
+        self._draw(rows, prepared)
+        for part in rows:
+            if part.missing:
+                _copy(part, plain(labels.classes[part.target]))
+        warn_inflated([part.tally for part in rows], labels, most_per_row=MOST_PER_ROW_WITHIN)
+        return Builder(prepared.problem, prepared.f, rows)
 
     def choices(self) -> Choices:
         """Return the parameters that everything before the draw depends on."""
@@ -265,12 +259,6 @@ def _together(
             if at.size:
                 pieces.append((pool, at))
         yield pieces
-
-
-@cache
-def _threads() -> ThreadpoolController:
-    """Return what sets the number of threads; to look for all libraries takes milliseconds."""
-    return ThreadpoolController()
 
 
 def _check_scores(f: Classifier) -> None:
