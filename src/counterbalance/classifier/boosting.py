@@ -42,6 +42,11 @@ LEAST_GAIN = 1e-7
 LEAF = -1
 
 
+def is_compiled() -> bool:
+    """Say whether the kernel is there."""
+    return kernel is not None
+
+
 class Boosting(ClassifierMixin, BaseEstimator):
     """Gradient boosting of trees for scores, not for the last per cent of accuracy.
 
