@@ -50,6 +50,31 @@ def test_redraw_gives_further_counterfactuals_of_the_same_factuals():
     assert f"{(origin == 'redraw').sum()} more by drawing again" in message
 
 
+def test_the_yield_counts_the_new_rows_of_each_pair_by_origin():
+    rng = np.random.default_rng(0)
+    y = np.repeat(["a", "b", "c"], [60, 30, 8])
+    table = rng.normal(size=(98, 3)) + np.repeat([0, 1, 2], [60, 30, 8])[:, None]
+    sampler = CounterfactualOverSampler(
+        n_draws=1, on_shortfall=["redraw", "minimum", "threshold", "interior"], random_state=0
+    )
+    with pytest.warns(ShortfallWarning):
+        sampler.fit_resample(table, y)
+    made = Counter(
+        zip(
+            *(sampler.provenance_[name] for name in ("from_class", "to_class", "origin")),
+            strict=True,
+        )
+    )
+    assert set(sampler.yield_) == {("a", "b"), ("a", "c"), ("b", "c")}
+    for pair, got in sampler.yield_.items():
+        assert got.origins == {origin: made[(*pair, origin)] for origin in got.origins}
+        assert got.origins["inversion"] == got.used
+    assert sum(sum(got.origins.values()) for got in sampler.yield_.values()) == sum(
+        n for (larger, smaller, _), n in made.items() if larger != smaller
+    )
+    assert any(got.origins["redraw"] or got.origins["minimum"] for got in sampler.yield_.values())
+
+
 def test_threshold_moves_f_to_the_prior():
     sampler, X_new, _, message = resample(["threshold", "accept"])
     moved = sampler.provenance_["origin"] == "threshold"

@@ -184,6 +184,7 @@ class PassSelection:
     origin: str
     parts: list[Any]  # of Found, on the workers
     counts: Integers  # (partitions, classes)
+    pairs: Integers  # by (larger class, smaller class)
 
 
 @dataclass
@@ -211,6 +212,18 @@ class Selections:
     def short(self) -> tuple[int, ...]:
         """The classes that lack samples."""
         return tuple(target for target in self.asked if self.missing(target))
+
+    def yields_by_origin(self, classes: NDArray[Any]) -> dict[tuple[Any, Any], Yield]:
+        """Return the yields, with the new rows of each pair by origin."""
+        codes = {plain(label): code for code, label in enumerate(classes)}
+
+        def count(pair: tuple[Any, Any]) -> dict[str, int]:
+            made = dict.fromkeys(SEARCHED, 0)
+            for selected in self.passes:
+                made[selected.origin] += int(selected.pairs[codes[pair[0]], codes[pair[1]]])
+            return made
+
+        return {pair: got._replace(origins=count(pair)) for pair, got in self.yields.items()}
 
     def tally(self, target: int, interior: int, copies: int) -> Tally:
         """Return how many samples of a class have which origin."""
@@ -274,6 +287,7 @@ class _Passes:
                     int(right[source]),
                     int(pairs[source, target]),
                     int(used[source, target]),
+                    {},
                 )
 
     def solve(self) -> None:
@@ -335,7 +349,8 @@ class _Passes:
         pairs = self.engine.compute(
             [self.engine.task(Found.pairs, part) for part in parts], "select"
         )
+        selected = np.sum(pairs, axis=0)
         selections.passes.append(
-            PassSelection(origin, parts, np.array([one.sum(axis=0) for one in pairs]))
+            PassSelection(origin, parts, np.array([one.sum(axis=0) for one in pairs]), selected)
         )
-        return np.asarray(np.sum(pairs, axis=0))
+        return np.asarray(selected)

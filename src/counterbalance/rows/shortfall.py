@@ -239,8 +239,28 @@ def count_yields(
                 factuals=int((here & right).sum()),
                 inversions=int(here[of_target].sum()),
                 used=sum(int(here[factual].sum()) for factual in used),
+                origins={},
             )
     return table
+
+
+def count_by_origin(
+    yields: dict[tuple[Any, Any], Yield], classes: list[NewRows], labels: Labels
+) -> dict[tuple[Any, Any], Yield]:
+    """Note with each yield the new rows that came of the pair in the end, by origin."""
+    codes = {plain(label): code for code, label in enumerate(labels.classes)}
+    rows_of = {rows.target: rows for rows in classes}
+
+    def count(source: int, target: int) -> dict[str, int]:
+        made = dict.fromkeys(SEARCHED, 0)
+        for origin, found in rows_of[target].parts:
+            made[origin] += int(np.count_nonzero(labels.codes[found.factual] == source))
+        return made
+
+    return {
+        pair: got._replace(origins=count(*(codes[label] for label in pair)))
+        for pair, got in yields.items()
+    }
 
 
 def _solve(short: list[NewRows], problem: Problem, judged: Judged, pick: Pick) -> None:
