@@ -253,8 +253,8 @@ class Balance:
 
     @property
     def yields(self) -> dict[tuple[Any, Any], Yield]:
-        """What the first pass gave for each pair (larger class, smaller class)."""
-        return self.selections.yields
+        """What each pair (larger class, smaller class) gave."""
+        return self.selections.yields_by_origin(self.prepared.plan.layout.classes)
 
 
 def balance(

@@ -78,6 +78,10 @@ class Interior:
         bandwidth = spread * (4 / ((d + 2) * n)) ** (1 / (d + 4))
         return replace(self, bandwidth=bandwidth, between=between)
 
+    @property
+    def _has_nominal(self) -> bool:
+        return bool(self.space.perturbation.profile.nominal.any())
+
     def blocks(self, n: int) -> list[slice]:
         """Cut lots into blocks whose rows fit the memory."""
         return blocks(n, 8 * self.x.shape[1], self.cells_at_once)
@@ -93,10 +97,12 @@ class Interior:
         alone = not self.partners.shape[1]
         if self.bandwidth is None:
             return self.x[base] if alone else self._between(state, base), base
-        new = self._around(state, base, self.bandwidth)
-        if self.between and not alone:
-            towards = uniform(stream(self.space.seed, lots, 3), 0) < self.between
-            new = np.where(towards[:, None], self._between(state, base), new)
+        if alone or not self.between:
+            return self._around(state, base, self.bandwidth), base
+        towards = uniform(stream(self.space.seed, lots, 3), 0) < self.between
+        new = np.empty((len(lots), self.x.shape[1]))
+        new[towards] = self._between(state[towards], base[towards])
+        new[~towards] = self._around(state[~towards], base[~towards], self.bandwidth)
         return new, base
 
     def _between(self, state: Words, base: Integers) -> Floats:
@@ -105,7 +111,7 @@ class Interior:
         step = uniform(state, 2)[:, None]
         start, end = self.x[base], self.x[self.partners[base, choice]]
         new = start + step * (end - start)
-        nominal = np.where(step < 0.5, start, end)  # noqa: PLR2004
+        nominal = np.where(step < 0.5, start, end) if self._has_nominal else None  # noqa: PLR2004
         limits = np.minimum(start, end), np.maximum(start, end)
         return self._settle(state, start, new, nominal, limits)
 
@@ -115,10 +121,10 @@ class Interior:
         start = self.x[base]
         a, b = (self.x[(uniform(state, k) * len(self.x)).astype(np.intp)] for k in (1, 2))
         new = start + h * (a - b) / np.sqrt(2)
-        swapped = (
-            uniform(stream(self.space.seed, state, 1)[:, None], np.arange(self.x.shape[1])) < h
-        )
-        nominal = np.where(swapped & ~np.isnan(a), a, start)
+        nominal = None
+        if self._has_nominal:
+            each = uniform(stream(self.space.seed, state, 1)[:, None], np.arange(self.x.shape[1]))
+            nominal = np.where((each < h) & ~np.isnan(a), a, start)
         return self._settle(state, start, new, nominal, (profile.lower, profile.upper))
 
     def _settle(
@@ -126,19 +132,28 @@ class Interior:
         state: Words,
         start: Floats,
         new: Floats,
-        nominal: Floats,
+        nominal: Floats | None,
         limits: tuple[Floats, Floats],
     ) -> Floats:
-        """Put new cells onto their grids, inside their limits, and where rules allow a change."""
+        """Put new cells onto their grids, inside their limits, and where rules allow a change.
+
+        ``new`` is written over; ``nominal`` holds the cells of features that have no order.
+        """
         perturbation, rules = self.space.perturbation, self.space.perturbation.rules
         features = np.arange(self.x.shape[1])
         perturbation.snap(new, features)
         lower, upper = rules.bounds(start, features, *limits)
-        new = np.clip(new, lower, upper)
-        new = np.where(perturbation.profile.nominal, nominal, new)
-        keep = np.isnan(start) | np.isnan(new) | (lower > upper)
-        keep |= ~np.isin(features, self.space.order)
-        new = np.where(keep, start, new)
+        np.minimum(np.maximum(new, lower, out=new), upper, out=new)
+        if nominal is not None:
+            new = np.where(perturbation.profile.nominal, nominal, new)
+        fixed = ~np.isin(features, self.space.order) | (lower > upper)
+        keep = np.isnan(new)  # so it is where a cell that it is made from is missing
+        if nominal is not None:
+            keep |= np.isnan(start)
+        if fixed.any():
+            keep |= fixed
+        if keep.any():
+            new = np.where(keep, start, new)
         if rules.most_changed is not None:
             lot = uniform(state[:, None], 3 + features)
             lot = np.where(differs(new, start), lot, np.inf)
