@@ -29,6 +29,9 @@ from counterbalance.table.table import Block, Table
 
 Labels = NDArray[Any]
 
+# Leaves of a tree of the default f: what the kernels hold in one machine word.
+MOST_LEAVES = 64
+
 
 def default_classifier(table: Table, encoder: TableEncoder) -> Any:
     """Return the classifier that ``estimator=None`` stands for, unfitted.
@@ -38,7 +41,7 @@ def default_classifier(table: Table, encoder: TableEncoder) -> Any:
     Extremely randomised trees gave counterfactuals that classifiers learn better from than
     those of a random forest, of boosting, or of linear models: see docs/research-log.md.
     """
-    f = ExtraTreesClassifier(n_estimators=30, min_samples_leaf=3)
+    f = ExtraTreesClassifier(n_estimators=30, min_samples_leaf=3, max_leaf_nodes=MOST_LEAVES)
     fine = np.array([too_fine(table.column(m)) for m in range(len(table.names))])
     return _behind_encoder(f, table, encoder, Rescaler(fine, np.zeros_like(fine)))
 
