@@ -17,7 +17,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,7 +31,7 @@ MISSING = -1
 # Leaves that fit into a word.
 WORD = 64
 # Words of all leaf sets: more would not stay in the caches, and grow with the square of the trees.
-MOST_WORDS = 2**21
+MOST_WORDS = 2**22
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,6 +46,14 @@ class LeafSets:
     first: Small  # (M,)
     leaf: Small  # (trees, WORD): the node of each leaf
     lowest: Small  # (trees, WORD, M): the lowest bin of each feature that leads to each leaf
+
+
+class FeaturesOfTrees(NamedTuple):
+    """Which features each tree looks at."""
+
+    feature: Small  # (trees, most features of a tree), the first ``n_features`` of a row are meant
+    n_features: Small  # (trees,)
+    place: Small  # (trees, M): of a feature in its row, -1 for none
 
 
 @dataclass(frozen=True, eq=False)
@@ -83,7 +91,8 @@ class Trees:
         """The trees as leaf sets, None where they are too large for that."""
         n_rows, n_trees = len(self.cuts) + 2 * self.n_features, len(self.roots)
         size, first = _leaves_below(self.nodes, self.roots)
-        if size[self.roots].max() > WORD or n_rows * n_trees > MOST_WORDS:
+        cells = n_trees * max(n_rows, WORD * self.n_features)
+        if size[self.roots].max() > WORD or cells > MOST_WORDS:
             return None
         tree = np.searchsorted(self.roots, np.arange(len(self.nodes)), side="right") - 1
         node = np.flatnonzero(self.nodes[:, 0] != LEAF)
@@ -91,7 +100,7 @@ class Trees:
         # A row that goes right has none of the leaves on the left, and the other way round.
         not_left, not_right = (~_bits(first[below], size[below]) for below in (left, right))
         start = (self.first_cut[:-1] + 2 * np.arange(self.n_features)).astype(np.int32)
-        words = np.full((n_rows, n_trees), ~np.uint64(0))
+        words = np.tile(_bits(first[self.roots], size[self.roots]), (n_rows, 1))
         down, up = words.copy(), words.copy()
         np.bitwise_and.at(down, (start[m] + 2 + cut, tree[node]), not_left)
         np.bitwise_and.at(up, (start[m] + 1 + cut, tree[node]), not_right)
@@ -105,6 +114,18 @@ class Trees:
         ends = np.flatnonzero(self.nodes[:, 0] == LEAF)
         leaf[tree[ends], first[ends]] = ends
         return LeafSets(words, start, leaf, _lowest_bins(self.nodes, self.roots, self.n_features)[leaf])
+
+    def features_of_trees(self) -> FeaturesOfTrees:
+        """Return which features each tree looks at."""
+        n_trees = len(self.roots)
+        used = np.zeros((n_trees, self.n_features), dtype=bool)
+        tree = np.searchsorted(self.roots, np.arange(len(self.nodes)), side="right") - 1
+        inner = self.nodes[:, 0] != LEAF
+        used[tree[inner], self.nodes[inner, 0]] = True
+        n_features = used.sum(axis=1).astype(np.int32)
+        feature = np.argsort(~used, axis=1, kind="stable").astype(np.int32)
+        place = np.where(used, np.cumsum(used, axis=1) - 1, -1).astype(np.int32)
+        return FeaturesOfTrees(feature[:, : n_features.max()].copy(), n_features, place)
 
     def cuts_of(self, feature: int) -> Floats:
         """Return the sorted cuts of a feature."""

@@ -3,23 +3,24 @@ r"""The minimum search in trees, in plain Python: what ``minimum_kernel`` does, 
     landscape   the score of each class over the bins of the features (see ``landscape``)
     margin      the score of the wanted class minus the best other one, a whole number
     cost        what a feature adds to the distance
-    event       a bin from which on, seen from here, moving one feature changes the scores
+    home        the bins of the factual
+    stretch     bins of one feature between which, all else equal, no score changes
 
-A search starts at the factual. ``_look_around`` walks every tree once and notes how its leaf
+A search starts at home. ``_look_around`` walks every tree once and notes how its leaf
 changes if one feature alone moves: at each node of the path that tests the feature, the other
 child is entered with the bins that lead there.
 
             m <= 4                    here: bin 2 of m
-           /      \                   m in 5 .. 9:  leaf c, an event at 5
-      n <= 1      m <= 9              m in 10 ..:   leaf d, an event at 10
+           /      \                   m in 5 .. 9:  leaf c, a change at 5
+      n <= 1      m <= 9              m in 10 ..:   leaf d, a change at 10
       /    \      /    \
      a     [b]   c      d
 
-From the events the margin after every move of a single feature is known. Outside the class
-the move is made that brings most margin for its cost (no more counts than what is missing);
-inside, the one that saves most and stays inside. Where no move helps and the class is not
-reached, the search starts anew in the nearest *cell*: the bins that share all leaves with a
-training row that f puts into the class.
+So the margin is known after every move of a single feature: into any of its stretches, there
+into the bin next to home. Outside the class the move is made that brings most margin for its
+cost (no more counts than what is missing); inside, the one that saves most and stays inside.
+Where no move helps and the class is not reached, the search starts anew in the nearest *cell*:
+the bins that share all leaves with a training row that f puts into the class.
 
 It is used where the kernel is not there, and is its oracle: scores are whole numbers, so
 that no order of adding them matters.
@@ -53,11 +54,8 @@ class _Row:
     mutable: list[bool]
 
 
-@dataclass
-class _Events:
-    """For each feature and direction: (bin, sign, change of the scores)."""
-
-    lists: list[list[tuple[int, int, list[int]]]]
+# For each feature, by bin: how the scores change from there on.
+_Changes = list[dict[int, list[int]]]
 
 
 @dataclass
@@ -132,10 +130,10 @@ class Walker:
             return 1.0 if value != row.x[m] else 0.0
         return abs(value - row.x[m]) / self.scale[m]
 
-    def _look_around(self, row: _Row) -> tuple[list[int], _Events]:
+    def _look_around(self, row: _Row) -> tuple[list[int], _Changes]:
         """Return the scores here, and how they change with every single feature."""
         score = [0] * self.n_scores
-        events = _Events([[] for _ in range(2 * self.n_features)])
+        changes: _Changes = [{} for _ in range(self.n_features)]
         for root in self.roots:
             box: dict[int, tuple[int, int]] = {}
             path, node = [], root
@@ -154,10 +152,12 @@ class Walker:
             score = [s + v for s, v in zip(score, self.value[node], strict=True)]
             for m, low, high, other in path:
                 if low <= high:
-                    self._branch(events, other, m, low, high, node)
-        return score, events
+                    self._branch(changes[m], other, m, low, high, node)
+        return score, changes
 
-    def _branch(self, events: _Events, node: int, m: int, low: int, high: int, here: int) -> None:
+    def _branch(
+        self, changes: dict[int, list[int]], node: int, m: int, low: int, high: int, here: int
+    ) -> None:
         """Note the leaves below a node that are reached if feature m moves into [low, high]."""
         stack = [(node, low, high)]
         while stack:
@@ -173,52 +173,46 @@ class Walker:
                 else:
                     stack.append((right, cut + 1, high))
                     node, high = left, cut
-            self._note(events, m, low, high, node, here)
+            for bin_, old, new in ((low, here, node), (high + 1, node, here)):
+                change = changes.setdefault(bin_, [0] * self.n_scores)
+                for c in range(self.n_scores):
+                    change[c] += self.value[new][c] - self.value[old][c]
 
-    def _note(self, events: _Events, m: int, low: int, high: int, leaf: int, here: int) -> None:
-        """Note an event where the way enters [low, high], and one where it leaves it."""
-        if self.value[leaf] == self.value[here]:
-            return
-        delta = [a - b for a, b in zip(self.value[leaf], self.value[here], strict=True)]
-        if low > self.bins[m]:
-            events.lists[2 * m + 1].append((low, 1, delta))
-            if high < self._last_bin(m):
-                events.lists[2 * m + 1].append((high + 1, -1, delta))
-        else:
-            events.lists[2 * m].append((high, 1, delta))
-            if low > 0:
-                events.lists[2 * m].append((low - 1, -1, delta))
-
-    def _moves(self, score: list[int], events: _Events, row: _Row) -> list[tuple[int, int, int]]:
-        """Return (feature, bin, margin) of every move that some tree answers to."""
+    def _moves(self, score: list[int], changes: _Changes, row: _Row) -> list[tuple[int, int, int]]:
+        """Return (feature, bin, margin) of the move into each stretch, below home first."""
         moves = []
-        for place, unsorted in enumerate(events.lists):
-            m, up = divmod(place, 2)
-            ranked = sorted(unsorted, key=lambda event: event[0] if up else -event[0])
-            running, e = list(score), 0
-            while e < len(ranked):
-                at = ranked[e][0]
-                while e < len(ranked) and ranked[e][0] == at:
-                    _, sign, delta = ranked[e]
-                    running = [s + sign * d for s, d in zip(running, delta, strict=True)]
-                    e += 1
-                limit = ranked[e][0] if e < len(ranked) else -1
-                nearest = (self.next_up if up else self.next_down)[self.first_bin[m] + at]
-                beyond = limit >= 0 and (nearest >= limit if up else nearest <= limit)
-                if nearest >= 0 and not beyond:
-                    moves.append((m, nearest, self._margin(running, row.target)))
+        for m, change in enumerate(changes):
+            end, home = self._last_bin(m) + 1, row.home[m]
+            begins = sorted({0, *change} - {end})
+            running, below, above = list(score), [], []
+            for low, high in zip(begins, [*begins[1:], end], strict=True):
+                added = change.get(low, [0] * self.n_scores)
+                running = [s + d for s, d in zip(running, added, strict=True)]
+                nearest = self._nearest_bin(m, home, low, high - 1)
+                if nearest is not None:
+                    side = below if high <= home else above
+                    side.append((m, nearest, self._margin(running, row.target)))
+            moves += [*reversed(below), *above]
         return moves
 
+    def _nearest_bin(self, m: int, home: int, low: int, high: int) -> int | None:
+        """Return the bin from low to high that is nearest to home and holds a value."""
+        if low <= home <= high:
+            return home
+        at = self.first_bin[m] + (high if high < home else low)
+        nearest = (self.next_down if high < home else self.next_up)[at]
+        return nearest if low <= nearest <= high else None
+
     def _best_move(
-        self, score: list[int], events: _Events, row: _Row
+        self, score: list[int], changes: _Changes, row: _Row
     ) -> tuple[int, int, float] | None:
         """Return (feature, bin, cost) of the best move of a single feature."""
         here = self._margin(score, row.target)
         best, top = None, 0.0
-        for m, place, margin in self._moves(score, events, row):
+        for m, place, margin in self._moves(score, changes, row):
             if not (margin > AHEAD if here > AHEAD else margin - here > AHEAD):
                 continue
-            cost = self._cost(row, m, place)
+            cost = self._cost(row, m, place) if row.mutable[m] else NOWHERE
             if cost == NOWHERE:
                 continue
             if here > AHEAD:
@@ -235,8 +229,8 @@ class Walker:
         """Move until the class is reached and nothing can be saved; return the distance."""
         inside = False
         for _ in range(LONGEST * self.n_features):
-            score, events = self._look_around(row)
-            move = self._best_move(score, events, row)
+            score, changes = self._look_around(row)
+            move = self._best_move(score, changes, row)
             inside = self._margin(score, row.target) > AHEAD
             if move is None:
                 break

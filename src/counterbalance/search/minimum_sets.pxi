@@ -1,0 +1,151 @@
+# Slopes of small trees, by leaf sets; a part of the minimum kernel.
+
+cdef struct Tree:
+    int32_t here  # the leaf that the row is in
+    int32_t n_features
+    int32_t n_written  # entries of what the tree has added to the slopes
+    bint moved  # whether a leaf set has changed since the slopes were written
+
+
+cdef class Sets:
+    """Writes slopes by leaf sets.
+
+    The AND of the leaf sets of all features but one leaves the leaves that the row falls into as
+    that one moves, from left to right as its bin grows. After a move only the trees are looked
+    at again that have a cut on its way.
+    """
+
+    cdef Slopes slopes
+    cdef const uint64_t[:, ::1] words
+    cdef const int32_t[::1] first_word
+    cdef const int32_t[:, :, ::1] lowest
+    cdef const int64_t[:, :, ::1] value  # (trees, WORD, C)
+    cdef const int32_t[:, ::1] feature  # (trees, features of the tree)
+    cdef const int32_t[:, ::1] place  # (trees, M): of a feature among those of the tree, or -1
+    cdef Py_ssize_t M, C, K, width
+    cdef Tree* trees
+    cdef uint64_t* now  # (trees, width): the leaf sets of the row's features
+    cdef uint64_t* before  # of one tree
+    cdef int32_t* written  # (trees, 2 * WORD): where in the slopes
+    cdef int64_t* added  # (trees, 2 * WORD, C)
+
+    def __init__(self, land, Slopes slopes):
+        sets, used = land.trees.leaf_sets, land.trees.features_of_trees()
+        self.slopes, self.C = slopes, slopes.C
+        self.words, self.first_word, self.lowest = sets.words, sets.first, sets.lowest
+        self.value = land.value[sets.leaf]
+        self.feature, self.place = used.feature, used.place
+        self.K, self.M, self.width = self.place.shape[0], self.place.shape[1], self.feature.shape[1]
+        self.trees = <Tree*>calloc(self.K, sizeof(Tree))
+        self.now = <uint64_t*>malloc((self.K * self.width + 1) * sizeof(uint64_t))
+        self.before = <uint64_t*>malloc((self.width + 1) * sizeof(uint64_t))
+        self.written = <int32_t*>malloc(self.K * 2 * WORD * sizeof(int32_t))
+        self.added = <int64_t*>malloc(self.K * 2 * WORD * self.C * sizeof(int64_t))
+        if not (self.trees and self.now and self.before and self.written and self.added):
+            raise MemoryError
+        for k in range(self.K):
+            self.trees[k].n_features = used.n_features[k]
+
+    def __dealloc__(self):
+        free(self.trees)
+        free(self.now)
+        free(self.before)
+        free(self.written)
+        free(self.added)
+
+    cdef void start(self, Row* row, const int32_t* bins) noexcept nogil:
+        """Take a row; nothing is known of it."""
+        cdef Py_ssize_t k, j
+        cdef int32_t m
+        self.slopes.clear()
+        for k in range(self.K):
+            self.trees[k].here, self.trees[k].n_written, self.trees[k].moved = -1, 0, True
+            for j in range(self.trees[k].n_features):
+                m = self.feature[k, j]
+                self.now[k * self.width + j] = self.words[self.first_word[m] + 1 + bins[m], k]
+
+    cdef void move(self, int32_t m, int32_t bin) noexcept nogil:
+        """Move a feature into another bin."""
+        cdef Py_ssize_t k
+        cdef const uint64_t* word = &self.words[self.first_word[m] + 1 + bin, 0]
+        cdef uint64_t* now
+        for k in range(self.K):
+            if self.place[k, m] >= 0:
+                now = self.now + k * self.width + self.place[k, m]
+                if now[0] != word[k]:
+                    now[0], self.trees[k].moved = word[k], True
+
+    cdef void look_around(self, Row* row) noexcept nogil:
+        """Write the scores and the slopes anew, of those trees that are concerned."""
+        cdef Py_ssize_t k
+        for k in range(self.K):
+            if self.trees[k].moved:
+                self.take_back(k)
+                self.write(k, row)
+                self.trees[k].moved = False
+
+    cdef void take_back(self, Py_ssize_t k) noexcept nogil:
+        cdef Py_ssize_t i, c
+        cdef const int32_t* written = self.written + k * 2 * WORD
+        cdef const int64_t* added = self.added + k * 2 * WORD * self.C
+        cdef Tree* tree = self.trees + k
+        cdef int64_t* score = self.slopes.score
+        cdef int64_t* change = self.slopes.change
+        for i in range(tree.n_written):
+            for c in range(self.C):
+                change[written[i] * self.C + c] -= added[i * self.C + c]
+        if tree.here >= 0:
+            for c in range(self.C):
+                score[c] -= self.value[k, tree.here, c]
+        tree.n_written = 0
+
+    cdef void write(self, Py_ssize_t k, Row* row) noexcept nogil:
+        cdef Tree* tree = self.trees + k
+        cdef const uint64_t* now = self.now + k * self.width
+        cdef uint64_t every = ~<uint64_t>0, behind = ~<uint64_t>0, others
+        cdef int32_t j, m, last, leaf
+        cdef Py_ssize_t c
+        cdef int64_t* score = self.slopes.score
+        for j in range(tree.n_features):
+            self.before[j] = every
+            every &= now[j]
+        tree.here = lowest_bit(every)
+        for c in range(self.C):
+            score[c] += self.value[k, tree.here, c]
+        for j in range(tree.n_features - 1, -1, -1):
+            others = self.before[j] & behind
+            behind &= now[j]
+            m = self.feature[k, j]
+            if others == every or not row.mutable[m]:
+                continue
+            last = lowest_bit(others)
+            self.add(k, m, 0, tree.here, last)
+            others &= others - 1
+            while others:
+                leaf = lowest_bit(others)
+                self.add(k, m, self.lowest[k, leaf, m], last, leaf)
+                last = leaf
+                others &= others - 1
+
+    cdef inline void add(
+        self, Py_ssize_t k, int32_t m, int32_t bin, int32_t old, int32_t new
+    ) noexcept nogil:
+        """Note that from a bin on the row falls into another leaf."""
+        cdef Py_ssize_t c, at
+        cdef bint same = True
+        cdef int64_t* change
+        cdef int64_t* added
+        cdef const int64_t* before = &self.value[k, old, 0]
+        cdef const int64_t* after = &self.value[k, new, 0]
+        for c in range(self.C):
+            same = same and before[c] == after[c]
+        if same:
+            return
+        change = self.slopes.mark(m, bin)
+        at = k * 2 * WORD + self.trees[k].n_written
+        added = self.added + at * self.C
+        self.written[at] = self.slopes.first_bin[m] + bin
+        self.trees[k].n_written += 1
+        for c in range(self.C):
+            added[c] = after[c] - before[c]
+            change[c] += added[c]

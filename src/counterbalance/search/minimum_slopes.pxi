@@ -1,0 +1,85 @@
+# How the scores change where one feature moves; a part of the minimum kernel.
+
+cdef struct Row:
+    const double* x
+    const double* origin
+    const double* low
+    const double* high
+    const int32_t* home
+    const uint8_t* mutable
+    Py_ssize_t target
+
+
+cdef class Slopes:
+    """The scores of a row, and of every row that differs from it in one feature.
+
+    The scores with feature m in bin b are ``score`` and all ``change`` of m up to b. Bins with
+    a change are marked; a mark may stand where there is none.
+    """
+
+    cdef const int32_t[::1] first_bin
+    cdef Py_ssize_t M, C
+    cdef int64_t* score  # (C,)
+    cdef int64_t* change  # (bins, C)
+    cdef uint64_t* marks
+    cdef Py_ssize_t* first_mark  # (M + 1,): where the words of each feature begin
+    cdef int32_t* ends  # of one feature: where each stretch of equal scores begins
+
+    def __init__(self, first_bin, Py_ssize_t n_scores):
+        cdef Py_ssize_t m, longest = 0
+        self.first_bin, self.C = first_bin, n_scores
+        self.M = self.first_bin.shape[0] - 1
+        self.first_mark = <Py_ssize_t*>malloc((self.M + 1) * sizeof(Py_ssize_t))
+        if not self.first_mark:
+            raise MemoryError
+        self.first_mark[0] = 0
+        for m in range(self.M):
+            n_bins = self.first_bin[m + 1] - self.first_bin[m]
+            self.first_mark[m + 1] = self.first_mark[m] + (n_bins + WORD - 1) // WORD
+            longest = max(longest, n_bins)
+        n_bins = self.first_bin[self.M]
+        self.score = <int64_t*>calloc(self.C, sizeof(int64_t))
+        self.change = <int64_t*>calloc(n_bins * self.C, sizeof(int64_t))
+        self.marks = <uint64_t*>calloc(self.first_mark[self.M], sizeof(uint64_t))
+        self.ends = <int32_t*>malloc((longest + 1) * sizeof(int32_t))
+        if not (self.score and self.change and self.marks and self.ends):
+            raise MemoryError
+
+    def __dealloc__(self):
+        free(self.score)
+        free(self.change)
+        free(self.marks)
+        free(self.first_mark)
+        free(self.ends)
+
+    cdef void clear(self) noexcept nogil:
+        cdef Py_ssize_t m, i, at
+        memset(self.score, 0, self.C * sizeof(int64_t))
+        for m in range(self.M):
+            for i in range(self.first_mark[m], self.first_mark[m + 1]):
+                while self.marks[i]:
+                    at = WORD * (i - self.first_mark[m]) + lowest_bit(self.marks[i])
+                    at += self.first_bin[m]
+                    memset(self.change + at * self.C, 0, self.C * sizeof(int64_t))
+                    self.marks[i] &= self.marks[i] - 1
+
+    cdef inline int64_t* mark(self, int32_t m, int32_t bin) noexcept nogil:
+        """Mark a bin; what is returned is the change there."""
+        self.marks[self.first_mark[m] + bin // WORD] |= <uint64_t>1 << (bin % WORD)
+        return self.change + (self.first_bin[m] + bin) * self.C
+
+    cdef int32_t find_ends(self, int32_t m) noexcept nogil:
+        """Write where each stretch begins, and the end of the last; return how many there are."""
+        cdef Py_ssize_t i
+        cdef uint64_t word
+        cdef int32_t n = 0
+        if not self.marks[self.first_mark[m]] & 1:  # the first stretch has no mark of its own
+            self.ends[0], n = 0, 1
+        for i in range(self.first_mark[m], self.first_mark[m + 1]):
+            word = self.marks[i]
+            while word:
+                self.ends[n] = <int32_t>(WORD * (i - self.first_mark[m])) + lowest_bit(word)
+                n += 1
+                word &= word - 1
+        self.ends[n] = self.first_bin[m + 1] - self.first_bin[m]
+        return n
