@@ -45,7 +45,7 @@ class LeafSets:
     words: Words  # (rows, trees); bin b of feature m is in row first[m] + 1 + b, missing is -1
     first: Small  # (M,)
     leaf: Small  # (trees, WORD): the node of each leaf
-    lowest: Small  # (trees, WORD, M): the lowest bin of each feature that leads to each leaf
+    lowest: Small  # (trees, M, WORD): the lowest bin of each feature that leads to each leaf
 
 
 class FeaturesOfTrees(NamedTuple):
@@ -113,7 +113,8 @@ class Trees:
         leaf = np.zeros((n_trees, WORD), dtype=np.int32)
         ends = np.flatnonzero(self.nodes[:, 0] == LEAF)
         leaf[tree[ends], first[ends]] = ends
-        return LeafSets(words, start, leaf, _lowest_bins(self.nodes, self.roots, self.n_features)[leaf])
+        lowest = _lowest_bins(self.nodes, self.roots, self.n_features)[leaf].transpose(0, 2, 1)
+        return LeafSets(words, start, leaf, np.ascontiguousarray(lowest))
 
     def features_of_trees(self) -> FeaturesOfTrees:
         """Return which features each tree looks at."""

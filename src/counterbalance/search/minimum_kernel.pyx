@@ -147,44 +147,53 @@ cdef class Walker:
 
     cdef Move best_move(self, Row* row) noexcept nogil:
         cdef Move best
-        cdef int32_t m, i, n, bin, high
+        cdef int32_t m, i, n, bin, high, home
         cdef const int32_t* ends = self.slopes.ends
         cdef const int64_t* score = self.slopes.score
         cdef const int64_t* change
-        cdef Py_ssize_t c
-        cdef bint inside
-        cdef double cost, dearer, gain, top = 0.0
-        cdef int64_t here = self.margin(score, row.target), margin
+        cdef int64_t* running = self.running
+        cdef Py_ssize_t c, C = self.C
+        cdef double cost, gain, dearer, top = 0.0
+        cdef int64_t here = self.margin(score, row.target), margin, brings
+        cdef int64_t sign = 1 if row.target else -1  # of the only score of two classes
+        cdef bint inside = here > AHEAD
+        cdef int64_t needed = AHEAD if inside else here + AHEAD
         best.feature, best.bin, best.cost = -1, -1, 0.0
-        inside = here > AHEAD
         for m in range(<int32_t>self.M):
             if not row.mutable[m] or (inside and not self.costs[m] > 0):
                 continue
             n = self.slopes.find_ends(m)
-            memcpy(self.running, score, self.C * sizeof(int64_t))
+            change = self.slopes.change + self.first_bin[m] * C
+            home, margin = row.home[m], here
+            memcpy(running, score, C * sizeof(int64_t))
             for i in range(n):
-                change = self.slopes.change + (self.first_bin[m] + ends[i]) * self.C
-                for c in range(self.C):
-                    self.running[c] += change[c]
-                margin = self.margin(self.running, row.target)
-                if (not margin > AHEAD) if inside else (not margin - here > AHEAD):
+                if C == 1:
+                    margin += sign * change[ends[i]]
+                else:
+                    for c in range(C):
+                        running[c] += change[ends[i] * C + c]
+                    margin = self.margin(running, row.target)
+                if margin <= needed:
                     continue
                 high = ends[i + 1] - 1
-                bin = self.nearest_bin(m, row.home[m], ends[i], high)
+                bin = self.nearest_bin(m, home, ends[i], high)
                 if bin < 0:
                     continue
                 cost = self.cost(row, m, bin)
                 if cost == INFINITY:
                     continue
+                # What is saved, or what margin is brought for the cost; of equal bins the nearest
+                # to home is taken, below home first.
                 if inside:
-                    gain = self.costs[m] - cost
+                    gain, dearer = self.costs[m] - cost, 1.0
                 else:
-                    dearer = cost - self.costs[m]
-                    gain = <double>(min(margin, AHEAD + 1) - here)
-                    gain = gain / dearer if dearer > 0 else INFINITY
-                # Of equal bins the nearest to home is taken, below home first.
-                if gain > top or (gain == top and best.feature == m and high < row.home[m]):
-                    top, best.feature, best.bin, best.cost = gain, m, bin, cost
+                    brings, dearer = min(margin, AHEAD + 1) - here, cost - self.costs[m]
+                    gain = <double>brings if dearer > 0 else INFINITY
+                    dearer = dearer if dearer > 0 else 1.0
+                if gain > top * dearer or (
+                    gain == top * dearer and best.feature == m and high < home
+                ):
+                    top, best.feature, best.bin, best.cost = gain / dearer, m, bin, cost
         return best
 
     cdef double settle(self, Row* row) noexcept nogil:

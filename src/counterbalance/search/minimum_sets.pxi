@@ -18,8 +18,9 @@ cdef class Sets:
     cdef Slopes slopes
     cdef const uint64_t[:, ::1] words
     cdef const int32_t[::1] first_word
-    cdef const int32_t[:, :, ::1] lowest
+    cdef const int32_t[:, :, ::1] lowest  # (trees, M, WORD)
     cdef const int64_t[:, :, ::1] value  # (trees, WORD, C)
+    cdef const int64_t* values  # the same, without strides
     cdef const int32_t[:, ::1] feature  # (trees, features of the tree)
     cdef const int32_t[:, ::1] place  # (trees, M): of a feature among those of the tree, or -1
     cdef Py_ssize_t M, C, K, width
@@ -34,6 +35,7 @@ cdef class Sets:
         self.slopes, self.C = slopes, slopes.C
         self.words, self.first_word, self.lowest = sets.words, sets.first, sets.lowest
         self.value = land.value[sets.leaf]
+        self.values = &self.value[0, 0, 0]
         self.feature, self.place = used.feature, used.place
         self.K, self.M, self.width = self.place.shape[0], self.place.shape[1], self.feature.shape[1]
         self.trees = <Tree*>calloc(self.K, sizeof(Tree))
@@ -106,6 +108,7 @@ cdef class Sets:
         cdef int32_t j, m, last, leaf
         cdef Py_ssize_t c
         cdef int64_t* score = self.slopes.score
+        cdef const int32_t* lowest
         for j in range(tree.n_features):
             self.before[j] = every
             every &= now[j]
@@ -118,12 +121,13 @@ cdef class Sets:
             m = self.feature[k, j]
             if others == every or not row.mutable[m]:
                 continue
+            lowest = &self.lowest[k, m, 0]
             last = lowest_bit(others)
             self.add(k, m, 0, tree.here, last)
             others &= others - 1
             while others:
                 leaf = lowest_bit(others)
-                self.add(k, m, self.lowest[k, leaf, m], last, leaf)
+                self.add(k, m, lowest[leaf], last, leaf)
                 last = leaf
                 others &= others - 1
 
@@ -131,21 +135,21 @@ cdef class Sets:
         self, Py_ssize_t k, int32_t m, int32_t bin, int32_t old, int32_t new
     ) noexcept nogil:
         """Note that from a bin on the row falls into another leaf."""
-        cdef Py_ssize_t c, at
-        cdef bint same = True
+        cdef Py_ssize_t c, C = self.C, at = k * 2 * WORD + self.trees[k].n_written
+        cdef const int64_t* before = self.values + (k * WORD + old) * C
+        cdef const int64_t* after = self.values + (k * WORD + new) * C
+        cdef int64_t* added = self.added + at * C
         cdef int64_t* change
-        cdef int64_t* added
-        cdef const int64_t* before = &self.value[k, old, 0]
-        cdef const int64_t* after = &self.value[k, new, 0]
-        for c in range(self.C):
-            same = same and before[c] == after[c]
-        if same:
-            return
-        change = self.slopes.mark(m, bin)
-        at = k * 2 * WORD + self.trees[k].n_written
-        added = self.added + at * self.C
+        if C == 1:
+            added[0] = after[0] - before[0]
+            if added[0] == 0:
+                return
+            change = self.slopes.mark(m, bin)
+            change[0] += added[0]
+        else:
+            change = self.slopes.mark(m, bin)
+            for c in range(C):
+                added[c] = after[c] - before[c]
+                change[c] += added[c]
         self.written[at] = self.slopes.first_bin[m] + bin
         self.trees[k].n_written += 1
-        for c in range(self.C):
-            added[c] = after[c] - before[c]
-            change[c] += added[c]

@@ -68,18 +68,17 @@ cdef class Slopes:
         self.marks[self.first_mark[m] + bin // WORD] |= <uint64_t>1 << (bin % WORD)
         return self.change + (self.first_bin[m] + bin) * self.C
 
-    cdef int32_t find_ends(self, int32_t m) noexcept nogil:
+    cdef inline int32_t find_ends(self, int32_t m) noexcept nogil:
         """Write where each stretch begins, and the end of the last; return how many there are."""
-        cdef Py_ssize_t i
+        cdef const uint64_t* marks = self.marks + self.first_mark[m]
+        cdef int32_t* ends = self.ends
+        cdef int32_t i, n = 0
         cdef uint64_t word
-        cdef int32_t n = 0
-        if not self.marks[self.first_mark[m]] & 1:  # the first stretch has no mark of its own
-            self.ends[0], n = 0, 1
-        for i in range(self.first_mark[m], self.first_mark[m + 1]):
-            word = self.marks[i]
+        for i in range(<int32_t>(self.first_mark[m + 1] - self.first_mark[m])):
+            word = marks[i] | (i == 0)  # the first stretch may have no mark
             while word:
-                self.ends[n] = <int32_t>(WORD * (i - self.first_mark[m])) + lowest_bit(word)
+                ends[n] = WORD * i + lowest_bit(word)
                 n += 1
                 word &= word - 1
-        self.ends[n] = self.first_bin[m + 1] - self.first_bin[m]
+        ends[n] = self.first_bin[m + 1] - self.first_bin[m]
         return n

@@ -178,21 +178,21 @@ class Walker:
                 for c in range(self.n_scores):
                     change[c] += self.value[new][c] - self.value[old][c]
 
-    def _moves(self, score: list[int], changes: _Changes, row: _Row) -> list[tuple[int, int, int]]:
-        """Return (feature, bin, margin) of the move into each stretch, below home first."""
+    def _moves(
+        self, score: list[int], changes: _Changes, row: _Row
+    ) -> list[tuple[int, int, int, bool]]:
+        """Return (feature, bin, margin, below home) of the move into each stretch."""
         moves = []
         for m, change in enumerate(changes):
             end, home = self._last_bin(m) + 1, row.home[m]
             begins = sorted({0, *change} - {end})
-            running, below, above = list(score), [], []
+            running = list(score)
             for low, high in zip(begins, [*begins[1:], end], strict=True):
                 added = change.get(low, [0] * self.n_scores)
                 running = [s + d for s, d in zip(running, added, strict=True)]
                 nearest = self._nearest_bin(m, home, low, high - 1)
                 if nearest is not None:
-                    side = below if high <= home else above
-                    side.append((m, nearest, self._margin(running, row.target)))
-            moves += [*reversed(below), *above]
+                    moves.append((m, nearest, self._margin(running, row.target), high <= home))
         return moves
 
     def _nearest_bin(self, m: int, home: int, low: int, high: int) -> int | None:
@@ -208,21 +208,24 @@ class Walker:
     ) -> tuple[int, int, float] | None:
         """Return (feature, bin, cost) of the best move of a single feature."""
         here = self._margin(score, row.target)
-        best, top = None, 0.0
-        for m, place, margin in self._moves(score, changes, row):
+        best: tuple[int, int, float] | None = None
+        top = 0.0
+        for m, place, margin, below in self._moves(score, changes, row):
             if not (margin > AHEAD if here > AHEAD else margin - here > AHEAD):
                 continue
             cost = self._cost(row, m, place) if row.mutable[m] else NOWHERE
             if cost == NOWHERE:
                 continue
             if here > AHEAD:
-                gain = self.costs[m] - cost
+                gain, dearer = self.costs[m] - cost, 1.0
             else:
-                brings = min(margin, AHEAD + 1) - here
-                dearer = cost - self.costs[m]
-                gain = brings / dearer if dearer > 0 else NOWHERE
-            if gain > top:
-                best, top = (m, place, cost), gain
+                gain, dearer = float(min(margin, AHEAD + 1) - here), cost - self.costs[m]
+                if not dearer > 0:
+                    gain, dearer = NOWHERE, 1.0
+            # Of equal bins the nearest to home is taken, below home first.
+            tie = gain == top * dearer and best is not None and best[0] == m and below
+            if gain > top * dearer or tie:
+                best, top = (m, place, cost), gain / dearer
         return best
 
     def _settle(self, row: _Row) -> float:
