@@ -31,7 +31,7 @@ cdef struct Move:
 cdef class Walker:
     """Walks in a landscape; it has room for one row, so every thread has its own."""
 
-    cdef const double[::1] least, most, scale
+    cdef const double[::1] least, most, rate
     cdef const int32_t[::1] next_up, next_down, first_bin
     cdef const uint8_t[::1] flat
     cdef Py_ssize_t M, C
@@ -41,14 +41,13 @@ cdef class Walker:
     cdef int32_t* bins
     cdef double* costs
     cdef int32_t* window  # (M, 2): the bins that are looked at
-    cdef int64_t* running
     cdef bint failed
 
     def __init__(self, land):
         self.first_bin, self.flat = land.first_bin, land.flat
-        self.least, self.most, self.scale = land.least, land.most, land.scale
+        self.least, self.most, self.rate = land.least, land.most, land.rate
         self.next_up, self.next_down = land.next_up, land.next_down
-        self.M, self.C = self.scale.shape[0], land.value.shape[1]
+        self.M, self.C = self.rate.shape[0], land.value.shape[1]
         self.slopes = Slopes(self.first_bin, self.C)
         if land.trees.leaf_sets is not None:
             self.sets = Sets(land, self.slopes)
@@ -57,29 +56,16 @@ cdef class Walker:
         self.bins = <int32_t*>malloc(self.M * sizeof(int32_t))
         self.costs = <double*>malloc(self.M * sizeof(double))
         self.window = <int32_t*>malloc(2 * self.M * sizeof(int32_t))
-        self.running = <int64_t*>malloc(self.C * sizeof(int64_t))
-        if not (self.bins and self.costs and self.window and self.running):
+        if not (self.bins and self.costs and self.window):
             raise MemoryError
 
     def __dealloc__(self):
         free(self.bins)
         free(self.costs)
         free(self.window)
-        free(self.running)
 
     cdef inline int32_t last_bin(self, Py_ssize_t m) noexcept nogil:
         return self.first_bin[m + 1] - self.first_bin[m] - 1
-
-    cdef inline int64_t margin(self, const int64_t* score, Py_ssize_t target) noexcept nogil:
-        cdef int64_t best
-        cdef Py_ssize_t c
-        if self.C == 1:
-            return score[0] if target else -score[0]
-        best = score[1 if target == 0 else 0]
-        for c in range(self.C):
-            if c != target and score[c] > best:
-                best = score[c]
-        return score[target] - best
 
     cdef inline double cost(self, Row* row, int32_t m, int32_t bin) noexcept nogil:
         cdef double v = row.origin[m]
@@ -93,7 +79,7 @@ cdef class Walker:
                 return INFINITY
         if self.flat[m]:
             return 1.0 if v != row.x[m] else 0.0
-        return fabs(v - row.x[m]) / self.scale[m]
+        return fabs(v - row.x[m]) * self.rate[m]
 
     cdef inline int32_t last_not_above(self, int32_t m, double v) noexcept nogil:
         """The last bin whose least value is not above v, at least the first."""
@@ -128,7 +114,7 @@ cdef class Walker:
             if only_nearer and not self.costs[m] > 0:
                 self.window[2 * m + 1] = -1
             elif only_nearer and not self.flat[m]:
-                reach = self.costs[m] * self.scale[m] * (1 + 1e-9)
+                reach = self.costs[m] / self.rate[m] * (1 + 1e-9)
                 self.window[2 * m] = self.first_not_below(m, row.x[m] - reach)
                 self.window[2 * m + 1] = self.last_not_above(m, row.x[m] + reach)
 
@@ -147,54 +133,60 @@ cdef class Walker:
 
     cdef Move best_move(self, Row* row) noexcept nogil:
         cdef Move best
-        cdef int32_t m, i, n, bin, high, home
+        cdef int32_t m, i, n, at_home
         cdef const int32_t* ends = self.slopes.ends
-        cdef const int64_t* score = self.slopes.score
-        cdef const int64_t* change
-        cdef int64_t* running = self.running
-        cdef Py_ssize_t c, C = self.C
-        cdef double cost, gain, dearer, top = 0.0
-        cdef int64_t here = self.margin(score, row.target), margin, brings
-        cdef int64_t sign = 1 if row.target else -1  # of the only score of two classes
+        cdef const int64_t* margins = self.slopes.margins
+        cdef int64_t here = self.slopes.margin(self.slopes.score, row.target), reached, nearest
         cdef bint inside = here > AHEAD
-        cdef int64_t needed = AHEAD if inside else here + AHEAD
+        cdef double top = 0.0
         best.feature, best.bin, best.cost = -1, -1, 0.0
         for m in range(<int32_t>self.M):
             if not row.mutable[m] or (inside and not self.costs[m] > 0):
                 continue
-            n = self.slopes.find_ends(m)
-            change = self.slopes.change + self.first_bin[m] * C
-            home, margin = row.home[m], here
-            memcpy(running, score, C * sizeof(int64_t))
-            for i in range(n):
-                if C == 1:
-                    margin += sign * change[ends[i]]
-                else:
-                    for c in range(C):
-                        running[c] += change[ends[i] * C + c]
-                    margin = self.margin(running, row.target)
-                if margin <= needed:
-                    continue
-                high = ends[i + 1] - 1
-                bin = self.nearest_bin(m, home, ends[i], high)
-                if bin < 0:
-                    continue
-                cost = self.cost(row, m, bin)
-                if cost == INFINITY:
-                    continue
-                # What is saved, or what margin is brought for the cost; of equal bins the nearest
-                # to home is taken, below home first.
-                if inside:
-                    gain, dearer = self.costs[m] - cost, 1.0
-                else:
-                    brings, dearer = min(margin, AHEAD + 1) - here, cost - self.costs[m]
-                    gain = <double>brings if dearer > 0 else INFINITY
-                    dearer = dearer if dearer > 0 else 1.0
-                if gain > top * dearer or (
-                    gain == top * dearer and best.feature == m and high < home
-                ):
-                    top, best.feature, best.bin, best.cost = gain / dearer, m, bin, cost
+            n = self.slopes.find_stretches(m, row.target, here)
+            at_home = 0
+            while ends[at_home + 1] <= row.home[m]:
+                at_home += 1
+            # A stretch beyond another one must bring more; more than enough is never needed.
+            reached = AHEAD if inside else min(here, 0) + AHEAD
+            if margins[at_home] > reached and self.try_move(row, m, at_home, here, &best, &top):
+                reached = margins[at_home]
+            nearest = reached
+            for i in range(at_home - 1, -1, -1):
+                if reached > AHEAD:
+                    break
+                if margins[i] > reached and self.try_move(row, m, i, here, &best, &top):
+                    reached = margins[i]
+            reached = nearest
+            for i in range(at_home + 1, n):
+                if reached > AHEAD:
+                    break
+                if margins[i] > reached and self.try_move(row, m, i, here, &best, &top):
+                    reached = margins[i]
         return best
+
+    cdef inline bint try_move(
+        self, Row* row, int32_t m, int32_t i, int64_t here, Move* best, double* top
+    ) noexcept nogil:
+        """Keep a move into stretch i if it is the best so far; say whether there is any."""
+        cdef int32_t low = self.slopes.ends[i], high = self.slopes.ends[i + 1] - 1
+        cdef int32_t bin = self.nearest_bin(m, row.home[m], low, high)
+        cdef double cost, gain, dearer
+        if bin < 0:
+            return False
+        cost = self.cost(row, m, bin)
+        if cost == INFINITY:
+            return False
+        if here > AHEAD:  # what is saved
+            gain, dearer = self.costs[m] - cost, 1.0
+        else:  # what is brought for the cost
+            gain = <double>(min(self.slopes.margins[i], AHEAD + 1) - here)
+            dearer = cost - self.costs[m]
+            if not dearer > 0:
+                gain, dearer = INFINITY, 1.0
+        if gain > top[0] * dearer:
+            top[0], best.feature, best.bin, best.cost = gain / dearer, m, bin, cost
+        return True
 
     cdef double settle(self, Row* row) noexcept nogil:
         cdef Move move
@@ -212,7 +204,7 @@ cdef class Walker:
                     self.failed = True
                     return INFINITY
             move = self.best_move(row)
-            inside = self.margin(self.slopes.score, row.target) > AHEAD
+            inside = self.slopes.margin(self.slopes.score, row.target) > AHEAD
             if move.feature < 0:
                 break
             self.bins[move.feature], self.costs[move.feature] = move.bin, move.cost

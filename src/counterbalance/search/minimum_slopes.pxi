@@ -23,7 +23,10 @@ cdef class Slopes:
     cdef int64_t* change  # (bins, C)
     cdef uint64_t* marks
     cdef Py_ssize_t* first_mark  # (M + 1,): where the words of each feature begin
-    cdef int32_t* ends  # of one feature: where each stretch of equal scores begins
+    cdef int64_t* running  # (C,)
+    # Of one feature, see ``find_stretches``.
+    cdef int32_t* ends
+    cdef int64_t* margins
 
     def __init__(self, first_bin, Py_ssize_t n_scores):
         cdef Py_ssize_t m, longest = 0
@@ -41,8 +44,13 @@ cdef class Slopes:
         self.score = <int64_t*>calloc(self.C, sizeof(int64_t))
         self.change = <int64_t*>calloc(n_bins * self.C, sizeof(int64_t))
         self.marks = <uint64_t*>calloc(self.first_mark[self.M], sizeof(uint64_t))
+        self.running = <int64_t*>calloc(self.C, sizeof(int64_t))
         self.ends = <int32_t*>malloc((longest + 1) * sizeof(int32_t))
-        if not (self.score and self.change and self.marks and self.ends):
+        self.margins = <int64_t*>malloc(longest * sizeof(int64_t))
+        if not (
+            self.score and self.running and self.change and self.marks and self.ends
+            and self.margins
+        ):
             raise MemoryError
 
     def __dealloc__(self):
@@ -51,6 +59,8 @@ cdef class Slopes:
         free(self.marks)
         free(self.first_mark)
         free(self.ends)
+        free(self.running)
+        free(self.margins)
 
     cdef void clear(self) noexcept nogil:
         cdef Py_ssize_t m, i, at
@@ -68,17 +78,47 @@ cdef class Slopes:
         self.marks[self.first_mark[m] + bin // WORD] |= <uint64_t>1 << (bin % WORD)
         return self.change + (self.first_bin[m] + bin) * self.C
 
-    cdef inline int32_t find_ends(self, int32_t m) noexcept nogil:
-        """Write where each stretch begins, and the end of the last; return how many there are."""
-        cdef const uint64_t* marks = self.marks + self.first_mark[m]
-        cdef int32_t* ends = self.ends
-        cdef int32_t i, n = 0
+    cdef inline int64_t margin(self, const int64_t* score, Py_ssize_t target) noexcept nogil:
+        cdef int64_t best
+        cdef Py_ssize_t c
+        if self.C == 1:
+            return score[0] if target else -score[0]
+        best = score[1 if target == 0 else 0]
+        for c in range(self.C):
+            if c != target and score[c] > best:
+                best = score[c]
+        return score[target] - best
+
+    cdef inline int32_t find_stretches(
+        self, int32_t m, Py_ssize_t target, int64_t here
+    ) noexcept nogil:
+        """Write where each stretch of a feature begins, the end of the last, and their margins.
+
+        How many there are is returned. A mark without a change is taken back.
+        """
+        cdef uint64_t* marks = self.marks + self.first_mark[m]
+        cdef const int64_t* change = self.change + self.first_bin[m] * self.C
+        cdef int64_t sign = 1 if target else -1  # of the only score of two classes
+        cdef int32_t i, bin, n = 0
         cdef uint64_t word
+        cdef Py_ssize_t c
+        memcpy(self.running, self.score, self.C * sizeof(int64_t))
         for i in range(<int32_t>(self.first_mark[m + 1] - self.first_mark[m])):
             word = marks[i] | (i == 0)  # the first stretch may have no mark
             while word:
-                ends[n] = WORD * i + lowest_bit(word)
+                bin = WORD * i + lowest_bit(word)
+                if self.C == 1:
+                    if change[bin] == 0 and bin:
+                        marks[i] ^= word & -word
+                        word &= word - 1
+                        continue
+                    here += sign * change[bin]
+                else:
+                    for c in range(self.C):
+                        self.running[c] += change[bin * self.C + c]
+                    here = self.margin(self.running, target)
+                self.ends[n], self.margins[n] = bin, here
                 n += 1
                 word &= word - 1
-        ends[n] = self.first_bin[m + 1] - self.first_bin[m]
+        self.ends[n] = self.first_bin[m + 1] - self.first_bin[m]
         return n

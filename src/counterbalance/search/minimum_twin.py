@@ -28,6 +28,7 @@ that no order of adding them matters.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -76,9 +77,9 @@ class Walker:
         self.least: list[float] = land.least.tolist()
         self.most: list[float] = land.most.tolist()
         self.next_up, self.next_down = land.next_up.tolist(), land.next_down.tolist()
-        self.scale: list[float] = land.scale.tolist()
+        self.rate: list[float] = land.rate.tolist()
         self.flat: list[int] = land.flat.tolist()
-        self.n_features, self.n_scores = len(self.scale), land.value.shape[1]
+        self.n_features, self.n_scores = len(self.rate), land.value.shape[1]
 
     def find(
         self,
@@ -128,7 +129,7 @@ class Walker:
                 return NOWHERE
         if self.flat[m]:
             return 1.0 if value != row.x[m] else 0.0
-        return abs(value - row.x[m]) / self.scale[m]
+        return abs(value - row.x[m]) * self.rate[m]
 
     def _look_around(self, row: _Row) -> tuple[list[int], _Changes]:
         """Return the scores here, and how they change with every single feature."""
@@ -178,22 +179,24 @@ class Walker:
                 for c in range(self.n_scores):
                     change[c] += self.value[new][c] - self.value[old][c]
 
-    def _moves(
-        self, score: list[int], changes: _Changes, row: _Row
-    ) -> list[tuple[int, int, int, bool]]:
-        """Return (feature, bin, margin, below home) of the move into each stretch."""
-        moves = []
-        for m, change in enumerate(changes):
-            end, home = self._last_bin(m) + 1, row.home[m]
-            begins = sorted({0, *change} - {end})
-            running = list(score)
-            for low, high in zip(begins, [*begins[1:], end], strict=True):
-                added = change.get(low, [0] * self.n_scores)
-                running = [s + d for s, d in zip(running, added, strict=True)]
-                nearest = self._nearest_bin(m, home, low, high - 1)
-                if nearest is not None:
-                    moves.append((m, nearest, self._margin(running, row.target), high <= home))
-        return moves
+    def _stretches(
+        self, m: int, score: list[int], change: dict[int, list[int]], row: _Row
+    ) -> Iterator[list[tuple[int, int, int]]]:
+        """Give (first bin, last bin, margin) of the stretches: at home, then below and above it.
+
+        Those on either side come in the order in which a way from home meets them.
+        """
+        end, home, running = self._last_bin(m) + 1, row.home[m], list(score)
+        begins = sorted({0, *change} - {end})
+        at_home, below, above = [], [], []
+        for low, stop in zip(begins, [*begins[1:], end], strict=True):
+            added = change.get(low, [0] * self.n_scores)
+            running = [s + d for s, d in zip(running, added, strict=True)]
+            side = below if stop <= home else above if low > home else at_home
+            side.append((low, stop - 1, self._margin(running, row.target)))
+        yield at_home
+        yield below[::-1]
+        yield above
 
     def _nearest_bin(self, m: int, home: int, low: int, high: int) -> int | None:
         """Return the bin from low to high that is nearest to home and holds a value."""
@@ -208,24 +211,28 @@ class Walker:
     ) -> tuple[int, int, float] | None:
         """Return (feature, bin, cost) of the best move of a single feature."""
         here = self._margin(score, row.target)
-        best: tuple[int, int, float] | None = None
-        top = 0.0
-        for m, place, margin, below in self._moves(score, changes, row):
-            if not (margin > AHEAD if here > AHEAD else margin - here > AHEAD):
-                continue
-            cost = self._cost(row, m, place) if row.mutable[m] else NOWHERE
-            if cost == NOWHERE:
-                continue
-            if here > AHEAD:
-                gain, dearer = self.costs[m] - cost, 1.0
-            else:
-                gain, dearer = float(min(margin, AHEAD + 1) - here), cost - self.costs[m]
-                if not dearer > 0:
-                    gain, dearer = NOWHERE, 1.0
-            # Of equal bins the nearest to home is taken, below home first.
-            tie = gain == top * dearer and best is not None and best[0] == m and below
-            if gain > top * dearer or tie:
-                best, top = (m, place, cost), gain / dearer
+        best, top = None, 0.0
+        for m in np.flatnonzero(row.mutable).tolist():
+            # A stretch beyond another one must bring more; more than enough is never needed.
+            nearest = reached = AHEAD if here > AHEAD else min(here, 0) + AHEAD
+            for place, side in enumerate(self._stretches(m, score, changes[m], row)):
+                reached = nearest
+                for low, high, margin in side:
+                    to = self._nearest_bin(m, row.home[m], low, high)
+                    cost = NOWHERE if to is None else self._cost(row, m, to)
+                    if not margin > reached or cost == NOWHERE or (place and reached > AHEAD):
+                        continue
+                    reached = margin
+                    if here > AHEAD:  # what is saved
+                        gain, dearer = self.costs[m] - cost, 1.0
+                    else:  # what is brought for the cost
+                        gain, dearer = float(min(margin, AHEAD + 1) - here), cost - self.costs[m]
+                        if not dearer > 0:
+                            gain, dearer = NOWHERE, 1.0
+                    if gain > top * dearer:
+                        best, top = (m, to, cost), gain / dearer
+                if not place:
+                    nearest = reached
         return best
 
     def _settle(self, row: _Row) -> float:
