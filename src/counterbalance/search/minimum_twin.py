@@ -57,6 +57,8 @@ class _Row:
 
 # For each feature, by bin: how the scores change from there on.
 _Changes = list[dict[int, list[int]]]
+# (first bin, last bin, margin).
+_Stretch = tuple[int, int, int]
 
 
 @dataclass
@@ -181,14 +183,16 @@ class Walker:
 
     def _stretches(
         self, m: int, score: list[int], change: dict[int, list[int]], row: _Row
-    ) -> Iterator[list[tuple[int, int, int]]]:
-        """Give (first bin, last bin, margin) of the stretches: at home, then below and above it.
+    ) -> Iterator[list[_Stretch]]:
+        """Give the stretches of a feature: at home, then below and above it.
 
         Those on either side come in the order in which a way from home meets them.
         """
         end, home, running = self._last_bin(m) + 1, row.home[m], list(score)
         begins = sorted({0, *change} - {end})
-        at_home, below, above = [], [], []
+        at_home: list[_Stretch] = []
+        below: list[_Stretch] = []
+        above: list[_Stretch] = []
         for low, stop in zip(begins, [*begins[1:], end], strict=True):
             added = change.get(low, [0] * self.n_scores)
             running = [s + d for s, d in zip(running, added, strict=True)]
@@ -198,13 +202,13 @@ class Walker:
         yield below[::-1]
         yield above
 
-    def _nearest_bin(self, m: int, home: int, low: int, high: int) -> int | None:
-        """Return the bin from low to high that is nearest to home and holds a value."""
+    def _nearest_bin(self, m: int, home: int, low: int, high: int) -> int:
+        """Return the bin from low to high that is nearest to home and holds a value, or -1."""
         if low <= home <= high:
             return home
         at = self.first_bin[m] + (high if high < home else low)
         nearest = (self.next_down if high < home else self.next_up)[at]
-        return nearest if low <= nearest <= high else None
+        return nearest if low <= nearest <= high else -1
 
     def _best_move(
         self, score: list[int], changes: _Changes, row: _Row
@@ -219,7 +223,7 @@ class Walker:
                 reached = nearest
                 for low, high, margin in side:
                     to = self._nearest_bin(m, row.home[m], low, high)
-                    cost = NOWHERE if to is None else self._cost(row, m, to)
+                    cost = self._cost(row, m, to) if to >= 0 else NOWHERE
                     if not margin > reached or cost == NOWHERE or (place and reached > AHEAD):
                         continue
                     reached = margin
