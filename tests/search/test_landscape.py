@@ -70,6 +70,7 @@ def test_leaf_sets_hold_the_leaf_of_a_row_and_those_that_one_feature_leads_to(
     f = ExtraTreesClassifier(3, max_leaf_nodes=n_leaves, random_state=seed).fit(X, y)
     trees = read_trees(f)
     sets = trees.leaf_sets
+    assert leaves_of(sets, sets.every) == [set(row[row > 0]) for row in sets.leaf]
     bins = trees.bins(X[:5])
     words = sets.words[sets.first + 1 + bins]  # (rows, features, trees)
     for row, expected in zip(words, leaves(trees, bins), strict=True):

@@ -250,13 +250,37 @@ def test_without_the_kernel_the_bytes_are_the_same(name, n_classes, monkeypatch)
 
 
 @pytest.mark.filterwarnings("ignore:class")
-@pytest.mark.parametrize("n_leaves", [2, 64, 65, 500])
+@pytest.mark.parametrize("n_leaves", [2, 3, 64, 65, 500])
 def test_without_the_kernel_the_bytes_are_the_same_in_trees_of_any_size(n_leaves, monkeypatch):
     X, y = make_classification(2000, 5, n_redundant=0, flip_y=0.4, weights=[0.6], random_state=0)
     f = RandomForestClassifier(3, max_leaf_nodes=n_leaves, random_state=0).fit(X, y)
     compiled = solved(X[:90], y[:90], f, prefit=True)[1]
     monkeypatch.setattr(minimum_trees, "kernel", None)
     assert solved(X[:90], y[:90], f, prefit=True)[1].tobytes() == compiled.tobytes()
+
+
+@pytest.mark.filterwarnings("ignore:class")
+@settings(max_examples=25, deadline=None)
+@given(
+    seed=st.integers(0, 10**6),
+    n_features=st.integers(1, 5),
+    n_classes=st.integers(2, 3),
+    n_leaves=st.none() | st.integers(2, 9),
+    missing=st.booleans(),
+)
+def test_without_the_kernel_the_bytes_are_the_same_on_any_table(
+    seed, n_features, n_classes, n_leaves, missing
+):
+    X, y = table(70, 5, n_classes, seed)
+    X = np.round(X[:, :n_features], 1)
+    if missing:
+        X[np.random.default_rng(seed).random(X.shape) < 0.1] = np.nan
+    # Whole votes: changes of several trees cancel out, and margins tie.
+    f = RandomForestClassifier(4, max_leaf_nodes=n_leaves, random_state=seed).fit(X, y)
+    compiled = solved(X, y, f, prefit=True)[1]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(minimum_trees, "kernel", None)
+        assert solved(X, y, f, prefit=True)[1].tobytes() == compiled.tobytes()
 
 
 @pytest.mark.filterwarnings("ignore:class")

@@ -44,6 +44,7 @@ class LeafSets:
 
     words: Words  # (rows, trees); bin b of feature m is in row first[m] + 1 + b, missing is -1
     first: Small  # (M,)
+    every: Words  # (trees,): all leaves
     leaf: Small  # (trees, WORD): the node of each leaf
     lowest: Small  # (trees, M, WORD): the lowest bin of each feature that leads to each leaf
 
@@ -100,7 +101,8 @@ class Trees:
         # A row that goes right has none of the leaves on the left, and the other way round.
         not_left, not_right = (~_bits(first[below], size[below]) for below in (left, right))
         start = (self.first_cut[:-1] + 2 * np.arange(self.n_features)).astype(np.int32)
-        words = np.tile(_bits(first[self.roots], size[self.roots]), (n_rows, 1))
+        every = _bits(first[self.roots], size[self.roots])
+        words = np.tile(every, (n_rows, 1))
         down, up = words.copy(), words.copy()
         np.bitwise_and.at(down, (start[m] + 2 + cut, tree[node]), not_left)
         np.bitwise_and.at(up, (start[m] + 1 + cut, tree[node]), not_right)
@@ -114,7 +116,7 @@ class Trees:
         ends = np.flatnonzero(self.nodes[:, 0] == LEAF)
         leaf[tree[ends], first[ends]] = ends
         lowest = _lowest_bins(self.nodes, self.roots, self.n_features)[leaf].transpose(0, 2, 1)
-        return LeafSets(words, start, leaf, np.ascontiguousarray(lowest))
+        return LeafSets(words, start, every, leaf, np.ascontiguousarray(lowest))
 
     def features_of_trees(self) -> FeaturesOfTrees:
         """Return which features each tree looks at."""

@@ -134,7 +134,6 @@ cdef class Walker:
     cdef Move best_move(self, Row* row) noexcept nogil:
         cdef Move best
         cdef int32_t m, i, n, at_home
-        cdef const int32_t* ends = self.slopes.ends
         cdef const int64_t* margins = self.slopes.margins
         cdef int64_t here = self.slopes.margin(self.slopes.score, row.target), reached, nearest
         cdef bint inside = here > AHEAD
@@ -143,10 +142,8 @@ cdef class Walker:
         for m in range(<int32_t>self.M):
             if not row.mutable[m] or (inside and not self.costs[m] > 0):
                 continue
-            n = self.slopes.find_stretches(m, row.target, here)
-            at_home = 0
-            while ends[at_home + 1] <= row.home[m]:
-                at_home += 1
+            n = self.slopes.find_stretches(m, row.target, here, row.home[m])
+            at_home = self.slopes.at_home
             # A stretch beyond another one must bring more; more than enough is never needed.
             reached = AHEAD if inside else min(here, 0) + AHEAD
             if margins[at_home] > reached and self.try_move(row, m, at_home, here, &best, &top):

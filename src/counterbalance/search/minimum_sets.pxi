@@ -1,6 +1,7 @@
 # Slopes of small trees, by leaf sets; a part of the minimum kernel.
 
 cdef struct Tree:
+    uint64_t every  # all leaves
     int32_t here  # the leaf that the row is in
     int32_t n_features
     int32_t n_written  # entries of what the tree has added to the slopes
@@ -26,8 +27,12 @@ cdef class Sets:
     cdef Py_ssize_t M, C, K, width
     cdef Tree* trees
     cdef uint64_t* now  # (trees, width): the leaf sets of the row's features
-    cdef uint64_t* before  # of one tree
-    cdef int32_t* written  # (trees, 2 * WORD): where in the slopes
+    # Of one tree: the sets of the features before each; those that hold more than one leaf with all
+    # features but one, and which one that is.
+    cdef uint64_t* before
+    cdef uint64_t* others
+    cdef int32_t* which
+    cdef int32_t* written  # (trees, 2 * WORD, 2): feature and bin in the slopes
     cdef int64_t* added  # (trees, 2 * WORD, C)
 
     def __init__(self, land, Slopes slopes):
@@ -41,17 +46,24 @@ cdef class Sets:
         self.trees = <Tree*>calloc(self.K, sizeof(Tree))
         self.now = <uint64_t*>malloc((self.K * self.width + 1) * sizeof(uint64_t))
         self.before = <uint64_t*>malloc((self.width + 1) * sizeof(uint64_t))
-        self.written = <int32_t*>malloc(self.K * 2 * WORD * sizeof(int32_t))
+        self.others = <uint64_t*>malloc((self.width + 1) * sizeof(uint64_t))
+        self.which = <int32_t*>malloc((self.width + 1) * sizeof(int32_t))
+        self.written = <int32_t*>malloc(self.K * 4 * WORD * sizeof(int32_t))
         self.added = <int64_t*>malloc(self.K * 2 * WORD * self.C * sizeof(int64_t))
-        if not (self.trees and self.now and self.before and self.written and self.added):
+        if not (
+            self.trees and self.now and self.before and self.others and self.which and self.written
+            and self.added
+        ):
             raise MemoryError
         for k in range(self.K):
-            self.trees[k].n_features = used.n_features[k]
+            self.trees[k].n_features, self.trees[k].every = used.n_features[k], sets.every[k]
 
     def __dealloc__(self):
         free(self.trees)
         free(self.now)
         free(self.before)
+        free(self.others)
+        free(self.which)
         free(self.written)
         free(self.added)
 
@@ -88,14 +100,16 @@ cdef class Sets:
 
     cdef void take_back(self, Py_ssize_t k) noexcept nogil:
         cdef Py_ssize_t i, c
-        cdef const int32_t* written = self.written + k * 2 * WORD
+        cdef const int32_t* written = self.written + k * 4 * WORD
         cdef const int64_t* added = self.added + k * 2 * WORD * self.C
         cdef Tree* tree = self.trees + k
         cdef int64_t* score = self.slopes.score
-        cdef int64_t* change = self.slopes.change
+        cdef int64_t* change
         for i in range(tree.n_written):
+            # It is marked once more: where changes cancelled out, the mark was taken back.
+            change = self.slopes.mark(written[2 * i], written[2 * i + 1])
             for c in range(self.C):
-                change[written[i] * self.C + c] -= added[i * self.C + c]
+                change[c] -= added[i * self.C + c]
         if tree.here >= 0:
             for c in range(self.C):
                 score[c] -= self.value[k, tree.here, c]
@@ -104,8 +118,8 @@ cdef class Sets:
     cdef void write(self, Py_ssize_t k, Row* row) noexcept nogil:
         cdef Tree* tree = self.trees + k
         cdef const uint64_t* now = self.now + k * self.width
-        cdef uint64_t every = ~<uint64_t>0, behind = ~<uint64_t>0, others
-        cdef int32_t j, m, last, leaf
+        cdef uint64_t every = tree.every, behind = every, others
+        cdef int32_t j, m, n, last, leaf
         cdef Py_ssize_t c
         cdef int64_t* score = self.slopes.score
         cdef const int32_t* lowest
@@ -115,11 +129,15 @@ cdef class Sets:
         tree.here = lowest_bit(every)
         for c in range(self.C):
             score[c] += self.value[k, tree.here, c]
-        for j in range(tree.n_features - 1, -1, -1):
+        n = 0
+        for j in range(tree.n_features - 1, -1, -1):  # no branch: the processor could not guess it
             others = self.before[j] & behind
             behind &= now[j]
-            m = self.feature[k, j]
-            if others == every or not row.mutable[m]:
+            self.others[n], self.which[n] = others, j
+            n += others != every
+        for j in range(n):
+            others, m = self.others[j], self.feature[k, self.which[j]]
+            if not row.mutable[m]:
                 continue
             lowest = &self.lowest[k, m, 0]
             last = lowest_bit(others)
@@ -151,5 +169,5 @@ cdef class Sets:
             for c in range(C):
                 added[c] = after[c] - before[c]
                 change[c] += added[c]
-        self.written[at] = self.slopes.first_bin[m] + bin
+        self.written[2 * at], self.written[2 * at + 1] = m, bin
         self.trees[k].n_written += 1

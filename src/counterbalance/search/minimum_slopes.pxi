@@ -27,6 +27,7 @@ cdef class Slopes:
     # Of one feature, see ``find_stretches``.
     cdef int32_t* ends
     cdef int64_t* margins
+    cdef int32_t at_home
 
     def __init__(self, first_bin, Py_ssize_t n_scores):
         cdef Py_ssize_t m, longest = 0
@@ -90,19 +91,21 @@ cdef class Slopes:
         return score[target] - best
 
     cdef inline int32_t find_stretches(
-        self, int32_t m, Py_ssize_t target, int64_t here
+        self, int32_t m, Py_ssize_t target, int64_t here, int32_t home
     ) noexcept nogil:
         """Write where each stretch of a feature begins, the end of the last, and their margins.
 
-        How many there are is returned. A mark without a change is taken back.
+        How many there are is returned, and ``at_home`` is the one with the bin ``home``. A mark
+        without a change is taken back.
         """
         cdef uint64_t* marks = self.marks + self.first_mark[m]
         cdef const int64_t* change = self.change + self.first_bin[m] * self.C
         cdef int64_t sign = 1 if target else -1  # of the only score of two classes
-        cdef int32_t i, bin, n = 0
+        cdef int32_t i, bin, n = 0, at_home = 0
         cdef uint64_t word
         cdef Py_ssize_t c
-        memcpy(self.running, self.score, self.C * sizeof(int64_t))
+        if self.C > 1:
+            memcpy(self.running, self.score, self.C * sizeof(int64_t))
         for i in range(<int32_t>(self.first_mark[m + 1] - self.first_mark[m])):
             word = marks[i] | (i == 0)  # the first stretch may have no mark
             while word:
@@ -118,7 +121,8 @@ cdef class Slopes:
                         self.running[c] += change[bin * self.C + c]
                     here = self.margin(self.running, target)
                 self.ends[n], self.margins[n] = bin, here
+                at_home = n if bin <= home else at_home
                 n += 1
                 word &= word - 1
-        self.ends[n] = self.first_bin[m + 1] - self.first_bin[m]
+        self.ends[n], self.at_home = self.first_bin[m + 1] - self.first_bin[m], at_home
         return n
