@@ -29,7 +29,7 @@ from counterbalance.table.table import Block, Table
 
 Labels = NDArray[Any]
 
-# Leaves of a tree of the default f: what the kernels hold in one machine word.
+# Leaves of a tree of the default f: a set of them is one machine word to the kernels (``LeafSets``).
 MOST_LEAVES = 64
 
 
@@ -37,7 +37,8 @@ def default_classifier(table: Table, encoder: TableEncoder) -> Any:
     """Return the classifier that ``estimator=None`` stands for, unfitted.
 
     Trees need no scaling and take missing values; leaves of three rows keep them from calling
-    the neighbourhood of every single minority row its own. Levels are split by their codes.
+    the neighbourhood of every single minority row its own. No more than ``MOST_LEAVES`` of them
+    make the search in a large table several times faster. Levels are split by their codes.
     Extremely randomised trees gave counterfactuals that classifiers learn better from than
     those of a random forest, of boosting, or of linear models: see docs/research-log.md.
     """
