@@ -2,10 +2,12 @@
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from scipy import stats
 
 from counterbalance.errors import TableError
-from counterbalance.profile import by_importance, distance, profile_table
+from counterbalance.profile import _ranks, by_importance, distance, profile_table
 from counterbalance.table.table import read_table
 
 
@@ -32,6 +34,13 @@ def test_importance_is_the_absolute_spearman_correlation():
     profile = profile_of(X, y)
     np.testing.assert_allclose(profile.importance, rho, rtol=1e-10)
     assert by_importance(profile).tolist() == np.argsort(rho)[::-1].tolist()
+
+
+@settings(deadline=None)
+@given(st.lists(st.sampled_from([-0.0, 0.0, 1.5, -2.0, 1e300, 3.0]), min_size=1, max_size=30))
+def test_ranks_are_those_of_scipy_to_the_last_bit(cells):
+    column = np.array(cells)
+    assert _ranks(column).tobytes() == stats.rankdata(column).tobytes()
 
 
 def test_importance_with_three_classes_does_not_depend_on_how_they_are_numbered():

@@ -5,6 +5,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.linear_model import LogisticRegression
 from sklearn.naive_bayes import GaussianNB
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.svm import SVC
 
 from counterbalance.classifier.judge import Classifier
 
@@ -72,3 +75,24 @@ def test_an_f_without_probabilities_has_no_threshold_to_move():
     f = fitted(2)
     mute = Mute().fit(f.theta_, f.classes_)
     assert judge(mute).at_prior(np.array([0.5, 0.5])) is None
+
+
+def test_the_score_of_a_row_does_not_depend_on_the_rows_that_f_is_asked_about_with():
+    rng = np.random.default_rng(0)
+    x, y = rng.normal(size=(120, 2)), np.arange(120) % 4
+    f = SVC(gamma=5.0).fit(x, y)
+    x = rng.normal(size=(300, 2))
+    contrary = f.decision_function(x).argmax(axis=1) != f.predict(x)
+    assert 0 < contrary.sum() < 100, "ties of votes make some rows' scores useless"
+    known = judge(f)
+    together = known.scores(x, np.arange(300))
+    alone = np.concatenate([known.scores(x[[r]], np.array([r])) for r in range(300)])
+    np.testing.assert_allclose(together, alone, rtol=1e-12)
+    np.testing.assert_array_equal(np.isnan(together).all(axis=1), contrary)
+
+
+def test_scores_of_pairs_are_none_even_where_three_classes_have_three_pairs():
+    x, y = np.random.default_rng(0).normal(size=(90, 2)), np.arange(90) % 3
+    f = make_pipeline(StandardScaler(), SVC(decision_function_shape="ovo")).fit(x, y)
+    agrees = f.decision_function(x).argmax(axis=1) == f.predict(x)
+    assert judge(f).scores(x[agrees], np.flatnonzero(agrees)) is None

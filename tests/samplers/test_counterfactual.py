@@ -375,7 +375,7 @@ def test_weights_are_routed_through_a_pipeline():
 
 def test_a_shortfall_is_reported_and_never_silent():
     X, y = make_classification(200, weights=[0.8], flip_y=0.2, random_state=0)
-    sampler = CounterfactualOverSampler(epsilon=0.2, n_draws=20, random_state=0)
+    sampler = CounterfactualOverSampler(epsilon=0.5, n_draws=20, random_state=0)
     with pytest.warns(
         ShortfallWarning, match=r"class 1: \d+ new samples asked for, \d+ inversions"
     ):

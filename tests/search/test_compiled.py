@@ -18,6 +18,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 import same_winners
 from counterbalance import CounterfactualOverSampler
+from counterbalance.classifier import trees
 from counterbalance.classifier.judge import judge
 from counterbalance.constraints import Decreasing, Increasing, MaxChanged, OneOf, Range
 from counterbalance.search import compiled
@@ -28,6 +29,13 @@ from counterbalance.table.labels import read_labels
 from counterbalance.table.table import read_table
 
 needs_kernel = pytest.mark.skipif(not compiled.is_compiled(), reason="the kernel is not built")
+
+
+@pytest.fixture(params=["leaf sets", "walks"])
+def either_way(request, monkeypatch):
+    """Judge small trees by leaf sets, and once as if they were too large for that."""
+    if request.param == "walks":
+        monkeypatch.setattr(trees, "MOST_WORDS", 0)
 
 
 def table(n_rows=300, n_features=6, n_classes=2, seed=0):
@@ -84,6 +92,7 @@ FORESTS = {
 
 
 @needs_kernel
+@pytest.mark.usefixtures("either_way")
 @pytest.mark.parametrize("n_classes", [2, 3])
 @pytest.mark.parametrize("name", FORESTS)
 def test_the_kernel_finds_what_numpy_finds(name, n_classes):
@@ -126,6 +135,7 @@ def test_the_kernel_finds_what_numpy_finds_on_a_grid():
 
 
 @needs_kernel
+@pytest.mark.usefixtures("either_way")
 @pytest.mark.parametrize("change_missing", [False, True])
 def test_the_kernel_finds_what_numpy_finds_among_missing_cells(change_missing):
     X, y = table(400)
@@ -135,6 +145,7 @@ def test_the_kernel_finds_what_numpy_finds_among_missing_cells(change_missing):
 
 
 @needs_kernel
+@pytest.mark.usefixtures("either_way")
 @pytest.mark.parametrize("change_missing", [False, True])
 def test_the_kernel_finds_what_numpy_finds_in_a_frame_of_all_kinds(change_missing):
     X, y = table(400)
@@ -169,6 +180,7 @@ def test_the_kernel_finds_what_numpy_finds_in_trees_of_any_size(n_leaves):
 
 
 @needs_kernel
+@pytest.mark.usefixtures("either_way")
 def test_the_kernel_finds_what_numpy_finds_under_constraints():
     X, y = table()
     assert_same(X, y, constraints=[Increasing(0), Decreasing(1)])
@@ -179,6 +191,7 @@ def test_the_kernel_finds_what_numpy_finds_under_constraints():
 
 
 @needs_kernel
+@pytest.mark.usefixtures("either_way")
 def test_the_kernel_finds_what_numpy_finds_with_a_moved_threshold():
     assert_same(*table(n_classes=3), prior=True)
 

@@ -51,6 +51,55 @@ def test_bins_lead_to_the_leaves_of_the_forest(seed, decimals, missing):
     np.testing.assert_array_equal(leaves(trees, trees.bins(X)), expected)
 
 
+def leaves_of(sets, words):
+    """Return the nodes of the leaves in the sets of all trees."""
+    return [
+        {int(nodes[bit]) for bit in range(64) if int(word) >> bit & 1}
+        for nodes, word in zip(sets.leaf, words, strict=True)
+    ]
+
+
+@settings(max_examples=30, deadline=None)
+@given(seed=st.integers(0, 10**6), n_leaves=st.integers(2, 64), missing=st.booleans())
+def test_leaf_sets_hold_the_leaf_of_a_row_and_those_that_one_feature_leads_to(
+    seed, n_leaves, missing
+):
+    X, y = make_classification(90, 4, n_informative=3, n_redundant=0, random_state=seed)
+    if missing:
+        X[np.random.default_rng(seed).random(X.shape) < 0.2] = np.nan
+    f = ExtraTreesClassifier(3, max_leaf_nodes=n_leaves, random_state=seed).fit(X, y)
+    trees = read_trees(f)
+    sets = trees.leaf_sets
+    assert leaves_of(sets, sets.every) == [set(row[row > 0]) for row in sets.leaf]
+    bins = trees.bins(X[:5])
+    words = sets.words[sets.first + 1 + bins]  # (rows, features, trees)
+    for row, expected in zip(words, leaves(trees, bins), strict=True):
+        found = leaves_of(sets, np.bitwise_and.reduce(row))
+        assert found == [{leaf} for leaf in expected.tolist()]
+    for m in range(4):
+        every = np.arange(len(trees.cuts_of(m)) + 1)
+        moved = np.repeat(bins[:1], len(every), axis=0)
+        moved[:, m] = every
+        reached = leaves(trees, moved)
+        others = np.bitwise_and.reduce(np.delete(words[0], m, axis=0))
+        for k, found in enumerate(leaves_of(sets, others)):
+            if bins[0, m] >= 0:  # a missing cell may lead to leaves that no bin does
+                assert found == set(reached[:, k].tolist())
+            for leaf in set(reached[:, k].tolist()):
+                bit = int(np.flatnonzero(sets.leaf[k] == leaf)[-1])
+                assert sets.lowest[k, m, bit] == every[reached[:, k] == leaf].min()
+
+
+def test_trees_of_more_leaves_than_a_word_has_bits_have_no_leaf_sets():
+    X, y = make_classification(600, 4, flip_y=0.5, random_state=0)
+    small, large = (
+        read_trees(ExtraTreesClassifier(2, max_leaf_nodes=n, random_state=0).fit(X, y))
+        for n in (64, 65)
+    )
+    assert small.leaf_sets is not None
+    assert large.leaf_sets is None
+
+
 @pytest.mark.parametrize("dtype", [np.float64, np.float32, np.float16, np.int64])
 @pytest.mark.parametrize("snap_to_grid", [False, True])
 def test_the_ends_of_a_bin_lie_in_it_and_on_the_grid_and_nothing_of_the_column_is_beyond(

@@ -5,6 +5,8 @@ from collections import Counter
 import numpy as np
 import pandas as pd
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from scipy import sparse
 from sklearn.datasets import make_classification
 from sklearn.ensemble import RandomForestClassifier
@@ -19,6 +21,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 import naive
 from counterbalance import CounterfactualOverSampler
+from counterbalance.classifier import trees
 from counterbalance.constraints import (
     Decreasing,
     Immutable,
@@ -141,11 +144,11 @@ def test_the_rows_of_a_forest_are_near_the_nearest_of_all_cells():
 def test_jobs_and_memory_never_change_a_byte(name):
     X, y = table(1200)
     once = solved(X, y, CLASSIFIERS[name])[1].tobytes()
-    for settings in ({"n_jobs": 3}, {"working_memory": 0.05}, {"random_state": 5}):
+    for choices in ({"n_jobs": 3}, {"working_memory": 0.05}, {"random_state": 5}):
         f = CLASSIFIERS[name]
-        if name == "own" and "random_state" in settings:
+        if name == "own" and "random_state" in choices:
             continue  # the seed reaches f
-        assert solved(X, y, f, **settings)[1].tobytes() == once
+        assert solved(X, y, f, **choices)[1].tobytes() == once
 
 
 @pytest.mark.filterwarnings("ignore:class")
@@ -228,13 +231,72 @@ def test_inversions_beyond_epsilon_do_not_count():
     np.testing.assert_array_equal(np.sort(near), np.sort(far[far < limit]))
 
 
+@pytest.fixture(params=["leaf sets", "walks"])
+def either_way(request, monkeypatch):
+    """Look around by leaf sets, and once as if trees were too large for that."""
+    if request.param == "walks":
+        monkeypatch.setattr(trees, "MOST_WORDS", 0)
+
+
 @pytest.mark.filterwarnings("ignore:class")
+@pytest.mark.usefixtures("either_way")
+@pytest.mark.parametrize("n_classes", [2, 3])
 @pytest.mark.parametrize("name", ["own", "forest", "tree"])
-def test_without_the_kernel_the_bytes_are_the_same(name, monkeypatch):
-    X, y = table(120)
+def test_without_the_kernel_the_bytes_are_the_same(name, n_classes, monkeypatch):
+    X, y = table(120 if n_classes == 2 else 60, n_classes=n_classes)
     compiled = solved(X, y, CLASSIFIERS[name])[1]
     monkeypatch.setattr(minimum_trees, "kernel", None)
     assert solved(X, y, CLASSIFIERS[name])[1].tobytes() == compiled.tobytes()
+
+
+@pytest.mark.filterwarnings("ignore:class")
+@pytest.mark.parametrize("n_leaves", [2, 3, 64, 65, 500])
+def test_without_the_kernel_the_bytes_are_the_same_in_trees_of_any_size(n_leaves, monkeypatch):
+    X, y = make_classification(2000, 5, n_redundant=0, flip_y=0.4, weights=[0.6], random_state=0)
+    f = RandomForestClassifier(3, max_leaf_nodes=n_leaves, random_state=0).fit(X, y)
+    compiled = solved(X[:90], y[:90], f, prefit=True)[1]
+    monkeypatch.setattr(minimum_trees, "kernel", None)
+    assert solved(X[:90], y[:90], f, prefit=True)[1].tobytes() == compiled.tobytes()
+
+
+@pytest.mark.filterwarnings("ignore:class")
+@settings(max_examples=25, deadline=None)
+@given(
+    seed=st.integers(0, 10**6),
+    n_features=st.integers(1, 5),
+    n_classes=st.integers(2, 3),
+    n_leaves=st.none() | st.integers(2, 9),
+    missing=st.booleans(),
+)
+def test_without_the_kernel_the_bytes_are_the_same_on_any_table(
+    seed, n_features, n_classes, n_leaves, missing
+):
+    X, y = table(70, 5, n_classes, seed)
+    X = np.round(X[:, :n_features], 1)
+    if missing:
+        X[np.random.default_rng(seed).random(X.shape) < 0.1] = np.nan
+    # Whole votes: changes of several trees cancel out, and margins tie.
+    f = RandomForestClassifier(4, max_leaf_nodes=n_leaves, random_state=seed).fit(X, y)
+    compiled = solved(X, y, f, prefit=True)[1]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(minimum_trees, "kernel", None)
+        assert solved(X, y, f, prefit=True)[1].tobytes() == compiled.tobytes()
+
+
+@pytest.mark.filterwarnings("ignore:class")
+@settings(max_examples=25, deadline=None)
+@given(seed=st.integers(0, 10**6), decimals=st.integers(0, 2), n_leaves=st.integers(2, 64))
+def test_no_change_of_a_forests_row_can_be_taken_back(seed, decimals, n_leaves):
+    X, y = table(90, 4, seed=seed)
+    X = np.round(X, decimals)
+    f = RandomForestClassifier(5, max_leaf_nodes=n_leaves, random_state=seed).fit(X, y)
+    sampler, X_new, _ = solved(X, y, f, prefit=True, snap_to_grid=True)
+    new, old = X_new[len(X) :], X[sampler.provenance_["factual"]]
+    place, m = np.nonzero(new != old)
+    less = new[place]
+    less[np.arange(len(less)), m] = old[place, m]
+    share = f.predict_proba(less)
+    assert (share[:, 1] - share[:, 0] < 1e-6).all()
 
 
 @pytest.mark.filterwarnings("ignore:class")

@@ -30,16 +30,20 @@ from counterbalance.table.table import Block, Table
 
 Labels = NDArray[Any]
 
+# Leaves of a tree of the default f: a set of them is one machine word to the kernels (``LeafSets``).
+MOST_LEAVES = 64
+
 
 def default_classifier(table: Table, encoder: TableEncoder) -> Any:
     """Return the classifier that ``estimator=None`` stands for, unfitted.
 
     Trees need no scaling and take missing values; leaves of three rows keep them from calling
-    the neighbourhood of every single minority row its own. Levels are split by their codes.
+    the neighbourhood of every single minority row its own. No more than ``MOST_LEAVES`` of them
+    make the search in a large table several times faster. Levels are split by their codes.
     Extremely randomised trees gave counterfactuals that classifiers learn better from than
     those of a random forest, of boosting, or of linear models: see docs/research-log.md.
     """
-    f = ExtraTreesClassifier(n_estimators=30, min_samples_leaf=3)
+    f = ExtraTreesClassifier(n_estimators=30, min_samples_leaf=3, max_leaf_nodes=MOST_LEAVES)
     fine = np.array([too_fine(table.column(m)) for m in range(len(table.names))])
     return _behind_encoder(f, table, encoder, Rescaler(fine, np.zeros_like(fine)))
 

@@ -72,16 +72,21 @@ class Classifier:
             return self._answer(self.decode(x, rows))
 
     def scores(self, x: Floats, rows: Integers) -> Floats | None:
-        """Return f's score of each class for each row, (n, C), or None where f has none."""
+        """Return f's score of each class for each row, (n, C), or None where f has none.
+
+        A row whose largest decision is not of the class that f says has no score: nan. Each row
+        is looked at by itself, so that none depends on those that it is asked about with.
+        """
         X = self._shown(x, rows)
         score: Floats | None
         if hasattr(self.f, "predict_proba"):
             score = response.probabilities(self.f, X)
         elif hasattr(self.f, "decision_function"):
             score = response.decisions(self.f, X)
+            if score is None:
+                return None
             said = response.predictions(self.f, X)
-            if score is None or not np.array_equal(self.f.classes_[score.argmax(axis=1)], said):
-                return None  # these are no scores of classes, but for example of pairs of them
+            score[self.f.classes_[score.argmax(axis=1)] != said] = np.nan
         else:
             return None
         codes = self._codes(self.f.classes_)
@@ -157,7 +162,8 @@ def check_not_constant(f: Classifier, answers: Integers, x: Floats) -> None:
     if len(np.unique(answers)) > 1:
         return
     scores = f.scores(x, np.arange(len(x)))
-    if scores is None or np.all(np.ptp(scores, axis=0) == 0):
+    known = None if scores is None else scores[~np.isnan(scores).all(axis=1)]
+    if known is None or not len(known) or np.all(np.ptp(known, axis=0) == 0):
         label = plain(f.classes[answers[0]])
         if f.own:
             raise ClassifierError(

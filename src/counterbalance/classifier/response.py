@@ -61,14 +61,22 @@ def probabilities(f: Any, X: Any) -> Floats:
 
 def decisions(f: Any, X: Any) -> Floats | None:
     """Return f's decision function for each class; with two classes f gives the second's."""
-    found = _ask(f, f.decision_function, X)
+    found = np.array(_ask(f, f.decision_function, X), dtype=np.float64)  # our own, to write into
     if found.ndim == 1:
         found = np.column_stack([-found, found])
     if found.shape[0] != X.shape[0] or not np.isfinite(found).all():
         raise _misbehaves(
             f, f"decision_function returns {_shape(found)} or nan; a finite number for each row"
         )
-    return found if found.shape[1:] == (len(f.classes_),) else None
+    of_classes = found.shape[1:] == (len(f.classes_),) and not _decides_by_pairs(f)
+    return found if of_classes else None
+
+
+def _decides_by_pairs(f: Any) -> bool:
+    """Say whether f is known to decide between pairs of classes: three have as many pairs."""
+    params = f.get_params(deep=True) if hasattr(f, "get_params") else {}
+    shapes = [value for name, value in params.items() if name.endswith("decision_function_shape")]
+    return len(f.classes_) > 2 and "ovo" in shapes  # noqa: PLR2004
 
 
 def check_leaves_input(f: Any, X: Any) -> None:

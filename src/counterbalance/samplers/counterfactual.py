@@ -53,8 +53,8 @@ class CounterfactualOverSampler(TableOverSampler):
 
     estimator : None, "ridge" or classifier, default=None
         f in the paper. Any scikit-learn classifier; it is cloned and fitted to X and y,
-        unless ``prefit``. ``None`` is thirty extremely randomised trees with at least three
-        rows in a leaf: they take raw, unscaled features, categories and missing values.
+        unless ``prefit``. ``None`` is thirty extremely randomised trees with at most 64 leaves of
+        at least three rows: they take raw, unscaled features, categories and missing values.
         Classes are weighted half way, by the square root of balanced weights: without any,
         f hardly ever says "minority", and with all of them its boundary lies deep among
         the majority. ``"ridge"`` is the loss that the paper states, the squared error with an
@@ -182,7 +182,7 @@ class CounterfactualOverSampler(TableOverSampler):
     >>> sorted(Counter(y_resampled.tolist()).items())
     [(0, 209), (1, 209)]
     >>> sampler.provenance_[0]["changed"]
-    ('x0', 'x1', 'x2', 'x3')
+    ('x0', 'x2')
     """
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {

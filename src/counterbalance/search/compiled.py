@@ -194,6 +194,7 @@ def _draws(space: Space, effort: Effort, x: Floats, rows: Integers) -> Any:
         **{name: np.ascontiguousarray(array, np.float64) for name, array in arrays.items()},
         ids=(rows + space.first_row).astype(np.int64),
         order=np.ascontiguousarray(order, dtype=np.intp),
+        changes=np.isin(np.arange(x.shape[1]), order).astype(np.uint8),
         mirrored=np.ascontiguousarray(mass.mirrored, dtype=np.uint8),
         kind=kind.astype(np.uint8),
         used=np.concatenate([np.zeros(0, dtype=np.intp), *used]),

@@ -31,6 +31,8 @@ cdef double CLOSE = 1e-9
 DEF GROUP = 8
 cdef uint64_t GOLDEN = 0x9E3779B97F4A7C15ULL
 
+include "leaf_sets.pxi"
+
 # Kinds of cells.
 cdef enum:
     NUMBER = 0
@@ -68,6 +70,13 @@ cdef class Forest:
     cdef const double[::1] prior
     cdef readonly Py_ssize_t n_trees, n_classes
     cdef bint moved
+    # Of trees that are small enough, see ``LeafSets``.
+    cdef readonly bint has_sets
+    cdef const uint64_t[:, ::1] words
+    cdef const int32_t[::1] first_word
+    cdef const int32_t[:, ::1] leaf
+    cdef const double[::1] ahead  # of each leaf, tree by tree: how far the second of two classes is
+    cdef double close  # a sum of those that is not larger is added up once more, as the forest does
 
     def __init__(self, trees, code, prior):
         self.nodes, self.roots = trees.looped(), trees.roots
@@ -77,6 +86,13 @@ cdef class Forest:
         self.n_trees, self.n_classes = self.roots.shape[0], self.leaf_value.shape[1]
         self.moved = prior is not None
         self.prior = np.ones(self.n_classes) if prior is None else prior
+        sets = trees.leaf_sets
+        self.has_sets = sets is not None
+        if self.has_sets:
+            self.words, self.first_word, self.leaf = sets.words, sets.first, sets.leaf
+            share = trees.value[sets.leaf] / np.asarray(self.prior)
+            self.ahead = np.ascontiguousarray((share[..., -1] - share[..., 0]).ravel())
+            self.close = CLOSE * float(np.abs(share).max()) * self.n_trees
 
     cdef inline int32_t bin(self, Py_ssize_t m, double value) noexcept nogil:
         """How many cuts of the feature are below the value."""
@@ -90,7 +106,7 @@ cdef class Forest:
         base = &self.cuts[0] + start
         while n > 1:
             half = n // 2
-            base += half if base[half - 1] < single else 0
+            base += half * (base[half - 1] < single)  # no branch: the processor could not guess it
             n -= half
         return <int32_t>(base - &self.cuts[0]) - start + (base[0] < single)
 
@@ -134,7 +150,12 @@ cdef class Forest:
                 second = mean
         if top - second > CLOSE * top:
             return self.code[best]
-        top = -1.0
+        return self.exact_answer(leaves)
+
+    cdef inline Py_ssize_t exact_answer(self, const int32_t* leaves) noexcept nogil:
+        """Return the code of the class with the largest mean, added up as the forest does."""
+        cdef Py_ssize_t c, tree, best = 0
+        cdef double top = -1.0, mean
         for c in range(self.n_classes):
             mean = 0.0
             for tree in range(self.n_trees):
@@ -146,15 +167,48 @@ cdef class Forest:
                 top, best = mean, c
         return self.code[best]
 
+    cdef inline const uint64_t* word(self, Py_ssize_t m, int32_t bin) noexcept nogil:
+        """The leaf sets of all trees for a bin of a feature."""
+        return &self.words[self.first_word[m] + 1 + bin, 0]
+
+    cdef inline bint asks(self, Py_ssize_t m) noexcept nogil:
+        """Whether any tree looks at a feature."""
+        return self.first_cut[m] < self.first_cut[m + 1]
+
+    cdef inline Py_ssize_t answer_to(
+        self, const uint64_t* changed, const uint64_t* same, int32_t* leaves, double* votes
+    ) noexcept nogil:
+        """Return the answer to a row by the leaf sets of its changed and of its other features."""
+        cdef Py_ssize_t tree, c
+        cdef const double* ahead = &self.ahead[0]
+        cdef double even = 0.0, odd = 0.0
+        if self.n_classes == 2:
+            for tree in range(0, self.n_trees - 1, 2):
+                even += ahead[WORD * tree + lowest_bit(changed[tree] & same[tree])]
+                odd += ahead[WORD * (tree + 1) + lowest_bit(changed[tree + 1] & same[tree + 1])]
+            if self.n_trees & 1:
+                tree = self.n_trees - 1
+                even += ahead[WORD * tree + lowest_bit(changed[tree] & same[tree])]
+            if fabs(even + odd) > self.close:
+                return self.code[even + odd > 0]
+        for c in range(self.n_classes):
+            votes[c] = 0.0
+        for tree in range(self.n_trees):
+            leaves[tree] = self.leaf[tree, lowest_bit(changed[tree] & same[tree])]
+            for c in range(self.n_classes):
+                votes[c] += self.leaf_value[leaves[tree], c]
+        return self.answer(leaves, votes)
+
 
 cdef struct Head:
-    double distance
-    Py_ssize_t k  # the feature of the order that was drawn last; n_changing at the end
+    double distance  # infinite at the end
+    Py_ssize_t k  # the feature of the order that was drawn last
     Py_ssize_t n_changed
     Py_ssize_t n_outside
     uint64_t state
     uint64_t up, down  # features whose bin has moved since the draw was judged last
     bint started  # whether the draw has leaves of its own
+    Py_ssize_t answer  # the last one, where leaf sets are used
 
 
 cdef void go_on(
@@ -167,6 +221,7 @@ cdef void go_on(
     while True:
         head.k += 1
         if head.k >= draws.n_changing:
+            head.distance = INFINITY
             return
         v = draws.value(r, head.k, head.state)
         m = draws.order[head.k]
@@ -188,8 +243,21 @@ cdef void go_on(
             if not head.distance < draws.epsilon or (
                 draws.most_changed >= 0 and head.n_changed > draws.most_changed
             ):
-                head.k = draws.n_changing
+                head.distance = INFINITY
             return
+
+
+cdef inline Py_ssize_t nearest_head(const Head* heads, Py_ssize_t n_draws) noexcept nogil:
+    """Return the draw whose next candidate is the nearest, -1 where none has any."""
+    cdef Py_ssize_t t, best = -1
+    cdef double least = INFINITY
+    for t in range(n_draws):
+        least = heads[t].distance if heads[t].distance < least else least
+    if least < INFINITY:
+        for t in range(n_draws):
+            if heads[t].distance == least and (best < 0 or heads[t].k < heads[best].k):
+                best = t
+    return best
 
 
 def search_forest(
@@ -208,16 +276,26 @@ def search_forest(
     cdef int32_t* bins = <int32_t*>malloc((T + 1) * n_features * sizeof(int32_t))
     cdef int32_t* leaves = <int32_t*>malloc((T + 3) * n_trees * sizeof(int32_t))
     cdef double* votes = <double*>malloc((T + 1) * C * sizeof(double))
+    cdef uint64_t* words = NULL  # the features that have changed, draw by draw; those that have not
+    if forest.has_sets:
+        words = <uint64_t*>malloc((T + draws.n_changing + 1) * n_trees * sizeof(uint64_t))
     try:
-        if not (heads and bins and leaves and votes):
+        if not (heads and bins and leaves and votes and (words or not forest.has_sets)):
             raise MemoryError
         with nogil:
             for r in range(draws.n_rows):
-                judged += search_row(
-                    draws, forest, r, &wanted[r, 0], wanted.shape[1], heads, bins, leaves, votes,
-                    &distance[r, 0], &draw[r, 0], &round_[r, 0],
-                )
+                if forest.has_sets:
+                    judged += search_row_by_sets(
+                        draws, forest, r, &wanted[r, 0], wanted.shape[1], heads, bins, words,
+                        leaves, votes, &distance[r, 0], &draw[r, 0], &round_[r, 0],
+                    )
+                else:
+                    judged += search_row(
+                        draws, forest, r, &wanted[r, 0], wanted.shape[1], heads, bins, leaves,
+                        votes, &distance[r, 0], &draw[r, 0], &round_[r, 0],
+                    )
     finally:
+        free(words)
         free(heads)
         free(bins)
         free(leaves)
@@ -264,14 +342,7 @@ cdef Py_ssize_t search_row(
         memcpy(own, bins, n_features * sizeof(int32_t))
         go_on(draws, forest, r, head, own)
     while True:
-        best = -1
-        for t in range(T):
-            if heads[t].k >= draws.n_changing:
-                continue
-            if best < 0 or heads[t].distance < heads[best].distance or (
-                heads[t].distance == heads[best].distance and heads[t].k < heads[best].k
-            ):
-                best = t
+        best = nearest_head(heads, T)
         if best < 0:
             return judged
         head = heads + best
@@ -315,4 +386,5 @@ cdef Py_ssize_t search_row(
         go_on(draws, forest, r, head, bins + (best + 1) * n_features)
 
 
+include "kernel_sets.pxi"
 include "kernel_linear.pxi"

@@ -7,6 +7,7 @@ cdef class Draws:
     cdef const double[:, ::1] x  # (R, M)
     cdef const int64_t[::1] ids
     cdef const Py_ssize_t[::1] order
+    cdef const uint8_t[::1] changes  # (M,): whether a feature is in the order
     cdef const double[:, ::1] cells, below, width, far, lower, upper
     cdef const uint8_t[:, ::1] mirrored
     cdef const double[::1] deviation, scale, resolution  # (K,)
@@ -30,6 +31,7 @@ cdef class Draws:
         if name == "x": self.x = value
         elif name == "ids": self.ids = value
         elif name == "order": self.order = value
+        elif name == "changes": self.changes = value
         elif name == "cells": self.cells = value
         elif name == "below": self.below = value
         elif name == "width": self.width = value

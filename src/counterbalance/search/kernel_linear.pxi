@@ -1,15 +1,16 @@
 # The search with a linear f; a part of search_kernel.
 
-cdef bint go_on_linear(
+cdef void go_on_linear(
     Draws draws, const double[:, ::1] weight, Py_ssize_t r, Head* head, double* score
 ) noexcept nogil:
-    """Draw until there is a candidate that differs from the last; say whether there is one."""
+    """Draw until there is a candidate that differs from the last, or the draw ends."""
     cdef Py_ssize_t m, c
     cdef double v, share, step
     while True:
         head.k += 1
         if head.k >= draws.n_changing:
-            return False
+            head.distance = INFINITY
+            return
         v = draws.value(r, head.k, head.state)
         m = draws.order[head.k]
         share = draws.distance_share(r, head.k, v)
@@ -25,8 +26,8 @@ cdef bint go_on_linear(
             if not head.distance < draws.epsilon or (
                 draws.most_changed >= 0 and head.n_changed > draws.most_changed
             ):
-                head.k = draws.n_changing
-            return head.k < draws.n_changing
+                head.distance = INFINITY
+            return
 
 
 cdef inline bint is_hopeful(
@@ -80,17 +81,7 @@ def next_hopeful(
                         scores[t * C + c] = start[r, c]
                     go_on_linear(draws, weight, r, head, scores + t * C)
                 while True:
-                    best = -1
-                    for t in range(T):
-                        if heads[t].k < draws.n_changing and (
-                            best < 0
-                            or heads[t].distance < heads[best].distance
-                            or (
-                                heads[t].distance == heads[best].distance
-                                and heads[t].k < heads[best].k
-                            )
-                        ):
-                            best = t
+                    best = nearest_head(heads, T)
                     if best < 0:
                         draw[r] = -1
                         break

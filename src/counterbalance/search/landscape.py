@@ -35,7 +35,7 @@ class Landscape:
     most: Floats
     next_up: Small  # the nearest bin, from this one on, that holds a value; -1 for none
     next_down: Small
-    scale: Floats
+    rate: Floats  # what a change of one costs, 1 / MAD
     flat: NDArray[np.uint8]  # whether any change of a feature costs the same
 
     @classmethod
@@ -57,7 +57,7 @@ class Landscape:
             np.concatenate([most for _, most in parts]),
             np.concatenate([_next_up(held) for held in holds]),
             np.concatenate([_next_down(held) for held in holds]),
-            np.ascontiguousarray(profile.scale),
+            1 / np.maximum(profile.scale, np.finfo(np.float64).tiny),
             profile.nominal.astype(np.uint8),
         )
 

@@ -1,9 +1,13 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True, initializedcheck=False
-"""The minimum search in trees, compiled. ``minimum_twin`` says what it does, and does the same."""
+"""The minimum search in trees, compiled. ``minimum_twin`` says what it does, and does the same.
+
+How the scores change where one feature moves (the *slopes*) is found in one of two ways: by
+leaf sets for small trees (``minimum_sets``), by walking for large ones (``minimum_branches``).
+"""
 
 from libc.math cimport INFINITY, fabs
-from libc.stdint cimport int32_t, int64_t, uint8_t
-from libc.stdlib cimport free, malloc, realloc
+from libc.stdint cimport int32_t, int64_t, uint8_t, uint64_t
+from libc.stdlib cimport calloc, free, malloc, realloc
 from libc.string cimport memcpy, memset
 
 from counterbalance.search.minimum_twin import AHEAD as _AHEAD
@@ -12,22 +16,10 @@ from counterbalance.search.minimum_twin import LONGEST as _LONGEST
 cdef int64_t AHEAD = _AHEAD
 cdef Py_ssize_t LONGEST = _LONGEST
 
-
-cdef enum:
-    LANES = 8  # branches that are walked at a time
-
-
-cdef struct Event:
-    int32_t bin
-    int32_t delta  # one more than the place of the change of the scores; negative: taken back
-
-
-cdef struct Branch:
-    int32_t node
-    int32_t feature
-    int32_t low
-    int32_t high
-    int32_t here  # the leaf that the row is in now
+include "leaf_sets.pxi"
+include "minimum_slopes.pxi"
+include "minimum_sets.pxi"
+include "minimum_branches.pxi"
 
 
 cdef struct Move:
@@ -36,131 +28,44 @@ cdef struct Move:
     double cost
 
 
-cdef struct Row:
-    const double* x
-    const double* origin
-    const double* low
-    const double* high
-    const int32_t* home
-    const uint8_t* mutable
-    Py_ssize_t target
-
-
 cdef class Walker:
     """Walks in a landscape; it has room for one row, so every thread has its own."""
 
-    cdef const int32_t[:, ::1] nodes
-    cdef const uint8_t[::1] missing_left
-    cdef const int32_t[::1] roots, first_bin
-    cdef const int64_t[:, ::1] value
-    cdef const double[::1] least, most, scale
-    cdef const int32_t[::1] next_up, next_down
+    cdef const double[::1] least, most, rate
+    cdef const int32_t[::1] next_up, next_down, first_bin
     cdef const uint8_t[::1] flat
-    cdef Py_ssize_t M, C, K
-    # The same, without strides.
-    cdef const int32_t* node
-    cdef const uint8_t* left_if_missing
-    cdef const int64_t* leaf
-    cdef const int32_t* begin
+    cdef Py_ssize_t M, C
+    cdef Slopes slopes
+    cdef Sets sets  # None where trees are too large
+    cdef Branches branches  # None where they are not
     cdef int32_t* bins
     cdef double* costs
-    cdef int32_t* box  # (M, 2): the bins that lead to the same leaf
     cdef int32_t* window  # (M, 2): the bins that are looked at
-    cdef int32_t* path  # (depth, 4): feature, lower bin, upper bin, other child
-    cdef Event* events
-    cdef Event* ranked
-    cdef int32_t* in_list
-    cdef int64_t* deltas
-    cdef Py_ssize_t n_events, n_deltas, room
-    cdef Branch* branches
-    cdef Py_ssize_t n_branches, room_branches
-    cdef int32_t* starts
-    cdef int64_t* score
-    cdef int64_t* running
     cdef bint failed
 
     def __init__(self, land):
-        trees = land.trees
-        self.nodes, self.missing_left, self.roots = trees.nodes, trees.missing_left, trees.roots
-        self.value, self.first_bin = land.value, land.first_bin
-        self.least, self.most, self.scale = land.least, land.most, land.scale
-        self.next_up, self.next_down, self.flat = land.next_up, land.next_down, land.flat
-        self.M, self.C, self.K = self.scale.shape[0], self.value.shape[1], self.roots.shape[0]
-        self.node, self.left_if_missing = &self.nodes[0, 0], &self.missing_left[0]
-        self.leaf, self.begin = &self.value[0, 0], &self.first_bin[0]
-        cdef Py_ssize_t depth = trees.depth + 1
-        self.room = 1024
+        self.first_bin, self.flat = land.first_bin, land.flat
+        self.least, self.most, self.rate = land.least, land.most, land.rate
+        self.next_up, self.next_down = land.next_up, land.next_down
+        self.M, self.C = self.rate.shape[0], land.value.shape[1]
+        self.slopes = Slopes(self.first_bin, self.C)
+        if land.trees.leaf_sets is not None:
+            self.sets = Sets(land, self.slopes)
+        else:
+            self.branches = Branches(land, self.slopes)
         self.bins = <int32_t*>malloc(self.M * sizeof(int32_t))
         self.costs = <double*>malloc(self.M * sizeof(double))
-        self.box = <int32_t*>malloc(2 * self.M * sizeof(int32_t))
         self.window = <int32_t*>malloc(2 * self.M * sizeof(int32_t))
-        self.path = <int32_t*>malloc(4 * depth * sizeof(int32_t))
-        self.room_branches = self.K * depth
-        self.branches = <Branch*>malloc(self.room_branches * sizeof(Branch))
-        self.starts = <int32_t*>malloc((2 * self.M + 2) * sizeof(int32_t))
-        self.score = <int64_t*>malloc(self.C * sizeof(int64_t))
-        self.running = <int64_t*>malloc(self.C * sizeof(int64_t))
-        self.events = <Event*>malloc(self.room * sizeof(Event))
-        self.ranked = <Event*>malloc(self.room * sizeof(Event))
-        self.in_list = <int32_t*>malloc(self.room * sizeof(int32_t))
-        self.deltas = <int64_t*>malloc(self.room * self.C * sizeof(int64_t))
-        if not (
-            self.bins and self.costs and self.box and self.window and self.path and self.branches
-            and self.starts and self.score and self.running and self.events and self.ranked
-            and self.in_list and self.deltas
-        ):
+        if not (self.bins and self.costs and self.window):
             raise MemoryError
 
     def __dealloc__(self):
         free(self.bins)
         free(self.costs)
-        free(self.box)
         free(self.window)
-        free(self.path)
-        free(self.branches)
-        free(self.starts)
-        free(self.score)
-        free(self.running)
-        free(self.events)
-        free(self.ranked)
-        free(self.in_list)
-        free(self.deltas)
-
-    cdef bint grow(self) noexcept nogil:
-        """Make room for twice the events."""
-        cdef void* more
-        more = realloc(self.events, 2 * self.room * sizeof(Event))
-        if more == NULL:
-            return False
-        self.events = <Event*>more
-        more = realloc(self.ranked, 2 * self.room * sizeof(Event))
-        if more == NULL:
-            return False
-        self.ranked = <Event*>more
-        more = realloc(self.in_list, 2 * self.room * sizeof(int32_t))
-        if more == NULL:
-            return False
-        self.in_list = <int32_t*>more
-        more = realloc(self.deltas, 2 * self.room * self.C * sizeof(int64_t))
-        if more == NULL:
-            return False
-        self.deltas = <int64_t*>more
-        self.room *= 2
-        return True
 
     cdef inline int32_t last_bin(self, Py_ssize_t m) noexcept nogil:
-        return self.begin[m + 1] - self.begin[m] - 1
-
-    cdef inline int64_t margin(self, const int64_t* score, Py_ssize_t target) noexcept nogil:
-        cdef int64_t best
-        cdef Py_ssize_t c
-        if self.C == 1:
-            return score[0] if target else -score[0]
-        best = score[1 if target == 0 else 0]
-        for c in range(self.C):
-            if c != target and score[c] > best:
-                best = score[c]
-        return score[target] - best
+        return self.first_bin[m + 1] - self.first_bin[m] - 1
 
     cdef inline double cost(self, Row* row, int32_t m, int32_t bin) noexcept nogil:
         cdef double v = row.origin[m]
@@ -174,7 +79,7 @@ cdef class Walker:
                 return INFINITY
         if self.flat[m]:
             return 1.0 if v != row.x[m] else 0.0
-        return fabs(v - row.x[m]) / self.scale[m]
+        return fabs(v - row.x[m]) * self.rate[m]
 
     cdef inline int32_t last_not_above(self, int32_t m, double v) noexcept nogil:
         """The last bin whose least value is not above v, at least the first."""
@@ -209,236 +114,99 @@ cdef class Walker:
             if only_nearer and not self.costs[m] > 0:
                 self.window[2 * m + 1] = -1
             elif only_nearer and not self.flat[m]:
-                reach = self.costs[m] * self.scale[m] * (1 + 1e-9)
+                reach = self.costs[m] / self.rate[m] * (1 + 1e-9)
                 self.window[2 * m] = self.first_not_below(m, row.x[m] - reach)
                 self.window[2 * m + 1] = self.last_not_above(m, row.x[m] + reach)
 
-    cdef void look_around(self, Row* row) noexcept nogil:
-        cdef const int32_t* nodes = self.node
-        cdef const int32_t* node
-        cdef Py_ssize_t k, c, i
-        cdef int32_t m, cut, low, high, depth, right, place, leaf
-        cdef int32_t* at
-        self.n_events = self.n_deltas = self.n_branches = 0
-        for c in range(self.C):
-            self.score[c] = 0
-        for k in range(self.K):
-            node, depth = nodes + 4 * <Py_ssize_t>self.roots[k], 0
-            while node[0] >= 0:
-                m, cut = node[0], node[1]
-                place = self.bins[m]
-                right = place > cut
-                if place < 0:
-                    right = not self.left_if_missing[(node - nodes) // 4]
-                if row.mutable[m]:
-                    at = self.path + 4 * depth
-                    if right:
-                        at[1], at[2] = self.box[2 * m], min(cut, self.box[2 * m + 1])
-                        self.box[2 * m] = max(self.box[2 * m], cut + 1)
-                    else:
-                        at[1], at[2] = max(cut + 1, self.box[2 * m]), self.box[2 * m + 1]
-                        self.box[2 * m + 1] = min(self.box[2 * m + 1], cut)
-                    at[0], at[3] = m, node[3 - right]
-                    depth += 1
-                node = nodes + 4 * <Py_ssize_t>node[2 + right]
-            leaf = <int32_t>((node - nodes) // 4)
-            for c in range(self.C):
-                self.score[c] += self.leaf[leaf * self.C + c]
-            for i in range(depth):
-                at = self.path + 4 * i
-                m = at[0]
-                low, high = max(at[1], self.window[2 * m]), min(at[2], self.window[2 * m + 1])
-                if low <= high:
-                    self.add_branch(at[3], m, low, high, leaf)
-                self.box[2 * m], self.box[2 * m + 1] = 0, self.last_bin(m)
-        self.walk_branches()
-
-    cdef void walk_branches(self) noexcept nogil:
-        """Note all leaves that the branches reach.
-
-        A step down a tree waits for the memory of the one before, so several branches are
-        walked in turn. In which order they arrive does not matter: the sums are of integers.
-        """
-        cdef const int32_t* nodes = self.node
-        cdef const int32_t* node
-        cdef Branch[LANES] lanes
-        cdef Branch* lane
-        cdef Py_ssize_t i, n_lanes, following
-        cdef int32_t cut, place, right
-        n_lanes = min(LANES, self.n_branches)
-        memcpy(lanes, self.branches, n_lanes * sizeof(Branch))
-        following = n_lanes
-        while n_lanes:
-            i = 0
-            while i < n_lanes:
-                lane = lanes + i
-                node = nodes + 4 * <Py_ssize_t>lane.node
-                if node[0] < 0:
-                    self.note(lane.feature, lane.low, lane.high, lane.node, lane.here)
-                    if following < self.n_branches:
-                        lane[0] = self.branches[following]
-                        following += 1
-                    else:
-                        n_lanes -= 1
-                        lane[0] = lanes[n_lanes]
-                        continue
-                else:
-                    cut = node[1]
-                    if node[0] != lane.feature:
-                        place = self.bins[node[0]]
-                        right = place > cut
-                        if place < 0:
-                            right = not self.left_if_missing[lane.node]
-                    elif lane.high <= cut:
-                        right = 0
-                    elif lane.low > cut:
-                        right = 1
-                    else:
-                        self.add_branch(node[3], lane.feature, cut + 1, lane.high, lane.here)
-                        lane.high, right = cut, 0
-                    lane.node = node[2 + right]
-                i += 1
-
-    cdef inline void add_branch(
-        self, int32_t node, int32_t m, int32_t low, int32_t high, int32_t here
+    cdef inline int32_t nearest_bin(
+        self, int32_t m, int32_t home, int32_t low, int32_t high
     ) noexcept nogil:
-        cdef Branch* branch
-        cdef void* more
-        if self.n_branches == self.room_branches:
-            more = realloc(self.branches, 2 * self.room_branches * sizeof(Branch))
-            if more == NULL:
-                self.failed = True
-                return
-            self.branches, self.room_branches = <Branch*>more, 2 * self.room_branches
-        branch = self.branches + self.n_branches
-        branch.node, branch.feature, branch.low, branch.high, branch.here = node, m, low, high, here
-        self.n_branches += 1
-
-    cdef inline void note(
-        self, int32_t m, int32_t low, int32_t high, int32_t leaf, int32_t here
-    ) noexcept nogil:
-        cdef const int64_t* new = self.leaf + leaf * self.C
-        cdef const int64_t* old = self.leaf + here * self.C
-        cdef int64_t* change
-        cdef Py_ssize_t c
-        cdef bint same = True
-        cdef int32_t up = low > self.bins[m], delta
-        for c in range(self.C):
-            same = same and new[c] == old[c]
-        if same:
-            return
-        if self.n_events + 2 > self.room and not self.grow():
-            self.failed = True
-            return
-        change = self.deltas + self.n_deltas * self.C
-        for c in range(self.C):
-            change[c] = new[c] - old[c]
-        self.n_deltas += 1
-        delta = <int32_t>self.n_deltas
-        self.add_event(2 * m + up, low if up else high, delta)
-        if up and high < self.last_bin(m):
-            self.add_event(2 * m + 1, high + 1, -delta)
-        elif not up and low > 0:
-            self.add_event(2 * m, low - 1, -delta)
-
-    cdef inline void add_event(self, int32_t in_list, int32_t bin, int32_t delta) noexcept nogil:
-        self.events[self.n_events].bin, self.events[self.n_events].delta = bin, delta
-        self.in_list[self.n_events] = in_list
-        self.n_events += 1
-
-    cdef void rank_events(self) noexcept nogil:
-        cdef Py_ssize_t i, n = 2 * self.M
-        cdef int32_t l, j, first, last
-        cdef Event event
-        memset(self.starts, 0, (n + 2) * sizeof(int32_t))
-        for i in range(self.n_events):
-            self.starts[self.in_list[i] + 2] += 1
-        for i in range(1, n + 2):
-            self.starts[i] += self.starts[i - 1]
-        for i in range(self.n_events):
-            l = self.in_list[i] + 1
-            self.ranked[self.starts[l]] = self.events[i]
-            self.starts[l] += 1
-        for l in range(<int32_t>n):
-            first, last = self.starts[l], self.starts[l + 1]
-            for i in range(first + 1, last):
-                event, j = self.ranked[i], <int32_t>i - 1
-                if l % 2:
-                    while j >= first and self.ranked[j].bin > event.bin:
-                        self.ranked[j + 1] = self.ranked[j]
-                        j -= 1
-                else:
-                    while j >= first and self.ranked[j].bin < event.bin:
-                        self.ranked[j + 1] = self.ranked[j]
-                        j -= 1
-                self.ranked[j + 1] = event
+        """The bin from low to high that is the nearest to home and holds a value, -1 for none."""
+        cdef int32_t bin
+        if high < home:
+            bin = self.next_down[self.first_bin[m] + high]
+            return bin if bin >= low else -1
+        if low > home:
+            bin = self.next_up[self.first_bin[m] + low]
+            return bin if bin <= high else -1
+        return home
 
     cdef Move best_move(self, Row* row) noexcept nogil:
         cdef Move best
-        cdef int32_t l, m, e, stop, bin, limit, sign
-        cdef Py_ssize_t c
-        cdef bint up, inside
-        cdef double cost, dearer, gain, top = 0.0
-        cdef int64_t here, margin
-        cdef const int64_t* delta
+        cdef int32_t m, i, n, at_home
+        cdef const int64_t* margins = self.slopes.margins
+        cdef int64_t here = self.slopes.margin(self.slopes.score, row.target), reached, nearest
+        cdef bint inside = here > AHEAD
+        cdef double top = 0.0
         best.feature, best.bin, best.cost = -1, -1, 0.0
-        self.rank_events()
-        here = self.margin(self.score, row.target)
-        inside = here > AHEAD
-        for l in range(<int32_t>(2 * self.M)):
-            m, up = l // 2, l % 2
-            e, stop = self.starts[l], self.starts[l + 1]
-            memcpy(self.running, self.score, self.C * sizeof(int64_t))
-            while e < stop:
-                bin = self.ranked[e].bin
-                while e < stop and self.ranked[e].bin == bin:
-                    sign = 1 if self.ranked[e].delta > 0 else -1
-                    delta = self.deltas + (sign * self.ranked[e].delta - 1) * self.C
-                    for c in range(self.C):
-                        self.running[c] += sign * delta[c]
-                    e += 1
-                limit = self.ranked[e].bin if e < stop else -1
-                if up:
-                    bin = self.next_up[self.first_bin[m] + bin]
-                    if bin < 0 or (limit >= 0 and bin >= limit):
-                        continue
-                else:
-                    bin = self.next_down[self.first_bin[m] + bin]
-                    if bin < 0 or bin <= limit:
-                        continue
-                margin = self.margin(self.running, row.target)
-                if (not margin > AHEAD) if inside else (not margin - here > AHEAD):
-                    continue
-                cost = self.cost(row, m, bin)
-                if cost == INFINITY:
-                    continue
-                if inside:
-                    gain = self.costs[m] - cost
-                else:
-                    dearer = cost - self.costs[m]
-                    gain = <double>(min(margin, AHEAD + 1) - here)
-                    gain = gain / dearer if dearer > 0 else INFINITY
-                if gain > top:
-                    top, best.feature, best.bin, best.cost = gain, m, bin, cost
+        for m in range(<int32_t>self.M):
+            if not row.mutable[m] or (inside and not self.costs[m] > 0):
+                continue
+            n = self.slopes.find_stretches(m, row.target, here, row.home[m])
+            at_home = self.slopes.at_home
+            # A stretch beyond another one must bring more; more than enough is never needed.
+            reached = AHEAD if inside else min(here, 0) + AHEAD
+            if margins[at_home] > reached and self.try_move(row, m, at_home, here, &best, &top):
+                reached = margins[at_home]
+            nearest = reached
+            for i in range(at_home - 1, -1, -1):
+                if reached > AHEAD:
+                    break
+                if margins[i] > reached and self.try_move(row, m, i, here, &best, &top):
+                    reached = margins[i]
+            reached = nearest
+            for i in range(at_home + 1, n):
+                if reached > AHEAD:
+                    break
+                if margins[i] > reached and self.try_move(row, m, i, here, &best, &top):
+                    reached = margins[i]
         return best
+
+    cdef inline bint try_move(
+        self, Row* row, int32_t m, int32_t i, int64_t here, Move* best, double* top
+    ) noexcept nogil:
+        """Keep a move into stretch i if it is the best so far; say whether there is any."""
+        cdef int32_t low = self.slopes.ends[i], high = self.slopes.ends[i + 1] - 1
+        cdef int32_t bin = self.nearest_bin(m, row.home[m], low, high)
+        cdef double cost, gain, dearer
+        if bin < 0:
+            return False
+        cost = self.cost(row, m, bin)
+        if cost == INFINITY:
+            return False
+        if here > AHEAD:  # what is saved
+            gain, dearer = self.costs[m] - cost, 1.0
+        else:  # what is brought for the cost
+            gain = <double>(min(self.slopes.margins[i], AHEAD + 1) - here)
+            dearer = cost - self.costs[m]
+            if not dearer > 0:
+                gain, dearer = INFINITY, 1.0
+        if gain > top[0] * dearer:
+            top[0], best.feature, best.bin, best.cost = gain / dearer, m, bin, cost
+        return True
 
     cdef double settle(self, Row* row) noexcept nogil:
         cdef Move move
         cdef Py_ssize_t m, steps
         cdef double total = 0.0
         cdef bint inside = False
-        for m in range(self.M):
-            self.box[2 * m], self.box[2 * m + 1] = 0, self.last_bin(m)
+        if self.sets is not None:
+            self.sets.start(row, self.bins)
         for steps in range(LONGEST * self.M):
-            self.open_windows(row, inside)
-            self.look_around(row)
+            if self.sets is not None:
+                self.sets.look_around(row)
+            else:
+                self.open_windows(row, inside)
+                if not self.branches.look_around(row, self.bins, self.window):
+                    self.failed = True
+                    return INFINITY
             move = self.best_move(row)
-            if self.failed:
-                return INFINITY
-            inside = self.margin(self.score, row.target) > AHEAD
+            inside = self.slopes.margin(self.slopes.score, row.target) > AHEAD
             if move.feature < 0:
                 break
             self.bins[move.feature], self.costs[move.feature] = move.bin, move.cost
+            if self.sets is not None:
+                self.sets.move(move.feature, move.bin)
         if not inside:
             return INFINITY
         for m in range(self.M):

@@ -39,6 +39,12 @@ class Cells:
         lowest, highest = landscape.cells(np.concatenate(bins))
         return cls(lowest, highest, np.cumsum([0, *map(len, bins)], dtype=np.intp))
 
+    @classmethod
+    def none(cls, n_classes: int, n_features: int) -> Cells:
+        """Return no cells."""
+        nothing = np.zeros((0, n_features), dtype=np.int32)
+        return cls(nothing, nothing, np.zeros(n_classes + 1, dtype=np.intp))
+
 
 @dataclass(frozen=True)
 class TreeMinimum:
@@ -68,7 +74,7 @@ class TreeMinimum:
     def nearest(self, x: Floats, target: Integers) -> tuple[Floats, NDArray[np.bool_]]:
         """Return the nearest row of the class ``target`` for each row, and where there is one."""
         x, target = np.ascontiguousarray(x), self.place[target]
-        none = Cells.of(self.landscape, [part[:0] for part in self.references])
+        none = Cells.none(len(self.references), x.shape[1])
         rows, reached = self._walk(x, target, none)
         left = np.flatnonzero(~reached)
         if left.size:

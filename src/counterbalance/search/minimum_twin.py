@@ -3,23 +3,24 @@ r"""The minimum search in trees, in plain Python: what ``minimum_kernel`` does, 
     landscape   the score of each class over the bins of the features (see ``landscape``)
     margin      the score of the wanted class minus the best other one, a whole number
     cost        what a feature adds to the distance
-    event       a bin from which on, seen from here, moving one feature changes the scores
+    home        the bins of the factual
+    stretch     bins of one feature between which, all else equal, no score changes
 
-A search starts at the factual. ``_look_around`` walks every tree once and notes how its leaf
+A search starts at home. ``_look_around`` walks every tree once and notes how its leaf
 changes if one feature alone moves: at each node of the path that tests the feature, the other
 child is entered with the bins that lead there.
 
             m <= 4                    here: bin 2 of m
-           /      \                   m in 5 .. 9:  leaf c, an event at 5
-      n <= 1      m <= 9              m in 10 ..:   leaf d, an event at 10
+           /      \                   m in 5 .. 9:  leaf c, a change at 5
+      n <= 1      m <= 9              m in 10 ..:   leaf d, a change at 10
       /    \      /    \
      a     [b]   c      d
 
-From the events the margin after every move of a single feature is known. Outside the class
-the move is made that brings most margin for its cost (no more counts than what is missing);
-inside, the one that saves most and stays inside. Where no move helps and the class is not
-reached, the search starts anew in the nearest *cell*: the bins that share all leaves with a
-training row that f puts into the class.
+So the margin is known after every move of a single feature: into any of its stretches, there
+into the bin next to home. Outside the class the move is made that brings most margin for its
+cost (no more counts than what is missing); inside, the one that saves most and stays inside.
+Where no move helps and the class is not reached, the search starts anew in the nearest *cell*:
+the bins that share all leaves with a training row that f puts into the class.
 
 It is used where the kernel is not there, and is its oracle: scores are whole numbers, so
 that no order of adding them matters.
@@ -27,6 +28,7 @@ that no order of adding them matters.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -53,11 +55,10 @@ class _Row:
     mutable: list[bool]
 
 
-@dataclass
-class _Events:
-    """For each feature and direction: (bin, sign, change of the scores)."""
-
-    lists: list[list[tuple[int, int, list[int]]]]
+# For each feature, by bin: how the scores change from there on.
+_Changes = list[dict[int, list[int]]]
+# (first bin, last bin, margin).
+_Stretch = tuple[int, int, int]
 
 
 @dataclass
@@ -78,9 +79,9 @@ class Walker:
         self.least: list[float] = land.least.tolist()
         self.most: list[float] = land.most.tolist()
         self.next_up, self.next_down = land.next_up.tolist(), land.next_down.tolist()
-        self.scale: list[float] = land.scale.tolist()
+        self.rate: list[float] = land.rate.tolist()
         self.flat: list[int] = land.flat.tolist()
-        self.n_features, self.n_scores = len(self.scale), land.value.shape[1]
+        self.n_features, self.n_scores = len(self.rate), land.value.shape[1]
 
     def find(
         self,
@@ -130,12 +131,12 @@ class Walker:
                 return NOWHERE
         if self.flat[m]:
             return 1.0 if value != row.x[m] else 0.0
-        return abs(value - row.x[m]) / self.scale[m]
+        return abs(value - row.x[m]) * self.rate[m]
 
-    def _look_around(self, row: _Row) -> tuple[list[int], _Events]:
+    def _look_around(self, row: _Row) -> tuple[list[int], _Changes]:
         """Return the scores here, and how they change with every single feature."""
         score = [0] * self.n_scores
-        events = _Events([[] for _ in range(2 * self.n_features)])
+        changes: _Changes = [{} for _ in range(self.n_features)]
         for root in self.roots:
             box: dict[int, tuple[int, int]] = {}
             path, node = [], root
@@ -154,10 +155,12 @@ class Walker:
             score = [s + v for s, v in zip(score, self.value[node], strict=True)]
             for m, low, high, other in path:
                 if low <= high:
-                    self._branch(events, other, m, low, high, node)
-        return score, events
+                    self._branch(changes[m], other, m, low, high, node)
+        return score, changes
 
-    def _branch(self, events: _Events, node: int, m: int, low: int, high: int, here: int) -> None:
+    def _branch(
+        self, changes: dict[int, list[int]], node: int, m: int, low: int, high: int, here: int
+    ) -> None:
         """Note the leaves below a node that are reached if feature m moves into [low, high]."""
         stack = [(node, low, high)]
         while stack:
@@ -173,70 +176,75 @@ class Walker:
                 else:
                     stack.append((right, cut + 1, high))
                     node, high = left, cut
-            self._note(events, m, low, high, node, here)
+            for bin_, old, new in ((low, here, node), (high + 1, node, here)):
+                change = changes.setdefault(bin_, [0] * self.n_scores)
+                for c in range(self.n_scores):
+                    change[c] += self.value[new][c] - self.value[old][c]
 
-    def _note(self, events: _Events, m: int, low: int, high: int, leaf: int, here: int) -> None:
-        """Note an event where the way enters [low, high], and one where it leaves it."""
-        if self.value[leaf] == self.value[here]:
-            return
-        delta = [a - b for a, b in zip(self.value[leaf], self.value[here], strict=True)]
-        if low > self.bins[m]:
-            events.lists[2 * m + 1].append((low, 1, delta))
-            if high < self._last_bin(m):
-                events.lists[2 * m + 1].append((high + 1, -1, delta))
-        else:
-            events.lists[2 * m].append((high, 1, delta))
-            if low > 0:
-                events.lists[2 * m].append((low - 1, -1, delta))
+    def _stretches(
+        self, m: int, score: list[int], change: dict[int, list[int]], row: _Row
+    ) -> Iterator[list[_Stretch]]:
+        """Give the stretches of a feature: at home, then below and above it.
 
-    def _moves(self, score: list[int], events: _Events, row: _Row) -> list[tuple[int, int, int]]:
-        """Return (feature, bin, margin) of every move that some tree answers to."""
-        moves = []
-        for place, unsorted in enumerate(events.lists):
-            m, up = divmod(place, 2)
-            ranked = sorted(unsorted, key=lambda event: event[0] if up else -event[0])
-            running, e = list(score), 0
-            while e < len(ranked):
-                at = ranked[e][0]
-                while e < len(ranked) and ranked[e][0] == at:
-                    _, sign, delta = ranked[e]
-                    running = [s + sign * d for s, d in zip(running, delta, strict=True)]
-                    e += 1
-                limit = ranked[e][0] if e < len(ranked) else -1
-                nearest = (self.next_up if up else self.next_down)[self.first_bin[m] + at]
-                beyond = limit >= 0 and (nearest >= limit if up else nearest <= limit)
-                if nearest >= 0 and not beyond:
-                    moves.append((m, nearest, self._margin(running, row.target)))
-        return moves
+        Those on either side come in the order in which a way from home meets them.
+        """
+        end, home, running = self._last_bin(m) + 1, row.home[m], list(score)
+        begins = sorted({0, *change} - {end})
+        at_home: list[_Stretch] = []
+        below: list[_Stretch] = []
+        above: list[_Stretch] = []
+        for low, stop in zip(begins, [*begins[1:], end], strict=True):
+            added = change.get(low, [0] * self.n_scores)
+            running = [s + d for s, d in zip(running, added, strict=True)]
+            side = below if stop <= home else above if low > home else at_home
+            side.append((low, stop - 1, self._margin(running, row.target)))
+        yield at_home
+        yield below[::-1]
+        yield above
+
+    def _nearest_bin(self, m: int, home: int, low: int, high: int) -> int:
+        """Return the bin from low to high that is nearest to home and holds a value, or -1."""
+        if low <= home <= high:
+            return home
+        at = self.first_bin[m] + (high if high < home else low)
+        nearest = (self.next_down if high < home else self.next_up)[at]
+        return nearest if low <= nearest <= high else -1
 
     def _best_move(
-        self, score: list[int], events: _Events, row: _Row
+        self, score: list[int], changes: _Changes, row: _Row
     ) -> tuple[int, int, float] | None:
         """Return (feature, bin, cost) of the best move of a single feature."""
         here = self._margin(score, row.target)
         best, top = None, 0.0
-        for m, place, margin in self._moves(score, events, row):
-            if not (margin > AHEAD if here > AHEAD else margin - here > AHEAD):
-                continue
-            cost = self._cost(row, m, place)
-            if cost == NOWHERE:
-                continue
-            if here > AHEAD:
-                gain = self.costs[m] - cost
-            else:
-                brings = min(margin, AHEAD + 1) - here
-                dearer = cost - self.costs[m]
-                gain = brings / dearer if dearer > 0 else NOWHERE
-            if gain > top:
-                best, top = (m, place, cost), gain
+        for m in np.flatnonzero(row.mutable).tolist():
+            # A stretch beyond another one must bring more; more than enough is never needed.
+            nearest = reached = AHEAD if here > AHEAD else min(here, 0) + AHEAD
+            for place, side in enumerate(self._stretches(m, score, changes[m], row)):
+                reached = nearest
+                for low, high, margin in side:
+                    to = self._nearest_bin(m, row.home[m], low, high)
+                    cost = self._cost(row, m, to) if to >= 0 else NOWHERE
+                    if not margin > reached or cost == NOWHERE or (place and reached > AHEAD):
+                        continue
+                    reached = margin
+                    if here > AHEAD:  # what is saved
+                        gain, dearer = self.costs[m] - cost, 1.0
+                    else:  # what is brought for the cost
+                        gain, dearer = float(min(margin, AHEAD + 1) - here), cost - self.costs[m]
+                        if not dearer > 0:
+                            gain, dearer = NOWHERE, 1.0
+                    if gain > top * dearer:
+                        best, top = (m, to, cost), gain / dearer
+                if not place:
+                    nearest = reached
         return best
 
     def _settle(self, row: _Row) -> float:
         """Move until the class is reached and nothing can be saved; return the distance."""
         inside = False
         for _ in range(LONGEST * self.n_features):
-            score, events = self._look_around(row)
-            move = self._best_move(score, events, row)
+            score, changes = self._look_around(row)
+            move = self._best_move(score, changes, row)
             inside = self._margin(score, row.target) > AHEAD
             if move is None:
                 break
