@@ -110,7 +110,8 @@ def take_back(predict, x, changed, i, order, statistics):
         return abs(row[feature] - x[feature]) / statistics[feature][2]
 
     changed, going = changed.copy(), True
-    tried = sorted(reversed([int(m) for m in order]), key=lambda m: -far(m, changed))
+    least_important_first = [int(m) for m in order][::-1]
+    tried = sorted(least_important_first, key=lambda m: -far(m, changed))
     while going:
         going = refused = False
         for feature in tried:

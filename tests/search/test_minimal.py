@@ -47,7 +47,7 @@ def fit(X, y, **parameters):
     return sampler, X_new
 
 
-def needless(sampler, X, allowed=lambda row: True):
+def needless(sampler, X, allowed=lambda _: True):
     """Return the changes that could be taken back one by one, as (sample, feature)."""
     found = []
     for row in sampler.provenance_:

@@ -163,6 +163,9 @@ def _read(path: Path) -> Found:
 def _check_arrays(found: Found, path: Path) -> None:
     """Check that the arrays of a file go together."""
     inversions, references = found.inversions, found.references
+    bits, n = inversions.taken_back, len(inversions)
+    if bits is not None and (bits.dtype != np.uint8 or bits.ndim != 2 or len(bits) != n):  # noqa: PLR2004
+        raise ValueError(f"{path} holds other bits than those of its inversions")
     solved = inversions.take(inversions.draw == NOT_DRAWN)
     changes = inversions.changes or Changes.none()
     floats = [inversions.distance, changes.value]
@@ -171,7 +174,6 @@ def _check_arrays(found: Found, path: Path) -> None:
     whole += [found.source, found.right, found.answers, references.row, references.target]
     if any(array.dtype.kind != "i" for array in whole) or any(a.dtype.kind != "f" for a in floats):
         raise ValueError(f"{path} holds columns of other types")
-    n = len(inversions)
     if (
         any(array.ndim != 1 for array in (*whole, *floats))
         or any(len(column) != n for column in (*whole[:4], inversions.distance, found.source))
@@ -180,9 +182,6 @@ def _check_arrays(found: Found, path: Path) -> None:
         or not len(changes.feature) == len(changes.value) == changes.count.sum()
     ):
         raise ValueError(f"{path} holds columns of different lengths")
-    bits = inversions.taken_back
-    if bits is not None and (bits.dtype != np.uint8 or bits.ndim != 2 or len(bits) != n):  # noqa: PLR2004
-        raise ValueError(f"{path} holds other bits than those of its inversions")
     if (
         not np.array_equal(changes.factual, solved.factual)
         or not np.array_equal(changes.target, solved.target)
