@@ -42,6 +42,7 @@ def summarise(balanced: BalancedTable, ratio: Sequence[str] = ()) -> dict[str, A
 
     ``ratio`` is the option as it was given.
     """
+    from counterbalance.constraints import tell_constraints
     from counterbalance.rows.origins import count_origins, most_from_one
 
     user, sampler = balanced.user, balanced.sampler
@@ -58,6 +59,7 @@ def summarise(balanced: BalancedTable, ratio: Sequence[str] = ()) -> dict[str, A
         "kept": list(user.kept),
         **summarise_classes(real, after, sampler.yield_),
         **summarise_new_rows(count_origins(provenance), real, ratio, most=most),
+        "constraints": tell_constraints(sampler.constraints),
         "most_changed": _most_changed(balanced),
         "examples": _examples(balanced),
         "findings": [{"topic": item.topic, "text": item.text} for item in user.findings],
@@ -122,6 +124,8 @@ def show_summary(summary: dict[str, Any]) -> None:
         f"{len(summary['features'])} features, target {summary['target']}\n"
     )
     say_origins(summary)
+    if summary["constraints"]:
+        say(f"{summary['constraints']}\n")
     shown = result_tables(summary)
     if summary["most_changed"]:
         most = summary["most_changed"][:MOST_CHANGED]

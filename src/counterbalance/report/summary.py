@@ -11,6 +11,7 @@ import numpy as np
 
 from counterbalance.compare.records import ClassCount, ColumnFacts, Data, Verdict
 from counterbalance.compare.results import CITATION
+from counterbalance.constraints import tell_constraints
 from counterbalance.report.balanced import BalancedTable, read_balanced
 from counterbalance.report.explorer import cells_changed, explore, rank_features
 from counterbalance.report.map import map_rows
@@ -29,7 +30,7 @@ from counterbalance.rows.origins import (
     tell_origins,
 )
 from counterbalance.search.problem import Yield
-from counterbalance.table.labels import plain
+from counterbalance.table.labels import in_words, plain, rows_of
 from counterbalance.trials.fingerprint import versions
 
 # Classes that the headline names, and features that a sentence does.
@@ -117,6 +118,7 @@ def tell_result(
             *tell_origins(total, most=most_from_one(balanced.provenance)),
             *_yields(getattr(balanced.sampler, "yield_", {})),
             *_changes(balanced, features, example=explorer is not None),
+            *filter(None, [tell_constraints(getattr(balanced.sampler, "constraints", None))]),
         ),
         caveats=(*_inflated(balanced, counts), *caveats, *_privacy(balanced, explorer)),
     )
@@ -125,7 +127,7 @@ def tell_result(
 def _headline(balanced: BalancedTable, total: dict[str, int]) -> str:
     """Say how many rows there are of which class, and how many of them are minimum inversions."""
     counts = [(balanced.count(code, new=True), label) for code, label in enumerate(balanced.labels)]
-    grown = [f"{count:,} new rows of {label}" for count, label in counts if count]
+    grown = [f"{count:,} new rows of {in_words(label)}" for count, label in counts if count]
     if not grown:
         return "No new rows: no class asked for any"
     if len(grown) > MOST_NAMED:
@@ -142,8 +144,8 @@ def _yields(yields: dict[tuple[Any, Any], Yield]) -> list[str]:
     """Say of each pair of classes what the search gave; of many pairs, by the class it gave to."""
     if len(yields) <= MOST_NAMED:
         return [
-            f"{got.inversions:,} of {got.factuals:,} {plain(larger)} rows could be turned into "
-            f"{plain(smaller)}; {got.used:,} of these were used."
+            f"{got.inversions:,} of {got.factuals:,} {rows_of(plain(larger))} could be turned into "
+            f"{in_words(plain(smaller))}; {got.used:,} of these were used."
             for (larger, smaller), got in yields.items()
         ]
     by_class: dict[Any, list[Yield]] = {}

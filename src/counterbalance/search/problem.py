@@ -97,15 +97,18 @@ class Problem:
 
         ``among`` narrows the search: for each row (and class) whether it is worth it.
         """
-        rows, wanted = self._searched(judged, targets, among)
-        search = make_search(self.space, self.effort.of_pass(number), judged.f, self.table)
+        return self.find_in(*self._searched(judged, targets, among), judged.f, number)
+
+    def find_in(self, rows: Integers, wanted: Mask, f: Classifier, number: int = 0) -> Inversions:
+        """Search some rows, whatever f says of them; ``wanted`` is for all rows of the table."""
+        search = make_search(self.space, self.effort.of_pass(number), f, self.table)
 
         def find(chunk: Integers) -> Inversions:
             found, _ = search(self.table.rows(chunk), chunk, wanted[chunk])
-            return self._made_minimal(found, judged.f) if self.effort.minimal else found
+            return self._made_minimal(found, f) if self.effort.minimal else found
 
         parts = Parallel(n_jobs=self.n_jobs, prefer="threads")(
-            delayed(find)(chunk) for chunk in self._chunks(rows, judged.f)
+            delayed(find)(chunk) for chunk in self._chunks(rows, f)
         )
         return Inversions.join(parts)
 
@@ -134,13 +137,18 @@ class Problem:
 
         ``starts`` holds the references of each class code, if they are not those of this table.
         """
-        rows, wanted = self._searched(judged, targets, among)
         if starts is None:
             starts = self.starts(self.references(judged, targets))
-        search = MinimumSearch.of(self.space, self.effort, judged.f, self.table, starts)
+        return self.solve_in(*self._searched(judged, targets, among), judged.f, starts)
+
+    def solve_in(
+        self, rows: Integers, wanted: Mask, f: Classifier, starts: list[Floats]
+    ) -> Inversions:
+        """Solve for some rows, whatever f says of them; ``wanted`` is for all of the table."""
+        search = MinimumSearch.of(self.space, self.effort, f, self.table, starts)
         parts = Parallel(n_jobs=self.n_jobs, prefer="threads")(
             delayed(search.find)(self.table.rows(chunk), chunk, wanted[chunk])
-            for chunk in self._chunks(rows, judged.f)
+            for chunk in self._chunks(rows, f)
         )
         return Inversions.join(parts)
 
