@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 # How many counterfactuals are told in words, and how many features are listed.
 EXAMPLES = 3
 MOST_CHANGED = 8
+# More pairs of classes than this are added up by the smaller class.
+MOST_PAIRS = 10
 # Origins of the new rows that f puts into their new class.
 INVERTED = ("inversion", "minimum", "redraw")
 # A share of the largest class is written with this many digits.
@@ -170,11 +172,27 @@ def result_tables(summary: Mapping[str, Any]) -> list[ResultTable]:
                 percent(got["share"]),
                 f"{got['used']:,}",
             )
-            for got in summary["yield"]
+            for got in _by_class(summary["yield"])
         ]
-        heads = ("pair", "searched", "found", "yield", "used")
-        shown.append(ResultTable("yield", "Counterfactuals from class to class", heads, pairs))
+        heads = ("pair", "searched", "inverted", "yield", "used")
+        title = "What the first search found, from class to class"
+        shown.append(ResultTable("yield", title, heads, pairs))
     return shown
+
+
+def _by_class(yields: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
+    """Add up the pairs of each smaller class, where there are more pairs than one reads."""
+    if len(yields) <= MOST_PAIRS:
+        return list(yields)
+    found: dict[Any, dict[str, Any]] = {}
+    for got in yields:
+        total = found.setdefault(got["to"], {"from": "larger classes", "to": got["to"]})
+        for name in ("factuals", "inversions", "used"):
+            total[name] = total.get(name, 0) + got[name]
+    return [
+        {**total, "share": total["inversions"] / max(1, total["factuals"])}
+        for total in found.values()
+    ]
 
 
 def summarise_new_rows(

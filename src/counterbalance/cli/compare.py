@@ -21,7 +21,14 @@ from counterbalance.cli.options import (
     Use,
 )
 from counterbalance.cli.rules import GivenRules
-from counterbalance.cli.terminal import note, say, show_json, show_tables, working
+from counterbalance.cli.terminal import (
+    note,
+    say,
+    show_json,
+    show_tables,
+    working,
+    wrapped,
+)
 from counterbalance.cli.user_table import UserTable, read_user_table
 from counterbalance.errors import TableError
 from counterbalance.extras import require
@@ -324,21 +331,6 @@ def _show(result: Comparison, user: UserTable) -> None:
         say("\nBe careful:")
     for caveat in result.verdict.caveats:
         say(wrapped(caveat))
-
-
-def wrapped(text: str, mark: str = "- ") -> str:
-    """Write a sentence as an item of a list, in lines that a terminal can show.
-
-    Examples
-    --------
-    >>> wrapped("Nothing helps.")
-    '- Nothing helps.'
-    """
-    import textwrap
-
-    return textwrap.fill(
-        text, 100, initial_indent=mark, subsequent_indent=" " * len(mark), break_long_words=False
-    )
 
 
 def _say_where(result: Comparison, folder: Path, report: Path | None) -> None:

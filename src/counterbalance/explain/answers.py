@@ -2,8 +2,8 @@
 
 The first answer is the row that the sampler makes, if it makes one. For others the row is
 searched many times with draws of its own, also without features that the first answer changes,
-and changes that f does not need are taken back. Of what is found, answers are chosen that are
-near and unlike each other.
+and changes that f does not need are taken back. Of what is found the nearest is chosen, and
+answers that are near and unlike each other.
 """
 
 from __future__ import annotations
@@ -65,9 +65,9 @@ def explain(
         The class that it would be called; it may be larger than the row's own.
     n_answers : int
         How many answers at most. The first is the row that the sampler makes of this one, or
-        the nearest found where it makes none (``sampled`` says which). Each further one is the
-        nearest found, where one that shares a part p of its changes with an answer before
-        counts as 1 / (1 - p) times as far.
+        the nearest found where it makes none (``sampled`` says which). The second is the nearest
+        found, if that is nearer. Each further one is the nearest where one that shares a part p
+        of its changes with an answer before counts as 1 / (1 - p) times as far.
     robust : float, default=None
         A share of refits of f, from 0 to 1. f is fitted again ten times, each time without a
         tenth of the rows, and only changes count that f and at least this share of the refits
@@ -267,6 +267,8 @@ def _diverse(case: _Case, pool: Floats, n_answers: int, *, own: bool) -> list[in
     far = _far(case, pool)
     ranked = np.argsort(far, kind="stable").tolist()
     chosen = [0 if own else ranked[0]]
+    if far[ranked[0]] < far[chosen[0]] and n_answers > 1:
+        chosen.append(ranked[0])
     while len(chosen) < n_answers:
         best, least = None, np.inf
         for place in ranked:

@@ -2,7 +2,7 @@
 
     inversion   a minimum inversion: the nearest row found for its factual that f calls the class
     minimum     the same, solved for by the structure of f where no draw inverted the factual
-    redraw      a further inversion of a factual that was drawn again; f calls it the class, too
+    redraw      an inversion of a factual that was drawn again; f calls it the class, too
     threshold   f does not call it the class: it was taken at a threshold moved to the class's share
     interior    made from rows of the class alone: no counterfactual
     copy        a row of the class once more
@@ -35,6 +35,13 @@ HEADS = {
     "threshold": "moved threshold",
     "interior": "within the class",
     "copy": "copies",
+}
+# What most rows are, where most are no minimum inversions.
+MOST_ARE = {
+    "redraw": "most were found by drawing again from the same real rows",
+    "threshold": "most pass only a moved threshold: f itself does not call them the class",
+    "interior": "most were made within the class and are no counterfactuals",
+    "copy": "most are copies of real rows",
 }
 MOST_PER_ROW = 10
 FEW = 0.25
@@ -86,7 +93,7 @@ def tell_origins(counts: Counts, *, most: int = 0) -> list[str]:
     >>> for sentence in tell_origins({"inversion": 20, "redraw": 70, "interior": 10}, most=9):
     ...     print(sentence)  # doctest: +ELLIPSIS
     20 of 100 new rows (20%) are minimum inversions, each the nearest one found for its real row.
-    70 are further inversions, drawn again from real rows that inverted (up to 9 from one row).
+    70 are inversions found by drawing again, up to 9 from one real row.
     10 were made within their class and are no counterfactuals.
     Most new rows are not minimum inversions: too few rows of a larger class can be turned for...
     """
@@ -119,17 +126,31 @@ def tell_origins(counts: Counts, *, most: int = 0) -> list[str]:
 
 
 def _sentence(origin: str, count: int, most: int) -> str:
-    be, have = ("is", "a further inversion") if count == 1 else ("are", "further inversions")
+    be, have = ("is", "an inversion") if count == 1 else ("are", "inversions")
     was = "was" if count == 1 else "were"
-    up_to = f" (up to {most:,} from one row)" if most > 1 else ""
+    up_to = f", up to {most:,} from one real row" if most > 1 else ""
     return {
-        "redraw": f"{count:,} {be} {have}, drawn again from real rows that inverted{up_to}.",
+        "redraw": f"{count:,} {be} {have} found by drawing again{up_to}.",
         "threshold": f"{count:,} {was} accepted at a threshold moved to the class's share: "
         "f itself does not call them the class.",
         "interior": f"{count:,} {was} made within their class and {be} no "
         f"counterfactual{'' if count == 1 else 's'}.",
         "copy": f"{count:,} {be} {'a copy' if count == 1 else 'copies'} of real rows.",
     }[origin]
+
+
+def tell_most(counts: Counts) -> str:
+    """Say in a few words what most rows are, where most are no minimum inversions.
+
+    >>> tell_most({"inversion": 20, "interior": 80}), tell_most({"inversion": 60, "copy": 40})
+    ('most were made within the class and are no counterfactuals', '')
+    """
+    total, found = sum(counts.values()), count_nearest(counts)
+    others = {origin: counts.get(origin, 0) for origin in MOST_ARE}
+    if not total or found * 2 >= total:
+        return ""
+    origin = max(others, key=others.__getitem__)
+    return MOST_ARE[origin] if others[origin] * 2 > total else "most are something else"
 
 
 def _within(counts: Counts) -> list[str]:
