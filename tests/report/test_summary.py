@@ -83,6 +83,7 @@ def test_the_sections_of_a_sampler_are_these(wisconsin):
     alone = summarise_sampler(*wisconsin, alone=True, file="w.csv", target="Class")
     assert shown(alone) == {
         "title", "verdict", "data", "map", "explorer", "features", "settings", "versions", "cite",
+        "origins",
     }  # fmt: skip
 
 

@@ -25,11 +25,10 @@ from counterbalance.cli.options import (
     Seed,
     Target,
     Use,
-    in_options,
     make_sampler,
     rows_wanted,
 )
-from counterbalance.cli.rules import GivenRules
+from counterbalance.cli.rules import GivenRules, in_options
 from counterbalance.cli.terminal import note, show_json, working
 from counterbalance.cli.user_table import UserTable, read_user_table
 from counterbalance.errors import CounterbalanceError, ShortfallWarning, TableError

@@ -14,10 +14,9 @@ from counterbalance.cli.options import (
     TableFile,
     Target,
     Use,
-    in_options,
     make_sampler,
 )
-from counterbalance.cli.rules import GivenRules
+from counterbalance.cli.rules import GivenRules, in_options
 from counterbalance.cli.terminal import note, say, show_json, show_tables, working
 from counterbalance.cli.user_table import UserTable, read_user_table
 from counterbalance.errors import CounterbalanceError, TableError

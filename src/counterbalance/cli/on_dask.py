@@ -18,14 +18,13 @@ from counterbalance.cli.balance_summary import (
 from counterbalance.cli.options import (
     EVERY,
     asks_for_every,
-    in_options,
     share_of_largest,
 )
+from counterbalance.cli.rules import GivenRules, in_options
 from counterbalance.cli.terminal import note, say, show_json, show_tables, working
 from counterbalance.errors import CounterbalanceError, ShortfallWarning, TableError
 
 if TYPE_CHECKING:
-    from counterbalance.cli.rules import GivenRules
     from counterbalance.distributed import BalancedFiles
     from counterbalance.io.column_checks import TableFinding
 

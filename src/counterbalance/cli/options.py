@@ -25,19 +25,6 @@ if TYPE_CHECKING:
 
 # A class gets at most this many times the rows of the table; longer numbers are not read.
 MOST_TIMES, MOST_DIGITS = 10, 18
-# Words in the messages of the library, and the options that they stand for.
-OPTION_OF = {
-    "integer_features": "--integer",
-    "sampling_strategy": "--ratio",
-    "categorical_features": "--keep",
-    "Immutable(": "--immutable (",
-    "Increasing(": "--increasing (",
-    "Decreasing(": "--decreasing (",
-    "OneOf": "--one-of",
-    "Range(": "--range (",
-    "MaxChanged(": "--max-changed (",
-    "the relation '": "--constraint '",
-}
 # The value of --ratio and sampling_strategy that takes every counterfactual, as the paper does.
 EVERY = "all"
 
@@ -291,10 +278,3 @@ def _share(text: str) -> float:
             f"got {text!r}; for example --ratio 0.5"
         )
     return share
-
-
-def in_options(message: str) -> str:
-    """Return a message of the library with the names of the options."""
-    for word, option in OPTION_OF.items():
-        message = message.replace(word, option)
-    return message

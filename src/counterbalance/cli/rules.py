@@ -26,6 +26,19 @@ if TYPE_CHECKING:
     from counterbalance.cli.user_table import UserTable
     from counterbalance.constraints import Constraint
 
+# Words in the messages of the library, and the options that they stand for.
+OPTION_OF = {
+    "integer_features": "--integer",
+    "sampling_strategy": "--ratio",
+    "categorical_features": "--keep",
+    "Immutable(": "--immutable (",
+    "Increasing(": "--increasing (",
+    "Decreasing(": "--decreasing (",
+    "OneOf": "--one-of",
+    "Range(": "--range (",
+    "MaxChanged(": "--max-changed (",
+    "the relation '": "--constraint '",
+}
 # Says which columns the texts of an option name, and refuses what is none.
 Columns = Callable[[Sequence[str], str], list[str]]
 
@@ -124,7 +137,6 @@ class GivenRules:
 
     def checked(self, user: UserTable) -> list[Constraint]:
         """Return the same, refused now if the table cannot keep them, and not after a long run."""
-        from counterbalance.cli.options import in_options
         from counterbalance.constraints import compile_rules
         from counterbalance.errors import CounterbalanceError
         from counterbalance.table.table import read_table
@@ -216,3 +228,10 @@ def _named_in(text: str, columns: Columns) -> list[str]:
     except ConstraintError as error:
         raise ConstraintError(str(error).replace("the relation", "--constraint")) from None
     return named
+
+
+def in_options(message: str) -> str:
+    """Return a message of the library with the names of the options."""
+    for word, option in OPTION_OF.items():
+        message = message.replace(word, option)
+    return message
