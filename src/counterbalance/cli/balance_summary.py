@@ -211,8 +211,8 @@ def summarise_new_rows(
     """
     from counterbalance.rows.origins import (
         add_counts,
+        all_gives_fewer,
         all_inflated,
-        count_nearest,
         tell_inflated,
         tell_origins,
     )
@@ -220,7 +220,7 @@ def summarise_new_rows(
     total = add_counts(list(counts.values()))
     inflated = all_inflated(counts, rows)
     remedy = _share_for(inflated, rows) if only_shares else _ratios_for(inflated, counts, ratio)
-    if count_nearest(total):
+    if all_gives_fewer(inflated):
         remedy += ", or --ratio all for minimum inversions alone"
     return {
         "origins": {origin: n for origin, n in total.items() if n},

@@ -20,7 +20,7 @@ from counterbalance.rows.origins import (
     CALLED,
     HEADS,
     MOST_PER_ROW,
-    MOST_PER_ROW_WITHIN,
+    MOST_PER_ROW_AT_ALL,
     add_counts,
     all_inflated,
     ask_for_fewer,
@@ -188,7 +188,7 @@ def _inflated(balanced: BalancedTable, counts: dict[Any, dict[str, int]]) -> lis
     """Warn of classes that got far more rows than their real ones bear out."""
     searched = hasattr(balanced.sampler, "on_shortfall")
     rows = _real_rows(balanced)
-    most = MOST_PER_ROW if searched else MOST_PER_ROW_WITHIN
+    most = MOST_PER_ROW if searched else MOST_PER_ROW_AT_ALL
     found = all_inflated(counts, rows, most)
     if not found:
         return []

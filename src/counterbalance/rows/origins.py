@@ -9,7 +9,9 @@
 
 A class is *inflated* if it got more than ``MOST_PER_ROW`` new rows for each real one and fewer
 than one in ``1 / FEW`` of them is a minimum inversion: then a handful of real rows is all that
-the new ones are made of. The sampler, the command line and the report ask the same function.
+the new ones are made of. It is, too, if it got more than ``MOST_PER_ROW_AT_ALL``: inversions they
+may be, but all that f knows of the class it learned from that handful. The sampler, the command
+line and the report ask the same function.
 """
 
 from __future__ import annotations
@@ -45,8 +47,8 @@ MOST_ARE = {
 }
 MOST_PER_ROW = 10
 FEW = 0.25
-# A sampler that makes all rows within the class has no inversions to count: only its excess is.
-MOST_PER_ROW_WITHIN = 100
+# Whatever they are. A sampler that makes all rows within the class has no inversions to count.
+MOST_PER_ROW_AT_ALL = 100
 # Classes that a sentence names, and that a remedy lists.
 MOST_NAMED = 3
 MOST_LISTED = 12
@@ -185,10 +187,11 @@ class Inflated:
     """How many rows it may be asked to have in all before it counts as inflated."""
 
     def __str__(self) -> str:
+        found = f"{self.inversions:,}" if self.inversions else "none"
         return (
             f"class {self.label!r} has {self.rows:,} {'row' if self.rows == 1 else 'rows'} and got "
             f"{self.new:,} new ones ({self.new / self.rows:,.0f} for each real row; "
-            f"{self.inversions or 'none'} {'is a' if self.inversions == 1 else 'are'} minimum "
+            f"{found} {'is a' if self.inversions == 1 else 'are'} minimum "
             f"inversion{'' if self.inversions == 1 else 's'})"
         )
 
@@ -211,7 +214,7 @@ def find_inflated(
 ) -> Inflated | None:
     """Return what is to be said of a class if it is inflated."""
     new, inversions = sum(made.values()), count_nearest(made)
-    most = max(most_per_row * rows, int(inversions / FEW))
+    most = min(max(most_per_row * rows, int(inversions / FEW)), MOST_PER_ROW_AT_ALL * rows)
     if rows < 1 or new <= most:
         return None
     return Inflated(label, rows, new, inversions, rows + most)
@@ -235,9 +238,15 @@ def ask_for_fewer(
     else:
         some = ", ".join(f"{label!r}: {n}" for label, n in list(inflated.items())[:MOST_LISTED])
         remedy = f"sampling_strategy={{{some}, ...}}"
-    if not any(map(count_nearest, counts.values())):
+    if not all_gives_fewer(classes):
         return remedy
     return f"{remedy}, or sampling_strategy='all' for minimum inversions alone"
+
+
+def all_gives_fewer(classes: Sequence[Inflated]) -> bool:
+    """Whether to take every minimum inversion, and nothing else, leaves no class inflated."""
+    found = [one.inversions for one in classes]
+    return any(found) and all(one.rows + one.inversions <= one.most for one in classes)
 
 
 def tell_inflated(classes: Sequence[Inflated], remedy: str) -> str:
