@@ -16,8 +16,8 @@ from counterbalance.explain import explain
 from hostile_tables import hostile
 
 MANY = bool(os.environ.get("COUNTERBALANCE_ATTACK"))
-TABLES = 300 if MANY else 25
-TEXTS = 600 if MANY else 40
+TABLES = 120 if MANY else 15
+TEXTS = 200 if MANY else 25
 PIECES = [
     *("age", "dose", "ward", "name", "risk", "=", "==", "<=", ":", ",", "-", "*", "(", ")", "`"),
     *("1e309", "nan", "inf", "-0", "0x1", "'", '"', "\\", "\n", "\0", " ", "é", "中", "$(id)", ";"),
