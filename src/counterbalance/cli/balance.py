@@ -18,20 +18,17 @@ from counterbalance.cli.balance_summary import (
 )
 from counterbalance.cli.on_dask import Cluster, balance_on_dask
 from counterbalance.cli.options import (
-    Decreasing,
     DropMissingTarget,
-    Immutable,
-    Increasing,
     Jobs,
     Json,
     Keep,
     Seed,
     Target,
     Use,
-    in_options,
     make_sampler,
     rows_wanted,
 )
+from counterbalance.cli.rules import GivenRules, in_options
 from counterbalance.cli.terminal import note, show_json, working
 from counterbalance.cli.user_table import UserTable, read_user_table
 from counterbalance.errors import CounterbalanceError, ShortfallWarning, TableError
@@ -69,6 +66,10 @@ EXAMPLES = (
     (
         "half as many rows as the largest class, and nobody gets younger",
         "counterbalance balance patients.csv --target risk --ratio 0.5 --increasing age",
+    ),
+    (
+        "only changes that make sense",
+        "counterbalance balance patients.csv --target risk --range dose=0:40 --max-changed 3",
     ),
     (
         "where every new row comes from",
@@ -118,9 +119,6 @@ def execute(
     ] = None,
     keep: Keep = None,
     use: Use = None,
-    immutable: Immutable = None,
-    increasing: Increasing = None,
-    decreasing: Decreasing = None,
     integer: Annotated[
         list[str] | None,
         typer.Option(
@@ -172,10 +170,10 @@ def execute(
         str | None,
         typer.Option(metavar="SIZE", help="Memory of each Dask worker, such as 2GB; at least 1GB."),
     ] = None,
+    rules: GivenRules,
     reading: Reading,
 ) -> int:
     """Balance the table and say what was done."""
-    rules = {"--immutable": immutable, "--increasing": increasing, "--decreasing": decreasing}
     if engine is Engine.DASK:
         unused = {
             "--provenance": provenance,
@@ -231,8 +229,9 @@ def execute(
     if provenance is not None:
         write_table_file(_provenance_table(balanced), provenance, like=table)
     if report is not None:
-        given = {"--ratio": ratio, "--keep": keep, "--use": use, **rules, "--integer": integer}
+        given = {"--ratio": ratio, "--keep": keep, "--use": use, "--integer": integer}
         switches = [
+            *rules.words,
             *reading.words,
             *(["--drop-missing-target"] if drop_missing_target else []),
             *(["--no-rows"] if no_rows else []),

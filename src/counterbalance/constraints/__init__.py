@@ -11,6 +11,7 @@ from counterbalance.constraints.constraint import (
     Relation,
     as_constraints,
     compile_rules,
+    tell_constraints,
 )
 
 __all__ = [
@@ -24,4 +25,5 @@ __all__ = [
     "Relation",
     "as_constraints",
     "compile_rules",
+    "tell_constraints",
 ]

@@ -4,7 +4,7 @@
     sum         product  { ( + | - )  product }
     product     factor  { *  factor }
     factor      number  |  column  |  -  factor  |  ( sum )
-    column      a word, or any text between backticks: `cell size`
+    column      a word, which may hold points, or any text between backticks: `cell size`
 
 A relation is read by this grammar and nothing else: it is never run as Python.
 """
@@ -26,7 +26,7 @@ from counterbalance.errors import ConstraintError
 Term = Callable[[Floats], Any]
 
 _TOKEN = re.compile(
-    r"\s*(?:(?P<number>\d+\.?\d*(?:[eE][+-]?\d+)?|\.\d+)|(?P<word>[^\W\d]\w*)"
+    r"\s*(?:(?P<number>\d+\.?\d*(?:[eE][+-]?\d+)?|\.\d+)|(?P<word>[^\W\d][\w.]*)"
     r"|`(?P<quoted>[^`]+)`|(?P<sign><=|>=|==|!=|[<>+\-*()]))"
 )
 # More terms than anybody writes by hand.

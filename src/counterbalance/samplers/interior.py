@@ -25,7 +25,7 @@ from counterbalance.errors import ClassifierError, ShortfallError, ShortfallWarn
 from counterbalance.prepare import Choices, DefaultF, Prepared
 from counterbalance.rows.build import Builder
 from counterbalance.rows.interior import Interior
-from counterbalance.rows.origins import MOST_PER_ROW_WITHIN
+from counterbalance.rows.origins import MOST_PER_ROW_AT_ALL
 from counterbalance.rows.shortfall import NewRows, warn_inflated
 from counterbalance.samplers.base import TableOverSampler
 from counterbalance.search.draws import stream, uniform
@@ -169,7 +169,7 @@ class InteriorOverSampler(TableOverSampler):
         for part in rows:
             if part.missing:
                 _copy(part, plain(labels.classes[part.target]))
-        warn_inflated([part.tally for part in rows], labels, most_per_row=MOST_PER_ROW_WITHIN)
+        warn_inflated([part.tally for part in rows], labels, most_per_row=MOST_PER_ROW_AT_ALL)
         return Builder(prepared.problem, prepared.f, rows)
 
     def choices(self) -> Choices:
