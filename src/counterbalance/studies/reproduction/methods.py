@@ -129,6 +129,7 @@ def make_sampler(name: str, seed: int) -> Any:
         return CounterfactualOverSampler(
             estimator=paper_classifier(class_weight=None),
             sampling_strategy=EVERY,
+            minimal=False,
             on_shortfall="accept",
             random_state=seed,
         )
