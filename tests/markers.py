@@ -17,6 +17,10 @@ MARKED = {
         "methods/test_checks.py",
         "methods/deep/*",
         "methods/test_template.py",
+        # many small fits of classifiers that fit others
+        "estimators/test_resampled.py",
+        "estimators/test_counterfactual.py",
+        "compare/test_advice.py",
         "test_imbalanced_learn",
         "test_every_data_set_loads_as_it_is_listed",
         # whole pages, and all the data sets

@@ -5,6 +5,7 @@ from __future__ import annotations
 import shlex
 from collections.abc import Sequence
 from pathlib import Path
+from textwrap import indent
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -297,6 +298,8 @@ def _show(result: Comparison, user: UserTable) -> None:
     say(wrapped(f"VERDICT: {result.verdict.headline}", "") + "\n")
     for sentence in result.verdict.sentences:
         say(wrapped(sentence))
+    if result.verdict.code:
+        say("\n" + indent(result.verdict.code, "    "))
     if result.verdict.caveats:
         say("\nBe careful:")
     for caveat in result.verdict.caveats:

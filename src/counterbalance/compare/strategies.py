@@ -157,6 +157,12 @@ def make_ours(name: str, seed: int) -> Any:
     return all_samplers()[name].factory(random_state=seed)
 
 
+def make_sampler(name: str, codes: Integers, seed: int) -> Any:
+    """Return the sampler of a strategy, for a table with these classes."""
+    is_ours = known_strategies()[name] == "ours"
+    return make_ours(name, seed) if is_ours else _make_peer(name, _neighbours(codes), seed)
+
+
 def _make_peer(name: str, neighbours: int, seed: int) -> Any:
     """Return a peer with its defaults; imbalanced-learn's get fewer neighbours where need be."""
     sampler = all_samplers()[name].factory()

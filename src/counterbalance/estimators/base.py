@@ -174,6 +174,8 @@ class DecidingClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
     ) -> None:
         """Learn the calibration and the rule from scores out of fold."""
         self.calibration_ = None
+        if hasattr(self, "out_of_fold_proba_"):
+            del self.out_of_fold_proba_
         n_classes = len(self.classes_)
         rule = Rule(np.ones(n_classes), None, rarest)  # the most probable class
         if isinstance(self.threshold, Real):
@@ -185,14 +187,17 @@ class DecidingClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
             rule = replace(rule, cut=float(self.threshold))
         if scores is not None and self._learns:
             known = np.isfinite(scores).all(axis=1)
-            scores, codes = scores[known], labels.codes[known]
+            codes = labels.codes[known]
+            scores = scores[known]
             weights = None if weights is None else weights[known]
             if self.calibration is not None:
                 line = self._on_a_line(scores)
                 self.calibration_ = Calibration.of(self.calibration, line, codes, weights)
+            p = self._probabilities(scores)
+            self.out_of_fold_proba_ = np.full((len(known), n_classes), np.nan)
+            self.out_of_fold_proba_[known] = p
             if self.threshold is not None and not isinstance(self.threshold, Real):
                 metric = "cost" if cost is not None else self.threshold.replace("gm", "g_m")
-                p = self._probabilities(scores)
                 rule = tuned_rule(p, codes, metric, weights, cost, self._seed)
         self.rule_ = rule
         is_plain = n_classes == BINARY and rule.cut is None

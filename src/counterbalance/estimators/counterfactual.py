@@ -29,7 +29,7 @@ from counterbalance.table.kinds import Kind
 from counterbalance.table.labels import Labels
 from counterbalance.table.table import read_table
 
-TREES, LEAF = 30, 1
+TREES, LEAF = 30, 2
 # Seeds of two tracks lie so far apart that their rounds never share one.
 APART = 1_000_000
 # Parameters of a sampler that may name columns of the frame.
@@ -61,7 +61,7 @@ class CounterfactualClassifier(DecidingClassifier):
         (``None`` is one with its defaults) or an :class:`InteriorOverSampler`. Its ``estimator``
         and seed are set here.
 
-    rounds : int, default=4
+    rounds : int, default=3
         Most rounds; fewer if the boundary settles, which is when the calls of fewer than one in
         a hundred real rows change, out of fold, from one round to the next.
 
@@ -99,6 +99,9 @@ class CounterfactualClassifier(DecidingClassifier):
         Shares of the classes.
     rarest_class_, threshold_, class_factors_
         See :class:`ResampledClassifier`.
+    out_of_fold_proba_ : ndarray of shape (n_samples, n_classes)
+        Where a threshold or a calibration was learned: the probabilities it was learned from,
+        each by models that have not seen the row; nan for a row that was never left out.
     n_features_in_ : int
         Number of columns of X.
     feature_names_in_ : ndarray of str
@@ -137,7 +140,7 @@ class CounterfactualClassifier(DecidingClassifier):
         estimator: Any = None,
         *,
         sampler: Any = None,
-        rounds: int = 4,
+        rounds: int = 3,
         threshold: Any = "f1",
         calibration: str | None = "sigmoid",
         cv: Any = 5,
@@ -268,6 +271,8 @@ class Votes:
         """Ask the latest members; return the class that each of them calls, -1 for none."""
         calls = np.full(self.n_rows, -1, dtype=np.intp)
         for (rows, X), track, said in zip(self.tests, tracks, self.said, strict=True):
+            if not rows.size:
+                continue
             member = track.members[-1]
             if len(said) < len(track.members):
                 said.append(member.probabilities(X, self.classes))

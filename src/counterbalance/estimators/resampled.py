@@ -7,9 +7,10 @@ from inspect import signature
 from typing import Any, ClassVar
 
 import numpy as np
+from imblearn import FunctionSampler
 from sklearn.base import clone
 from sklearn.utils import get_tags
-from sklearn.utils._param_validation import HasMethods
+from sklearn.utils._param_validation import HasMethods, StrOptions
 from sklearn.utils.parallel import Parallel, delayed
 
 from counterbalance.arrays import Floats, Integers
@@ -39,9 +40,10 @@ class ResampledClassifier(DecidingClassifier):
         Any scikit-learn classifier or pipeline. It is fitted to the rows in the container they
         came in. One without ``predict_proba`` needs a ``calibration``.
 
-    sampler : sampler, default=None
+    sampler : sampler, "passthrough" or None, default=None
         Anything with ``fit_resample``: imbalanced-learn's, ours, or a pipeline of them. ``None``
-        is :class:`InteriorOverSampler`.
+        is :class:`InteriorOverSampler`. ``"passthrough"`` leaves the rows as they are, for the
+        threshold and the calibration alone.
 
     threshold : {"g_mean", "f1", "balanced_accuracy"}, cost matrix, float or None, default=None
         How ``predict`` chooses. A metric, or a matrix of costs (a row for each true class, a
@@ -83,6 +85,9 @@ class ResampledClassifier(DecidingClassifier):
     class_factors_ : ndarray of shape (n_classes,)
         With more than two classes, what each probability is multiplied by before the largest
         wins.
+    out_of_fold_proba_ : ndarray of shape (n_samples, n_classes)
+        Where a threshold or a calibration was learned: the probabilities it was learned from,
+        each by models that have not seen the row; nan for a row that was never left out.
     n_features_in_ : int
         Number of columns of X.
     feature_names_in_ : ndarray of str
@@ -122,7 +127,7 @@ class ResampledClassifier(DecidingClassifier):
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "estimator": [HasMethods(["fit", "predict"])],
-        "sampler": [HasMethods(["fit_resample"]), None],
+        "sampler": [HasMethods(["fit_resample"]), StrOptions({"passthrough"}), None],
         **DecidingClassifier._parameter_constraints,  # noqa: SLF001  (scikit-learn's own way)
     }
 
@@ -147,6 +152,8 @@ class ResampledClassifier(DecidingClassifier):
 
     def _fit(self, X: Any, labels: Labels, weights: Floats | None, groups: Any) -> Floats | None:
         sampler = InteriorOverSampler() if self.sampler is None else self.sampler
+        if isinstance(sampler, str):
+            sampler = FunctionSampler(validate=False)  # the rows as they are
         recipe = Recipe(self.estimator, sampler, self._weighs, self._seed)
         check_classifier(self.estimator)
         folds = self.folds(labels, groups, X) if self._learns else []
@@ -179,7 +186,8 @@ class ResampledClassifier(DecidingClassifier):
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        parts = [self.estimator, *([] if self.sampler is None else [self.sampler])]
+        is_sampler = hasattr(self.sampler, "fit_resample")
+        parts = [self.estimator, *([self.sampler] if is_sampler else [])]
         for name in ("sparse", "allow_nan", "categorical", "string"):
             holds = all(getattr(get_tags(part).input_tags, name) for part in parts)
             setattr(tags.input_tags, name, holds)
