@@ -238,23 +238,22 @@ class DecidingClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
             )
         return cost
 
-    def folds(self, labels: Labels, groups: Any, X: Any) -> Folds:
+    def folds(self, labels: Labels, groups: Any) -> Folds:
         """Return both parts of each fold, every class in the training part; maybe there is none."""
-        fewest = int(labels.counts.min())
+        fewest, places = int(labels.counts.min()), np.zeros(len(labels.codes))
+        usable: Folds = []
         if isinstance(self.cv, Integral) or self.cv is None:
-            asked = 5 if self.cv is None else int(self.cv)
-            n = max(2, min(asked, fewest))
+            n_groups = len(places) if groups is None else len(np.unique(groups))
+            asked = check_cv(self.cv).get_n_splits()  # refuses fewer than two
+            most = min(asked, fewest, n_groups)
             kind = StratifiedKFold if groups is None else StratifiedGroupKFold
-            splitter = kind(n, shuffle=True, random_state=self._seed)
+            splitter = kind(max(2, most), shuffle=True, random_state=self._seed)
         else:
-            splitter = check_cv(self.cv, labels.values, classifier=True)
-        rows = np.zeros(len(labels.codes)) if groups is None else X
-        usable = []
-        if fewest > 1 or not isinstance(self.cv, (Integral, type(None))):
-            split = splitter.split(rows, labels.codes, groups)
+            most, splitter = len(places), check_cv(self.cv, labels.values, classifier=True)
+        if most > 1:
             usable = [
                 (train, test)
-                for train, test in split
+                for train, test in splitter.split(places, labels.codes, groups)
                 if len(np.unique(labels.codes[train])) == len(labels.classes)
             ]
         if not usable:

@@ -160,7 +160,7 @@ class CounterfactualClassifier(DecidingClassifier):
         X, recipe = self._recipe(X)
         everything = np.arange(len(labels.codes))
         # Where nothing can be left out there is one track, of all rows, and nothing to learn from.
-        folds = self.folds(labels, groups, X) or [(everything, everything[:0])]
+        folds = self.folds(labels, groups) or [(everything, everything[:0])]
         tracks = [
             make_track(X, labels, weights, groups, train, self._seed + APART * k)
             for k, (train, _) in enumerate(folds)

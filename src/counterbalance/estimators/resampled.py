@@ -17,7 +17,7 @@ from counterbalance.arrays import Floats, Integers
 from counterbalance.classifier.fit import check_classifier, weight_parameter
 from counterbalance.errors import ClassifierError, TableError
 from counterbalance.estimators.base import DecidingClassifier, class_scores, seeded
-from counterbalance.estimators.decision import class_shares
+from counterbalance.estimators.decision import BINARY, class_shares
 from counterbalance.samplers.base import TableOverSampler
 from counterbalance.samplers.interior import InteriorOverSampler
 from counterbalance.table import containers
@@ -156,7 +156,7 @@ class ResampledClassifier(DecidingClassifier):
             sampler = FunctionSampler(validate=False)  # the rows as they are
         recipe = Recipe(self.estimator, sampler, self._weighs, self._seed)
         check_classifier(self.estimator)
-        folds = self.folds(labels, groups, X) if self._learns else []
+        folds = self.folds(labels, groups) if self._learns else []
         whole = np.arange(len(labels.codes))
         models = Parallel(n_jobs=self.n_jobs)(
             delayed(recipe.fit)(X, labels, weights, train)
@@ -227,10 +227,7 @@ class Recipe:
         y = labels.values[rows]
         weights = None if weights is None else weights[rows]
         sampler = seeded(clone(self.sampler), self.seed)
-        given = {}
-        if weights is not None and "sample_weight" in signature(sampler.fit_resample).parameters:
-            given["sample_weight"] = weights
-        X_new, y_new = sampler.fit_resample(_for_sampler(sampler, X), y, **given)
+        X_new, y_new = _resampled(sampler, X, y, weights, is_part=not whole)
         codes = read_labels(y_new)
         if not np.array_equal(codes.classes, labels.classes):
             raise TableError(
@@ -249,6 +246,35 @@ class Recipe:
         prior = class_shares(codes.codes, n_classes, new_weights if self.weighs else None)
         base = class_shares(labels.codes[rows], n_classes, weights)
         return Model(estimator, sampler, base, prior)
+
+
+def _resampled(
+    sampler: Any, X: Any, y: Any, weights: Floats | None, *, is_part: bool
+) -> tuple[Any, Any]:
+    """Resample rows; name a sampler that fails on a training part, or returns something else."""
+    given = {}
+    if weights is not None and "sample_weight" in signature(sampler.fit_resample).parameters:
+        given["sample_weight"] = weights
+    name = type(sampler).__name__
+    try:
+        found = sampler.fit_resample(_for_sampler(sampler, X), y, **given)
+    except ValueError as error:
+        if not is_part:
+            raise
+        raise TableError(
+            f"sampler {name} failed on {len(y)} rows, a training part that threshold and "
+            f"calibration are learned from: {error}; let it ask for fewer neighbours, use more "
+            "folds (cv), or set threshold=None and calibration=None"
+        ) from error
+    is_pair = isinstance(found, tuple) and len(found) == BINARY
+    shape = getattr(found[0], "shape", ()) if is_pair else ()
+    if len(shape) != BINARY or shape != (len(found[1]), X.shape[1]):
+        raise TableError(
+            f"sampler {name} must return rows of {X.shape[1]} columns and a label for each, got "
+            f"{type(found).__name__}{f' with rows of the shape {shape}' if shape else ''}; mend "
+            "it, or use another"
+        )
+    return found
 
 
 def _weights_after(sampler: Any, weights: Floats, before: Integers, after: Integers) -> Floats:

@@ -249,7 +249,8 @@ def _balanced(pool: Pool, asked: Integers, seed: int) -> Pool:
 def parts_of(codes: Integers, groups: Any, seed: int) -> Integers:
     """Return in which part of a track each row is; one part where a class cannot be divided."""
     part = np.zeros(len(codes), dtype=np.intp)
-    if np.bincount(codes)[np.unique(codes)].min() < PARTS:
+    n_groups = len(codes) if groups is None else len(np.unique(groups))
+    if min(n_groups, np.bincount(codes)[np.unique(codes)].min()) < PARTS:
         return part
     kind = StratifiedKFold if groups is None else StratifiedGroupKFold
     splitter = kind(PARTS, shuffle=True, random_state=seed)
