@@ -46,7 +46,8 @@ def advise(results: Results, offer: Offer) -> tuple[str, str]:
     """Return a sentence that names the object to use, and the lines that make it."""
     model = make_model(results, offer)
     imports: Imports = set()
-    text = as_code(model, imports)
+    head, arguments = _call(model, imports)
+    text = f"{head}(\n" + "".join(f"    {argument},\n" for argument in arguments) + ")"
     found = {name for _, name in imports}
     name = next((n for n in ("ResampledClassifier", "CounterfactualClassifier") if n in found), "")
     what = name or offer.classifier
@@ -73,7 +74,8 @@ def make_model(results: Results, offer: Offer) -> Any:
         return make_pipeline(preparation, f.set_params(threshold=threshold))
     if is_plain:
         return make_pipeline(preparation, f)
-    rest = {"threshold": threshold, "calibration": "sigmoid", "random_state": settings.seed}
+    rest: dict[str, Any] = {"threshold": threshold, "calibration": "sigmoid"}
+    rest["random_state"] = settings.seed
     if kind in {"none", "weights"}:
         return ResampledClassifier(make_pipeline(preparation, f), "passthrough", **rest)
     sampler = make_sampler(offer.strategy, table.codes, settings.seed)
@@ -92,23 +94,29 @@ def as_code(value: Any, imports: Imports) -> str:
     >>> as_code(LogisticRegression(C=2.0), needed), needed
     ('LogisticRegression(C=2.0)', {('sklearn.linear_model', 'LogisticRegression')})
     """
-    if isinstance(value, Pipeline):
-        imports.add(("sklearn.pipeline", "make_pipeline"))
-        return f"make_pipeline({', '.join(as_code(step, imports) for _, step in value.steps)})"
     if inspect.isfunction(value):
         imports.add((value.__module__, value.__name__))
         return str(value.__name__)
     if not isinstance(value, BaseEstimator):
         return repr(value)
+    head, arguments = _call(value, imports)
+    return f"{head}({', '.join(arguments)})"
+
+
+def _call(value: Any, imports: Imports) -> tuple[str, list[str]]:
+    """Return what is called to make an estimator, and with which arguments."""
+    if isinstance(value, Pipeline):
+        imports.add(("sklearn.pipeline", "make_pipeline"))
+        return "make_pipeline", [as_code(step, imports) for _, step in value.steps]
     imports.add((public_module(type(value)), type(value).__name__))
-    given, arguments = value.get_params(deep=False), []
+    given = value.get_params(deep=False)
+    arguments: list[str] = []
     for name, parameter in inspect.signature(type(value).__init__).parameters.items():
         if name not in given or repr(given[name]) == repr(parameter.default):
             continue
         is_first = not arguments and isinstance(given[name], BaseEstimator)
-        keyword = "" if is_first else f"{name}="
-        arguments.append(f"{keyword}{as_code(given[name], imports)}")
-    return f"{type(value).__name__}({', '.join(arguments)})"
+        arguments.append(f"{'' if is_first else f'{name}='}{as_code(given[name], imports)}")
+    return type(value).__name__, arguments
 
 
 def public_module(kind: type) -> str:

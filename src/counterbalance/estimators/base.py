@@ -24,7 +24,7 @@ from sklearn.utils.metadata_routing import (
 )
 from sklearn.utils.validation import check_is_fitted
 
-from counterbalance.arrays import Floats, Integers
+from counterbalance.arrays import Floats, Integers, Mask
 from counterbalance.classifier import response
 from counterbalance.classifier.fit import takes_weights
 from counterbalance.errors import ClassifierError, TableError, UntunedWarning
@@ -33,7 +33,6 @@ from counterbalance.estimators.decision import (
     METRICS,
     Calibration,
     Rule,
-    class_shares,
     logits,
     prior_corrected,
     rarest_of,
@@ -98,13 +97,14 @@ class DecidingClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         groups = None if groups is None else _check_groups(groups, len(labels.codes))
         self._route(sample_weight, groups)
         self.classes_ = labels.classes
-        self.base_shares_ = class_shares(labels.codes, len(labels.classes), weights)
-        if not self.base_shares_.all():
+        weighs = np.bincount(labels.codes, weights=weights)
+        if not weighs.all():
             raise TableError(
                 f"sample_weight must leave rows of every class, but class "
-                f"{plain(self.classes_[int(self.base_shares_.argmin())])!r} weighs nothing; give "
-                "its rows a weight, or leave them out"
+                f"{plain(self.classes_[int(weighs.argmin())])!r} weighs nothing; give its rows a "
+                "weight, or leave them out"
             )
+        self.base_shares_ = weighs / weighs.sum()
         rarest = rarest_of(self.base_shares_)
         self.rarest_class_ = plain(self.classes_[rarest])
         cost = self._cost()
@@ -174,8 +174,7 @@ class DecidingClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
     ) -> None:
         """Learn the calibration and the rule from scores out of fold."""
         self.calibration_ = None
-        if hasattr(self, "out_of_fold_proba_"):
-            del self.out_of_fold_proba_
+        self.__dict__.pop("out_of_fold_proba_", None)  # of an earlier fit
         n_classes = len(self.classes_)
         rule = Rule(np.ones(n_classes), None, rarest)  # the most probable class
         if isinstance(self.threshold, Real):
@@ -186,7 +185,7 @@ class DecidingClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
                 )
             rule = replace(rule, cut=float(self.threshold))
         if scores is not None and self._learns:
-            known = np.isfinite(scores).all(axis=1)
+            known: Mask = np.asarray(np.isfinite(scores).all(axis=1))
             codes = labels.codes[known]
             scores = scores[known]
             weights = None if weights is None else weights[known]
@@ -194,7 +193,7 @@ class DecidingClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
                 line = self._on_a_line(scores)
                 self.calibration_ = Calibration.of(self.calibration, line, codes, weights)
             p = self._probabilities(scores)
-            self.out_of_fold_proba_ = np.full((len(known), n_classes), np.nan)
+            self.out_of_fold_proba_ = np.full((len(labels.codes), n_classes), np.nan)
             self.out_of_fold_proba_[known] = p
             if self.threshold is not None and not isinstance(self.threshold, Real):
                 metric = "cost" if cost is not None else self.threshold.replace("gm", "g_m")

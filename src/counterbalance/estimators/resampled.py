@@ -274,7 +274,8 @@ def _resampled(
             f"{type(found).__name__}{f' with rows of the shape {shape}' if shape else ''}; mend "
             "it, or use another"
         )
-    return found
+    X_new, y_new = found
+    return X_new, y_new
 
 
 def _weights_after(sampler: Any, weights: Floats, before: Integers, after: Integers) -> Floats:
