@@ -18,6 +18,10 @@ MARKED = {
         "methods/test_checks.py",
         "methods/deep/*",
         "methods/test_template.py",
+        # many small fits of classifiers that fit others
+        "estimators/test_resampled.py",
+        "estimators/test_counterfactual.py",
+        "compare/test_advice.py",
         "test_imbalanced_learn",
         "test_every_data_set_loads_as_it_is_listed",
         "test_no_column_tells_the_answer_alone",

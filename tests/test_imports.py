@@ -20,6 +20,7 @@ FLOORS = (
     ("rows",),
     ("prepare",),
     ("samplers",),
+    ("estimators",),
     ("__init__",),
     ("explain", "projection"),
     ("methods",),

@@ -20,8 +20,11 @@ MODULES = [
 
 def test_the_public_names_are_these():
     assert sorted(counterbalance.__all__) == [
+        "CounterfactualClassifier",
         "CounterfactualOverSampler",
         "InteriorOverSampler",
+        "ResampledClassifier",
+        "TablePreparation",
         "errors",
         "paper_classifier",
         "show_versions",

@@ -5,14 +5,20 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from counterbalance import errors
     from counterbalance.classifier.fit import paper_classifier
+    from counterbalance.estimators.counterfactual import CounterfactualClassifier
+    from counterbalance.estimators.resampled import ResampledClassifier
     from counterbalance.samplers.counterfactual import CounterfactualOverSampler
     from counterbalance.samplers.interior import InteriorOverSampler
+    from counterbalance.table.preparation import TablePreparation
 
 __version__ = "0.1.0"
 
 __all__ = [
+    "CounterfactualClassifier",
     "CounterfactualOverSampler",
     "InteriorOverSampler",
+    "ResampledClassifier",
+    "TablePreparation",
     "errors",
     "paper_classifier",
     "show_versions",
@@ -21,7 +27,10 @@ __all__ = [
 # Where a name is, from which module it is loaded when it is first asked for.
 _MODULES = {
     "CounterfactualOverSampler": "counterbalance.samplers.counterfactual",
+    "CounterfactualClassifier": "counterbalance.estimators.counterfactual",
     "InteriorOverSampler": "counterbalance.samplers.interior",
+    "ResampledClassifier": "counterbalance.estimators.resampled",
+    "TablePreparation": "counterbalance.table.preparation",
     "paper_classifier": "counterbalance.classifier.fit",
 }
 

@@ -14,7 +14,8 @@
     └── UserWarning
         ├── ShortfallWarning      samples that are no inversions were returned
         │   └── InflatedClassWarning  a class got far more rows than its real ones bear out
-        └── IdentifierWarning     a column that may change looks like an identifier
+        ├── IdentifierWarning     a column that may change looks like an identifier
+        └── UntunedWarning        too few rows to learn a threshold or a calibration from
 
 Every message states the parameter, the rule, the value and the remedy.
 """
@@ -73,6 +74,10 @@ class InflatedClassWarning(ShortfallWarning):
 
 class IdentifierWarning(UserWarning):
     """A column that new rows may change looks like an identifier; the message names it."""
+
+
+class UntunedWarning(UserWarning):
+    """Threshold and calibration could not be learned; the message says what is used instead."""
 
 
 def near_names(name: str, names: Sequence[str]) -> str:

@@ -8,8 +8,9 @@ from sklearn.model_selection import cross_val_score
 from sklearn.neighbors import KNeighborsClassifier
 
 from comparison_tables import mixed_table, plan_of, results_of, two_clouds
-from counterbalance.compare.strategies import known_strategies, prepare, resample
+from counterbalance.compare.strategies import known_strategies, resample
 from counterbalance.compare.trials import compute, learn, score_trials
+from counterbalance.table.preparation import TablePreparation
 
 # small tables: inversions may have to be drawn again, which is said and right
 pytestmark = pytest.mark.filterwarnings("ignore::counterbalance.errors.ShortfallWarning")
@@ -101,7 +102,7 @@ def test_a_level_that_training_has_not_seen_is_no_error():
     X, y = mixed_table()
     X.loc[0, "ward"] = "Z"
     table = plan_of(X, y).table
-    preparation = prepare(table.X.iloc[1:], table.kinds)
+    preparation = TablePreparation().fit_kinds(table.X.iloc[1:], table.kinds)
     rows, missing = preparation.transform(table.X.iloc[[0, 0]].assign(ward=["Z", None]))
     assert np.array_equal(rows, missing)
 

@@ -12,13 +12,9 @@ from counterbalance.compare import Settings
 from counterbalance.compare.calibration import intercept, recall_curve, slope
 from counterbalance.compare.data import Subsample, kept_counts, kept_rows, read_compared
 from counterbalance.compare.folds import ComparisonPlan
-from counterbalance.compare.metrics import (
-    answer_scores,
-    prior_corrected,
-    probability_scores,
-    tuned_thresholds,
-)
+from counterbalance.compare.metrics import answer_scores, probability_scores
 from counterbalance.compare.trials import compute
+from counterbalance.estimators.decision import prior_corrected, tuned_thresholds
 
 
 @given(st.lists(st.integers(4, 100_000), min_size=2, max_size=12), st.integers(200, 20_000))

@@ -127,7 +127,7 @@ def fit_classifier(
         last, rows = f[-1], _learn_steps(f, table)
     elif not own:
         rows, y = containers.copy(rows), y.copy()
-    weights = _weight_parameter(last, sample_weight)
+    weights = weight_parameter(last, sample_weight)
     try:
         with np.errstate(all="ignore"):  # f says itself what is too large for it
             last.fit(rows, y, **weights)
@@ -200,17 +200,21 @@ def _dense(X: Any) -> Floats:
     return np.asarray(X.toarray() if hasattr(X, "toarray") else X)
 
 
-def _weight_parameter(f: Any, sample_weight: Floats | None) -> dict[str, Floats]:
+def weight_parameter(f: Any, sample_weight: Floats | None) -> dict[str, Floats]:
     """Return the fit parameter that carries the weights, none where f takes no weights."""
     if sample_weight is None:
         return {}
     if isinstance(f, Pipeline) and not get_config()["enable_metadata_routing"]:
         name, last = f.steps[-1]
         return {
-            f"{name}__{key}": value for key, value in _weight_parameter(last, sample_weight).items()
+            f"{name}__{key}": value for key, value in weight_parameter(last, sample_weight).items()
         }
-    takes = has_fit_parameter(f[-1] if isinstance(f, Pipeline) else f, "sample_weight")
-    return {"sample_weight": sample_weight} if takes else {}
+    return {"sample_weight": sample_weight} if takes_weights(f) else {}
+
+
+def takes_weights(f: Any) -> bool:
+    """Say whether f, or the last step of it, can be fitted to weighted rows."""
+    return bool(has_fit_parameter(f[-1] if isinstance(f, Pipeline) else f, "sample_weight"))
 
 
 def _has_missing(table: Table) -> bool:

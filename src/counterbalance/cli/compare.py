@@ -6,6 +6,7 @@ import shlex
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
+from textwrap import indent
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -327,6 +328,8 @@ def _show(result: Comparison, user: UserTable) -> None:
     say(wrapped(f"VERDICT: {result.verdict.headline}", "") + "\n")
     for sentence in result.verdict.sentences:
         say(wrapped(sentence))
+    if result.verdict.code:
+        say("\n" + indent(result.verdict.code, "    "))
     if result.verdict.caveats:
         say("\nBe careful:")
     for caveat in result.verdict.caveats:

@@ -1,4 +1,6 @@
-"""Classifiers: the paper's six by readable names, or the user's own as ``module:object``.
+"""Classifiers: the paper's six and ours by readable names, or the user's own as ``module:object``.
+
+Ours, the counterfactual classifier, resamples by itself: no strategy is to add much to it.
 
 A classifier without probabilities (the support vector machine) gets them from a sigmoid that
 is fitted by cross-validation inside its training part.
@@ -20,6 +22,7 @@ from sklearn.utils.validation import has_fit_parameter
 
 from counterbalance.arrays import Floats
 from counterbalance.errors import ClassifierError
+from counterbalance.estimators.counterfactual import CounterfactualClassifier
 from counterbalance.trials.classifiers import make_classifier
 
 CLASSIFIERS = {
@@ -29,7 +32,9 @@ CLASSIFIERS = {
     "nearest neighbours": "KNN",
     "support vector machine": "SVM",
     "neural net": "NN",
+    "counterfactual classifier": "CFC",
 }
+COUNTERFACTUAL = "counterfactual classifier"
 DEFAULT_CLASSIFIERS = ("logistic regression", "random forest", "gradient boosting")
 SIGMOID_FOLDS = 3
 
@@ -61,6 +66,8 @@ def own_modules(names: tuple[str, ...]) -> list[str]:
 
 def new_classifier(name: str, seed: int) -> Any:
     """Return an unfitted classifier."""
+    if name == COUNTERFACTUAL:
+        return CounterfactualClassifier(threshold=None, random_state=seed)
     if ":" not in name:
         return _with_probabilities(make_classifier(CLASSIFIERS[name], seed))
     classifier = _import(name)

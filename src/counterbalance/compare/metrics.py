@@ -28,7 +28,6 @@ from counterbalance.trials.metrics import f_measure, g_mean, recalls
 
 BINARY = 2
 EVEN = 0.5  # the threshold that is not tuned
-AS_GOOD = 1e-12
 THRESHOLDED = ("g_mean", "f1", "balanced_accuracy")
 RANKING = ("roc_auc", "average_precision")
 CALIBRATION = ("calibration_slope", "calibration_intercept")
@@ -117,54 +116,3 @@ def brier(y: Integers, p: Floats, weights: Floats | None = None) -> float:
     """
     truth = np.eye(p.shape[1])[y]
     return float(np.average(np.sum((p - truth) ** 2, axis=1), weights=weights) / 2)
-
-
-def prior_corrected(p: Floats, base: Floats, prior: Floats) -> Floats:
-    """Undo the shift of the base rate: a model fitted at shares ``prior``, used at ``base``.
-
-    Each probability is multiplied by base / prior and the row is scaled to sum to one.
-
-    Examples
-    --------
-    >>> prior_corrected(np.array([[0.5, 0.5]]), np.array([0.9, 0.1]), np.array([0.5, 0.5]))
-    array([[0.9, 0.1]])
-    """
-    shifted = p * (base / prior)
-    total = shifted.sum(axis=1, keepdims=True)
-    return np.asarray(np.divide(shifted, total, out=p.copy(), where=total > 0))
-
-
-def tuned_thresholds(p: Floats, y: Integers, weights: Floats | None = None) -> dict[str, float]:
-    """Return the threshold that is best for each metric that needs one.
-
-    Every cut between two neighbouring probabilities of the minority is tried. Where several are
-    best, the middle one is taken.
-
-    Examples
-    --------
-    >>> p, y = np.array([0.1, 0.2, 0.3, 0.7]), np.array([0, 0, 1, 1])
-    >>> tuned_thresholds(p, y)
-    {'g_mean': 0.25, 'f1': 0.25, 'balanced_accuracy': 0.25}
-    """
-    order = np.argsort(-p, kind="stable")
-    p, y = p[order], y[order]
-    last = np.append(np.flatnonzero(np.diff(p) < 0), len(p) - 1)  # of a run of equal p
-    counts = np.ones_like(y) if weights is None else weights[order]
-    minority, rows = np.cumsum(counts * y), np.cumsum(counts)
-    hits = minority[last]
-    misses = minority[-1] - hits
-    false = rows[last] - hits
-    cuts = np.append((p[last[:-1]] + p[last[:-1] + 1]) / 2, p[-1] / 2)
-    recall = hits / (minority[-1] or 1)
-    other = 1 - false / ((rows[-1] - minority[-1]) or 1)
-    scores = {
-        "g_mean": np.sqrt(recall * other),
-        "f1": 2 * hits / (2 * hits + misses + false),
-        "balanced_accuracy": (recall + other) / 2,
-    }
-    return {name: float(cuts[_middle_best(score)]) for name, score in scores.items()}
-
-
-def _middle_best(score: Floats) -> int:
-    best = np.flatnonzero(score >= score.max() - AS_GOOD)
-    return int(best[len(best) // 2])

@@ -53,12 +53,15 @@ class Verdict:
         What it rests on.
     caveats : tuple of str
         What to be careful about.
+    code : str
+        Lines of Python that make the object to use, where there is one.
     """
 
     scope: str = ""
     headline: str
     sentences: tuple[str, ...] = ()
     caveats: tuple[str, ...] = ()
+    code: str = ""
 
 
 @dataclass(frozen=True)

@@ -9,15 +9,6 @@
 ``prepare`` is learned from the factual rows of the training part in every case, so that all
 strategies meet in the same space. A tuned threshold is no strategy of its own: every strategy
 is judged with one, and ``none`` with a tuned threshold is what the others have to beat.
-
-``prepare`` makes a table the numbers that classifiers and samplers take:
-
-    table -> plain -> encoded
-
-``plain`` has the ordered columns first (missing cells get the median, then scaled to unit
-variance), then the codes of the unordered ones (a missing cell is a category of its own).
-``encoded`` replaces the codes by one column for each category. All of it is learned from the
-rows that are given to ``prepare``: the training part, never the test part.
 """
 
 from __future__ import annotations
@@ -29,25 +20,20 @@ from typing import Any, Literal
 
 import numpy as np
 from imblearn.over_sampling import SMOTEN, SMOTENC
-from sklearn.impute import SimpleImputer
-from sklearn.pipeline import Pipeline, make_pipeline
-from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
 from counterbalance.arrays import Floats, Integers
 from counterbalance.compare.data import ComparedTable
 from counterbalance.constraints import Constraint
 from counterbalance.errors import CounterbalanceError
 from counterbalance.methods.registry import all_samplers
-from counterbalance.table.encoder import TableEncoder
 from counterbalance.table.kinds import Kind
+from counterbalance.table.preparation import TablePreparation
 from counterbalance.trials.resamplers import k_means_smote
 
 StrategyKind = Literal["none", "weights", "ours", "over", "under"]
 BASELINE = "none"
 WEIGHTS = "class weights"
 NEIGHBOURS = 5
-NO_LEVEL = -1.0
-MOST_LEVELS = 30  # rarer levels share one column
 
 
 OURS = tuple(method for method in all_samplers().values() if method.ours)
@@ -75,44 +61,6 @@ class StrategyError(CounterbalanceError):
 
 
 @dataclass(frozen=True, eq=False)
-class Preparation:
-    """What was learned from a training part."""
-
-    codes: TableEncoder
-    ordered: Integers
-    nominal: Integers
-    numbers: Pipeline | None
-    levels: OneHotEncoder | None
-
-    @property
-    def nominal_places(self) -> list[int]:
-        """Where the codes of unordered columns stand in ``plain``."""
-        start = len(self.ordered)
-        return list(range(start, start + len(self.nominal)))
-
-    def plain(self, X: Any) -> Floats:
-        """Return scaled numbers and codes of categories."""
-        return self._plain(self.codes.transform(X))
-
-    def encoded(self, plain: Floats) -> Floats:
-        """Replace the codes of ``plain`` by one column for each category."""
-        start = len(self.ordered)
-        if self.levels is None:
-            return plain
-        return np.hstack([plain[:, :start], self.levels.transform(plain[:, start:])])
-
-    def transform(self, X: Any) -> Floats:
-        """Return a table as numbers."""
-        return self.encoded(self.plain(X))
-
-    def _plain(self, codes: Floats) -> Floats:
-        numbers = codes[:, self.ordered]
-        if self.numbers is not None:
-            numbers = self.numbers.transform(numbers)
-        return np.hstack([numbers, _with_missing_level(codes[:, self.nominal])])
-
-
-@dataclass(frozen=True, eq=False)
 class TrainingSet:
     """What a classifier is fitted to.
 
@@ -129,7 +77,7 @@ class TrainingSet:
         The share of each class that the classifier is fitted at.
     weighted : bool
         Whether every class is to weigh the same.
-    preparation : Preparation
+    preparation : TablePreparation
         For the rows to be judged.
     """
 
@@ -140,7 +88,7 @@ class TrainingSet:
     prior: Floats
     fitted: Floats
     weighted: bool
-    preparation: Preparation
+    preparation: TablePreparation
 
 
 def known_strategies() -> dict[str, StrategyKind]:
@@ -187,14 +135,14 @@ def resample(
 ) -> TrainingSet:
     """Resample a training part with a strategy; ``constraints`` are for our own samplers."""
     kind = known_strategies()[name]
-    preparation = prepare(part.X, kinds)
+    preparation = TablePreparation().fit_kinds(part.X, kinds)
     if kind in {"none", "weights"}:
         rows, labels = preparation.transform(part.X), part.codes
     elif kind == "ours":
         ours = make_ours(name, seed, constraints)
         table, labels = ours.fit_resample(part.X, part.codes)
         rows = preparation.transform(table)
-    elif name == "SMOTE" and preparation.nominal.size:
+    elif name == "SMOTE" and preparation.nominal_.size:
         rows, labels = smote_of_levels(preparation, part.X, part.codes, seed)
     elif name == "k-means SMOTE":  # it refuses where no cluster has enough minority rows
         rows, labels = k_means_smote(preparation.transform(part.X), part.codes, seed)
@@ -218,6 +166,12 @@ def make_ours(name: str, seed: int, constraints: Sequence[Constraint] = ()) -> A
     return all_samplers()[name].factory(random_state=seed, constraints=list(constraints) or None)
 
 
+def make_sampler(name: str, codes: Integers, seed: int) -> Any:
+    """Return the sampler of a strategy, for a table with these classes."""
+    is_ours = known_strategies()[name] == "ours"
+    return make_ours(name, seed) if is_ours else _make_peer(name, _neighbours(codes), seed)
+
+
 def _make_peer(name: str, neighbours: int, seed: int) -> Any:
     """Return a peer with its defaults; imbalanced-learn's get fewer neighbours where need be."""
     sampler = all_samplers()[name].factory()
@@ -230,7 +184,7 @@ def _make_peer(name: str, neighbours: int, seed: int) -> Any:
 
 
 def smote_of_levels(
-    preparation: Preparation, X: Any, codes: Integers, seed: int
+    preparation: TablePreparation, X: Any, codes: Integers, seed: int
 ) -> tuple[Any, Any]:
     """Resample a table that has unordered columns with SMOTENC, or SMOTEN where it has no other."""
     plain, places = preparation.plain(X), preparation.nominal_places
@@ -260,26 +214,3 @@ def _new_rows(labels: Integers, grown: Integers) -> Integers:
     """Return the last rows of each class that grew, as many as it grew by."""
     places = [np.flatnonzero(labels == code)[-more:] for code, more in enumerate(grown) if more > 0]
     return np.sort(np.concatenate(places)) if places else np.zeros(0, dtype=np.intp)
-
-
-def prepare(X: Any, kinds: list[Kind]) -> Preparation:
-    """Learn the preparation from a training part whose columns are of these kinds."""
-    has_order = np.array([kind.has_order for kind in kinds], dtype=bool)
-    ordered, nominal = np.flatnonzero(has_order), np.flatnonzero(~has_order)
-    encoder = TableEncoder().fit(X)
-    codes = encoder.transform(X)
-    numbers = levels = None
-    if ordered.size:
-        median = SimpleImputer(strategy="median", keep_empty_features=True)
-        numbers = make_pipeline(median, StandardScaler()).fit(codes[:, ordered])
-    if nominal.size:
-        levels = OneHotEncoder(
-            handle_unknown="infrequent_if_exist",
-            max_categories=MOST_LEVELS,
-            sparse_output=False,
-        ).fit(_with_missing_level(codes[:, nominal]))
-    return Preparation(encoder, ordered, nominal, numbers, levels)
-
-
-def _with_missing_level(codes: Floats) -> Floats:
-    return np.where(np.isnan(codes), NO_LEVEL, codes)

@@ -36,13 +36,12 @@ from counterbalance.compare.metrics import (
     EVEN,
     answer_scores,
     brier,
-    prior_corrected,
     probability_scores,
-    tuned_thresholds,
 )
 from counterbalance.compare.strategies import TrainingSet, resample
 from counterbalance.compare.trust import TRUST, compute_trust, trust_trials
 from counterbalance.errors import ShortfallWarning, TableError
+from counterbalance.estimators.decision import prior_corrected, tuned_thresholds
 from counterbalance.methods import PeerFallbackWarning
 from counterbalance.trials.trial import TrialResult, seed_of
 

@@ -37,7 +37,8 @@ from counterbalance.compare.classifiers import (
 )
 from counterbalance.compare.data import ComparedTable
 from counterbalance.compare.folds import ComparisonPlan, usable_folds
-from counterbalance.compare.strategies import adds_rows, prepare, resample
+from counterbalance.compare.strategies import adds_rows, resample
+from counterbalance.table.preparation import TablePreparation
 from counterbalance.trials.trial import TrialResult, seed_of
 
 if TYPE_CHECKING:
@@ -114,7 +115,7 @@ def _ground(plan: ComparisonPlan, draw: int) -> Ground:
     """Halve the table, hide rows and fit the committee; every strategy of a draw shares it."""
     seed = seed_of(plan.settings.seed, TRUST, draw)
     seen, hidden, other = (plan.table.part(rows) for rows in halves(plan.table, seed, draw))
-    preparation = prepare(seen.X, plan.table.kinds)
+    preparation = TablePreparation().fit_kinds(seen.X, plan.table.kinds)
     learned_from = preparation.transform(other.X)
     committee = tuple(
         fit(new_classifier(name, seed), learned_from, other.codes, weighted=True)

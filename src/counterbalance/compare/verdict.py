@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 
 import numpy as np
 
+from counterbalance.compare.advice import Offer, advise
 from counterbalance.compare.caveats import FEWEST_MINORITY, caveats, scope
 from counterbalance.compare.evidence import (
     ERROR,
@@ -35,12 +36,15 @@ FAMILIES = {
 
 def judge(results: Results) -> Verdict:
     """Say whether resampling helps on this table."""
-    findings = find(results)
+    findings, code = find(results), ""
     if findings:
         headline, sentences = _headline(results, findings)
         sentences += [_sentence(results, finding) for finding in findings]
         sentences += _best_supported(results, findings)
         sentences += _probabilities(results, findings)
+        if results.plan.table.counts.min() >= FEWEST_MINORITY:
+            sentence, code = advise(results, _best_offer(results, findings))
+            sentences.append(sentence)
     else:
         headline = "There is no verdict: no classifier could be fitted without resampling."
         sentences = sorted({pair.failed for pair in results.pairs.values() if pair.failed})
@@ -49,6 +53,7 @@ def judge(results: Results) -> Verdict:
         headline=headline,
         sentences=tuple(sentences),
         caveats=tuple(caveats(results, findings)),
+        code=code,
     )
 
 
@@ -229,27 +234,27 @@ def _at(results: Results, classifier: str, strategy: str, threshold: str) -> str
     return f" at a threshold of {cut:.2g}"
 
 
-def _best_offer(results: Results, findings: Sequence[Evidence]) -> tuple[str, str, float]:
+def _best_offer(results: Results, findings: Sequence[Evidence]) -> Offer:
     """Return the best classifier, with what, and its score; a strategy counts if it helps."""
     sign = 1 if METRICS[results.plan.settings.metric].higher_is_better else -1
     offers = []
     for finding in findings:
         name, best = finding.classifier, finding.best
         is_moved = finding.moving is not None and finding.moving.belief.mean > 0
-        how = "no resampling" + _at(results, name, BASELINE, TUNED if is_moved else HALF)
-        offers.append((sign * finding.reference, name, how))
+        threshold = TUNED if is_moved else HALF
+        offers.append(Offer(name, BASELINE, threshold, finding.reference))
         if best is not None and finding.state == "helps":
-            how = best.strategy + _at(results, name, best.strategy, best.threshold)
-            offers.append((sign * best.score, name, how))
-    score, classifier, how = max(offers)
-    return classifier, how, sign * score
+            offers.append(Offer(name, best.strategy, best.threshold, best.score))
+    return max(offers, key=lambda offer: (sign * offer.score, offer.classifier, offer.strategy))
 
 
 def _best_supported(results: Results, findings: Sequence[Evidence]) -> list[str]:
     """Name the best pair of classifier and strategy, which may be one that needs nothing."""
     metric = METRICS[results.plan.settings.metric]
     sign = 1 if metric.higher_is_better else -1
-    classifier, how, score = _best_offer(results, findings)
+    classifier, strategy, threshold, score = _best_offer(results, findings)
+    how = "no resampling" if strategy == BASELINE else strategy
+    how += _at(results, classifier, strategy, threshold)
     best = f"Best supported by {metric.label}: {classifier} with {how}, {score:.3f}."
     others = [(sign * gain.score, f.classifier, gain) for f in findings for gain in f.gains]
     top, name, gain = max(others, key=lambda other: other[0], default=(-np.inf, "", None))

@@ -90,7 +90,7 @@ class TableOverSampler(BaseOverSampler):
             Their classes, in the container of y.
         """
         table, labels = self._read(X, y)
-        weights = _check_weights(sample_weight, len(labels.codes))
+        weights = check_weights(sample_weight, len(labels.codes))
         self._forget()
         builder = self._fit_resample(table, labels, weights)
         X_resampled, y_resampled, self.provenance_ = builder.build()
@@ -133,7 +133,7 @@ class TableOverSampler(BaseOverSampler):
     def _read(self, X: Any, y: Any) -> tuple[Table, Labels]:
         """Check the input and recognise its columns and classes."""
         labels = read_labels(y)
-        X = self._check_table(X)
+        X = check_table(self, X)
         if X.shape[0] != len(labels.codes):
             raise TableError(
                 f"X has {X.shape[0]} rows but y has {len(labels.codes)} labels; "
@@ -166,21 +166,6 @@ class TableOverSampler(BaseOverSampler):
         )
         return strategy
 
-    def _check_table(self, X: Any) -> Any:
-        """Check the shape of X; a frame stays the frame it is."""
-        frames.check_container(X)
-        if not frames.has_columns(X):
-            rows = frames.from_list(X) if isinstance(X, list) else X
-            return validate_data(
-                self, rows, accept_sparse=["csr", "csc"], dtype=None, ensure_all_finite=False
-            )
-        validate_data(self, X, skip_check_array=True)
-        if 0 in X.shape:
-            raise TableError(
-                f"X has {X.shape[0]} rows and {X.shape[1]} columns; it needs at least one of each"
-            )
-        return X
-
     def _asked(self, labels: Labels) -> dict[int, int]:
         """Return how many new rows each class code is to get."""
         codes = {label: code for code, label in enumerate(labels.classes.tolist())}
@@ -197,7 +182,23 @@ class TableOverSampler(BaseOverSampler):
         return tags
 
 
-def _check_weights(sample_weight: Any, n_rows: int) -> Floats | None:
+def check_table(estimator: Any, X: Any, *, reset: bool = True) -> Any:
+    """Check the shape of X for an estimator; a frame stays the frame it is."""
+    frames.check_container(X)
+    if not frames.has_columns(X):
+        rows = frames.from_list(X) if isinstance(X, list) else X
+        checks = {"accept_sparse": ["csr", "csc"], "dtype": None, "ensure_all_finite": False}
+        return validate_data(estimator, rows, reset=reset, **checks)
+    validate_data(estimator, X, reset=reset, skip_check_array=True)
+    if 0 in X.shape:
+        raise TableError(
+            f"X has {X.shape[0]} rows and {X.shape[1]} columns; it needs at least one of each"
+        )
+    return X
+
+
+def check_weights(sample_weight: Any, n_rows: int) -> Floats | None:
+    """Return the weights of the rows, if there are any; refuse negative and missing ones."""
     if sample_weight is None:
         return None
     try:

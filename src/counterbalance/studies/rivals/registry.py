@@ -33,9 +33,9 @@ from sklearn.model_selection import TunedThresholdClassifierCV
 from sklearn.tree import DecisionTreeClassifier
 
 from counterbalance.arrays import Floats
-from counterbalance.compare.strategies import prepare
 from counterbalance.studies.rivals.self_paced import SelfPacedEnsembleClassifier
 from counterbalance.studies.study.methods import NONE, OURS, WEIGHTS, resampled
+from counterbalance.table.preparation import TablePreparation
 from counterbalance.table.table import read_table
 
 
@@ -55,7 +55,7 @@ class Encoded(TransformerMixin, BaseEstimator):
 
     def fit(self, X: Any, y: Any = None) -> Self:  # noqa: ARG002 - scikit-learn's signature
         """Learn medians, scales and categories."""
-        self.preparation_ = prepare(X, read_table(X).kinds)
+        self.preparation_ = TablePreparation().fit_kinds(X, read_table(X).kinds)
         return self
 
     def transform(self, X: Any) -> Floats:

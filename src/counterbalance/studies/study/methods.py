@@ -21,9 +21,10 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.model_selection import TunedThresholdClassifierCV
 
-from counterbalance.compare.strategies import Preparation, prepare, smote_of_levels
+from counterbalance.compare.strategies import smote_of_levels
 from counterbalance.methods import all_samplers
 from counterbalance.rows.origins import add_counts, count_origins
+from counterbalance.table.preparation import TablePreparation
 from counterbalance.table.table import read_table
 from counterbalance.trials.classifiers import fit_weighted
 from counterbalance.trials.resamplers import halved, k_means_smote
@@ -51,7 +52,7 @@ class ResampledFold(NamedTuple):
 
     rows: NDArray[np.float64]
     labels: NDArray[np.intp]
-    preparation: Preparation
+    preparation: TablePreparation
     """Fitted, for the test fold."""
     origins: dict[str, int]
     """How many new rows of ours have which origin; empty for peers."""
@@ -64,11 +65,11 @@ def resampled(name: str, X: Any, y: NDArray[np.intp], seed: int) -> ResampledFol
         sampler = OURS[name](random_state=seed)
         table, labels = sampler.fit_resample(X, y)
         origins = add_counts(list(count_origins(sampler.provenance_).values()))
-        preparation = prepare(table, kinds)
+        preparation = TablePreparation().fit_kinds(table, kinds)
         return ResampledFold(preparation.transform(table), labels, preparation, origins)
-    preparation = prepare(X, kinds)
+    preparation = TablePreparation().fit_kinds(X, kinds)
     rows, labels = preparation.transform(X), y
-    if name == "SMOTE" and preparation.nominal.size:
+    if name == "SMOTE" and preparation.nominal_.size:
         rows, labels = smote_of_levels(preparation, X, y, seed)
     elif name == "k-means SMOTE":
         rows, labels = k_means_smote(rows, y, seed)

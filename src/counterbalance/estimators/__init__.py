@@ -1,0 +1,1 @@
+"""Estimators: classifiers that resample inside, with probabilities and answers to deploy."""

@@ -1,0 +1,155 @@
+"""Corrections, calibrations and rules are what they are defined to be."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.special import expit, logit
+from sklearn.metrics import f1_score
+
+from counterbalance.estimators.decision import (
+    Calibration,
+    Rule,
+    cut_scores,
+    logits,
+    prior_corrected,
+    rarest_of,
+    steady_cut,
+    tuned_rule,
+)
+
+shares = st.lists(st.floats(0.02, 1), min_size=2, max_size=5).map(
+    lambda values: np.array(values) / sum(values)
+)
+
+
+@given(shares, st.integers(0, 1000))
+def test_a_correction_there_and_back_changes_nothing(base, seed):
+    rng = np.random.default_rng(seed)
+    prior = rng.dirichlet(np.full(len(base), 5.0)) + 1e-3
+    p = rng.dirichlet(np.ones(len(base)), 20)
+    there = prior_corrected(p, base, prior)
+    np.testing.assert_allclose(there.sum(axis=1), 1)
+    np.testing.assert_allclose(prior_corrected(there, prior, base), p, atol=1e-9)
+
+
+@given(st.integers(0, 1000))
+def test_a_correction_keeps_the_order_of_the_rows(seed):
+    rng = np.random.default_rng(seed)
+    p = rng.random(30)
+    both = np.column_stack([1 - p, p])
+    corrected = prior_corrected(both, np.array([0.95, 0.05]), np.array([0.5, 0.5]))[:, 1]
+    np.testing.assert_array_equal(np.argsort(p, kind="stable"), np.argsort(corrected))
+
+
+def test_the_rarest_class_is_the_last_of_several():
+    assert rarest_of(np.array([0.2, 0.6, 0.2])) == 2
+
+
+def scored(n, seed=0, *, share=0.1):
+    """Rows with well calibrated probabilities of the second class, and their classes."""
+    rng = np.random.default_rng(seed)
+    p = expit(rng.normal(logit(share), 1.5, n))
+    return np.column_stack([1 - p, p]), (rng.random(n) < p).astype(np.intp)
+
+
+@pytest.mark.parametrize("kind", ["sigmoid", "isotonic"])
+def test_a_calibration_finds_probabilities_that_were_bent(kind):
+    p, y = scored(20_000)
+    bent = expit(0.5 * logits(p) + np.array([-1, 1]))
+    curve = Calibration.of(kind, logits(bent / bent.sum(axis=1, keepdims=True)), y)
+    mended = curve.probabilities(logits(bent / bent.sum(axis=1, keepdims=True)))
+    assert abs(mended[:, 1] - p[:, 1]).mean() < 0.015
+    np.testing.assert_allclose(mended.sum(axis=1), 1)
+
+
+@given(st.integers(0, 500), st.integers(2, 40))
+def test_a_sigmoid_never_changes_the_order_of_the_rows(seed, n):
+    rng = np.random.default_rng(seed)
+    scores = rng.normal(size=n)
+    y = rng.permutation(np.arange(n) % 2)  # no relation at all, or the wrong one
+    curve = Calibration.of("sigmoid", np.column_stack([-scores, scores]), y)
+    p = curve.probabilities(np.column_stack([-scores, scores]))[:, 1]
+    assert (np.diff(p[np.argsort(scores)]) >= 0).all()
+    assert curve.curves[0].slope > 0
+
+
+def test_two_rows_do_not_let_a_sigmoid_run_away():
+    scores = np.array([[1.0, -1.0], [-1.0, 1.0]])
+    p = Calibration.of("sigmoid", scores, np.array([0, 1])).probabilities(scores)
+    assert 0.6 < p[1, 1] < 0.95
+
+
+def test_a_calibration_of_weighted_rows_is_that_of_repeated_ones():
+    p, y = scored(300)
+    times = np.random.default_rng(1).integers(1, 4, len(y))
+    weighted = Calibration.of("isotonic", logits(p), y, times.astype(float))
+    repeated = Calibration.of("isotonic", logits(np.repeat(p, times, axis=0)), np.repeat(y, times))
+    np.testing.assert_allclose(weighted.probabilities(logits(p)), repeated.probabilities(logits(p)))
+
+
+def test_three_classes_are_calibrated_one_against_the_rest():
+    rng = np.random.default_rng(0)
+    p = rng.dirichlet([8, 2, 1], 20_000)
+    y = (p.cumsum(axis=1) < rng.random((len(p), 1))).sum(axis=1)
+    bent = p**0.5 / (p**0.5).sum(axis=1, keepdims=True)
+    curve = Calibration.of("sigmoid", logits(bent), y)
+    mended = curve.probabilities(logits(bent))
+    assert abs(mended - p).mean() < 0.5 * abs(bent - p).mean()
+
+
+def test_a_steady_cut_is_near_the_best_of_many_rows():
+    p, y = scored(20_000)
+    cut = steady_cut(p[:, 1], y, "f1")
+    cuts, scores = cut_scores(p[:, 1], y)
+    assert f1_score(y, p[:, 1] >= cut) > scores["f1"].max() - 0.005
+    assert cuts.min() < cut < cuts.max()
+
+
+def test_a_steady_cut_wanders_less_than_the_best_one():
+    steady, best = [], []
+    for seed in range(40):
+        p, y = scored(150, seed)
+        cuts, scores = cut_scores(p[:, 1], y)
+        best.append(logit(cuts[scores["g_mean"].argmax()]))
+        steady.append(logit(steady_cut(p[:, 1], y, "g_mean")))
+    assert np.std(steady) < 0.9 * np.std(best)
+
+
+@pytest.mark.parametrize(("miss", "alarm"), [(10.0, 1.0), (1.0, 1.0), (1.0, 5.0)])
+def test_a_cost_matrix_gives_elkans_threshold(miss, alarm):
+    """Where probabilities are right, the cut is alarm / (alarm + miss)."""
+    p, y = scored(60_000, share=0.3)
+    cost = np.array([[0.0, alarm], [miss, 0.0]])
+    rule = tuned_rule(p, y, "cost", cost=cost)
+    assert rule.cut == pytest.approx(alarm / (alarm + miss), abs=0.06)
+    flipped = tuned_rule(p[:, ::-1], 1 - y, "cost", cost=cost[::-1, ::-1])
+    assert flipped.rarest == 0
+    np.testing.assert_array_equal(flipped.answer(p[:, ::-1]), 1 - rule.answer(p))
+
+
+@pytest.mark.parametrize("metric", ["g_mean", "f1", "balanced_accuracy", "cost"])
+def test_factors_of_three_classes_are_no_worse_than_none(metric):
+    rng = np.random.default_rng(0)
+    p = rng.dirichlet([6, 1, 0.5], 600)
+    y = (p.cumsum(axis=1) < rng.random((len(p), 1))).sum(axis=1)
+    cost = np.array([[0.0, 1, 1], [5, 0, 1], [20, 1, 0]]) if metric == "cost" else None
+    rule = tuned_rule(p, y, metric, cost=cost)
+
+    def reached(answer):
+        counts = np.zeros((3, 3))
+        np.add.at(counts, (y, answer), 1)
+        recall = np.diag(counts) / counts.sum(axis=1)
+        return {
+            "g_mean": recall.prod(),
+            "balanced_accuracy": recall.mean(),
+            "f1": f1_score(y, answer, average="macro", zero_division=0),
+            "cost": -(counts * cost).sum() if cost is not None else 0,
+        }[metric]
+
+    assert reached(rule.answer(p)) > reached(p.argmax(axis=1))
+
+
+def test_a_rule_without_anything_answers_the_most_probable_class():
+    p = np.array([[0.2, 0.5, 0.3], [0.4, 0.35, 0.25]])
+    assert Rule(np.ones(3)).answer(p).tolist() == [1, 0]
