@@ -29,9 +29,11 @@ from counterbalance.distributed.columns import (
     parameters_by_name,
     warn_of,
 )
+from counterbalance.distributed.draw import draw
 from counterbalance.distributed.engine import DaskEngine, Progress, connect, silent
 from counterbalance.distributed.inputs import Inputs, read_inputs
 from counterbalance.distributed.prepare import (
+    OurSampler,
     PartitionedTable,
     Statistics,
     check_sampler,
@@ -151,7 +153,8 @@ def balance_files(
     # The estimator is hashed as a whole, because a Dask classifier then leaves out its client.
     settings = own.get_params(deep=False)
     asked = (target, sorted(keep), sorted(use))
-    run = joblib.hash((__version__, inputs.fingerprint, asked, settings, statistics, fit_rows))
+    how = (type(own).__name__, settings, statistics, fit_rows)
+    run = joblib.hash((__version__, inputs.fingerprint, asked, how))
     partial = out.with_name(f"{out.name}.partial")
     check_unfinished(partial, run)
     with connect(client, scheduler, n_workers, memory) as connected:
@@ -182,7 +185,7 @@ def _run(
     inputs: Inputs,
     target: str,
     columns: UsedColumns,
-    sampler: CounterfactualOverSampler,
+    sampler: OurSampler,
     statistics: Statistics,
     fit_rows: int | None,
     partial: Path,
@@ -198,7 +201,8 @@ def _run(
     )
     work = partial / WORK
     prepared = prepare_or_resume(engine, source, sampler, statistics, fit_rows, work)
-    result = balance(engine, source, prepared, sampler.constraints, str(partial / FOUND))
+    make = balance if prepared.plan.draw is None else draw
+    result = make(engine, source, prepared, sampler.constraints, str(partial / FOUND))
     return result, write_result(engine, result, inputs, columns.kept, partial)
 
 

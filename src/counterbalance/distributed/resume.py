@@ -33,11 +33,11 @@ from typing import Any
 
 import numpy as np
 
-from counterbalance import CounterfactualOverSampler
 from counterbalance.arrays import Floats
 from counterbalance.classifier.judge import judge
 from counterbalance.distributed.engine import DaskEngine
 from counterbalance.distributed.prepare import (
+    OurSampler,
     PartitionedTable,
     PreparedTable,
     SearchPlan,
@@ -216,7 +216,7 @@ def _within(folder: Path) -> Iterator[Path]:
 def prepare_or_resume(
     engine: DaskEngine,
     source: PartitionedTable,
-    sampler: CounterfactualOverSampler,
+    sampler: OurSampler,
     statistics: Statistics,
     fit_rows: int | None,
     work: Path,

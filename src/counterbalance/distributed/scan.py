@@ -125,6 +125,14 @@ class TableLayout:
         """Return the class code of every row."""
         return np.searchsorted(self.classes, as_array(block[self.target])).astype(np.intp)
 
+    def count(self, labels: pd.Series[Any]) -> Integers:
+        """Return the rows of each class in a scan, given its ``labels``."""
+        counts = np.zeros(len(self.classes), dtype=np.intp)
+        if len(labels):
+            place = np.searchsorted(self.classes, as_array(labels.index.to_series()))
+            np.add.at(counts, place, labels.to_numpy())
+        return counts
+
     def labels(self, block: pd.DataFrame) -> Labels:
         """Return the classes of a block; the sketch on top of it has none."""
         codes = np.concatenate([np.full(len(self.sketch), NO_CLASS), self.class_codes(block)])

@@ -30,8 +30,9 @@ from counterbalance.distributed.resume import (
 from counterbalance.distributed.rows import (
     Balance,
     BuiltRows,
-    ClassRows,
+    GatheredClass,
     Interiors,
+    MemberLots,
     Piece,
     build_block,
     build_interiors,
@@ -101,19 +102,19 @@ def write_result(
         max(DIGITS, len(str(len(parts) + len(pieces)))),
     )
     files = [PieceFile(piece, number) for number, piece in enumerate(pieces, len(parts))]
+    plan, f = result.plan, result.f
+    by_partition: list[list[tuple[PieceFile, Any]]] = [[] for _ in parts]
     tasks = []
-    for part, place in zip(parts, prepared.places, strict=True):
-        mine = [file for file in files if file.piece.is_made_in(place)]
-        found = [result.found(file.piece) for file in mine]
-        tasks.append(
-            engine.task(write_partition, part, place, result.plan, result.f, mine, found, output)
-        )
-    for file in files:
-        if file.piece.is_interior:
-            members, chosen = result.interior(file.piece)
-            tasks.append(
-                engine.task(write_interiors, members, result.plan, result.f, file, chosen, output)
-            )
+    for file, material in zip(files, result.material, strict=True):
+        piece = file.piece
+        if piece.partition is not None:
+            by_partition[piece.partition].append((file, material))
+        else:
+            gathered = result.gathered[piece.target]
+            tasks.append(engine.task(write_interiors, gathered, plan, f, file, material, output))
+    for part, place, made in zip(parts, prepared.places, by_partition, strict=True):
+        mine, chosen = [file for file, _ in made], [material for _, material in made]
+        tasks.append(engine.task(write_partition, part, place, plan, f, mine, chosen, output))
     written = engine.compute(tasks, "write")
     return sorted((file for files in written for file in files), key=lambda file: file.name)
 
@@ -124,10 +125,10 @@ def write_partition(
     plan: SearchPlan,
     f: Any,
     pieces: list[PieceFile],
-    found: list[Found],
+    material: list[Found | MemberLots],
     output: OutputFolder,
 ) -> list[WrittenFile]:
-    """Write the rows of a partition and the new ones; ``found`` holds one entry for each piece."""
+    """Write the rows of a partition and the new ones, made from the ``material`` of each piece."""
     record = output.record(f"partition-{place.number:0{output.digits}d}")
     done = read_record(record, Path(output.folder))
     if done is not None:
@@ -141,7 +142,7 @@ def write_partition(
             stop = first + batch.num_rows
             chosen = [
                 part.between(first, stop, file.piece.target)
-                for part, file in zip(found, pieces, strict=True)
+                for part, file in zip(material, pieces, strict=True)
             ]
             if any(map(len, chosen)):
                 problem = plan.problem(used.frame(batch), first)
@@ -159,7 +160,7 @@ def write_partition(
 
 
 def write_interiors(
-    members: ClassRows,
+    gathered: GatheredClass,
     plan: SearchPlan,
     f: Any,
     file: PieceFile,
@@ -174,7 +175,7 @@ def write_interiors(
     with _new_files(output, file) as new:
         for start in range(0, len(chosen), plan.size):
             part = chosen.part(start, start + plan.size)
-            new.write(build_interiors(members, plan, f, file.piece.target, part))
+            new.write(build_interiors(gathered, plan, f, file.piece.target, part))
     files = _describe(output, file)
     write_record(record, files)
     return files

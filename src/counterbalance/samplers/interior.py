@@ -12,7 +12,8 @@ of them to believe.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from contextlib import nullcontext
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass
 from functools import cache
 from numbers import Real
 from typing import Any, ClassVar
@@ -21,15 +22,14 @@ import numpy as np
 from sklearn.utils._param_validation import HasMethods, Interval
 from threadpoolctl import ThreadpoolController
 
-from counterbalance.arrays import Floats, cells_in
+from counterbalance.arrays import Floats, Integers, cells_in
 from counterbalance.classifier.fit import interior_classifier
-from counterbalance.classifier.judge import Classifier
 from counterbalance.errors import ClassifierError, ShortfallError, ShortfallWarning
 from counterbalance.prepare import Choices, DefaultF, Prepared
 from counterbalance.rows.build import Builder
 from counterbalance.rows.interior import Interior
 from counterbalance.rows.origins import MOST_PER_ROW_WITHIN
-from counterbalance.rows.shortfall import NewRows, warn_inflated
+from counterbalance.rows.shortfall import NewRows, Tally, warn_inflated
 from counterbalance.samplers.base import TableOverSampler
 from counterbalance.search.draws import stream, uniform
 from counterbalance.search.nearest import Effort
@@ -42,6 +42,35 @@ POOL = 8
 # Below this a score has no weight to speak of; it keeps the logarithms finite.
 LEAST_SCORE = 1e-6
 DEFAULT_F = DefaultF(interior_classifier, balance=0.0)
+
+
+@dataclass(frozen=True)
+class WeightedDraw:
+    """How rows are drawn among candidates: without putting back, with the weights that f gives.
+
+    The n lots with the smallest ``-log(u) / weight`` are such a draw (Efraimidis and Spirakis,
+    2006). A key belongs to its lot alone, so one number tells for any part of the lots which
+    of them are drawn.
+    """
+
+    spread: float
+    between: float
+    agreement: float
+
+    def prepare(self, interior: Interior, asked: int) -> Interior:
+        """Return a class whose lots are the candidates for ``asked`` rows."""
+        return interior.around(self.spread, self.between, POOL * asked)
+
+    def keys(
+        self, interior: Interior, lots: Integers, made: tuple[Floats, Integers], score: Floats
+    ) -> Floats:
+        """Return the keys of lots, infinite where a candidate must not be drawn.
+
+        ``made`` are the candidates as ``interior`` made them, ``score`` is what f gives them.
+        """
+        weight = np.maximum(score, LEAST_SCORE) ** self.agreement
+        chance = uniform(stream(interior.space.seed, lots, 2), 0)
+        return np.where(interior.sound(*made), -np.log(chance) / weight, np.inf)
 
 
 class InteriorOverSampler(TableOverSampler):
@@ -162,19 +191,27 @@ class InteriorOverSampler(TableOverSampler):
         self.random_state = random_state
 
     def _fit_resample(self, table: Table, labels: Labels, weights: Floats | None) -> Builder:
-        # Boosting on several threads only waits for them on small tables and on busy cores.
-        own = self.estimator is None
-        with _threads().limit(limits=1, user_api="openmp") if own else nullcontext():
+        with self.threads():
             prepared = self._prepare(table, labels, weights)  # profile, rules, order, f
-            _check_scores(prepared.f)
+            check_scores(prepared.f.f)
             rows = [NewRows(target, n) for target, n in self._asked(labels).items() if n]
             self._draw(rows, prepared)
             for part in rows:
                 if part.missing:
-                    _copy(part, plain(labels.classes[part.target]))
-            tallies = [part.tally for part in rows]
-            warn_inflated(tallies, labels, most_per_row=MOST_PER_ROW_WITHIN)
+                    assert part.interior is not None  # noqa: S101  (it was drawn from)
+                    part.copies = part.interior.copies(part.missing)
+            report([part.tally for part in rows], labels)
             return Builder(prepared.problem, prepared.f, rows)
+
+    def threads(self) -> AbstractContextManager[Any]:
+        """Boost on one thread: on small tables and busy cores several only wait for each other."""
+        own = self.estimator is None
+        return _threads().limit(limits=1, user_api="openmp") if own else nullcontext()
+
+    @property
+    def draw(self) -> WeightedDraw:
+        """How rows are drawn among the candidates."""
+        return WeightedDraw(self.spread, self.between, self.agreement)
 
     def choices(self) -> Choices:
         """Return the parameters that everything before the draw depends on."""
@@ -190,15 +227,14 @@ class InteriorOverSampler(TableOverSampler):
         )
 
     def _draw(self, rows: list[NewRows], prepared: Prepared) -> None:
-        """Draw lots without putting back, each with the weight that f gives its row.
+        """Draw the rows of each class.
 
-        The n largest of ``log(u) / weight`` are such a draw (Efraimidis and Spirakis, 2006).
         The lots of all classes are judged together: boosting asks one tree for each class,
         however few the rows are.
         """
-        problem = prepared.problem
+        problem, draw = prepared.problem, self.draw
         for part in rows:
-            part.interior = Interior.of(problem, part.target).around(self.spread, self.between)
+            part.interior = draw.prepare(Interior.of(problem, part.target), part.asked)
         pools = [_Pool(part) for part in rows]
         for pieces in _together(pools, problem.build_blocks):
             made = [pool.interior.at(pool.lots[at]) for pool, at in pieces]
@@ -208,23 +244,21 @@ class InteriorOverSampler(TableOverSampler):
             assert scores is not None  # noqa: S101  (f has probabilities)
             stops = np.cumsum([len(some) for some, _ in made])[:-1]
             for (pool, at), row, score in zip(pieces, made, np.split(scores, stops), strict=True):
-                weight = np.maximum(score[:, pool.target], LEAST_SCORE) ** self.agreement
-                chance = uniform(stream(problem.space.seed, pool.lots[at], 2), 0)
-                sound = pool.interior.sound(*row)
-                pool.keys[at] = np.where(sound, np.log(chance) / weight, -np.inf)
+                lots, own = pool.lots[at], score[:, pool.target]
+                pool.keys[at] = draw.keys(pool.interior, lots, row, own)
         for part, pool in zip(rows, pools, strict=True):
-            drawn = np.argsort(-pool.keys, kind="stable")[: part.asked]
-            part.lots = np.sort(pool.lots[drawn[pool.keys[drawn] > -np.inf]])
+            drawn = np.argsort(pool.keys, kind="stable")[: part.asked]
+            part.lots = np.sort(pool.lots[drawn[pool.keys[drawn] < np.inf]])
 
 
 class _Pool:
-    """The candidates of one class: their lots, and the key of each, the largest of which win."""
+    """The candidates of one class: their lots, and the key of each, the smallest of which win."""
 
     def __init__(self, part: NewRows) -> None:
         assert part.interior is not None  # noqa: S101  (it was just made)
         self.interior, self.target = part.interior, part.target
-        self.lots = part.interior.first_lot + np.arange(POOL * part.asked)
-        self.keys = np.full(len(self.lots), -np.inf)
+        self.lots = part.interior.own_lots
+        self.keys = np.full(len(self.lots), np.inf)
 
 
 def _together(
@@ -248,24 +282,28 @@ def _threads() -> ThreadpoolController:
     return ThreadpoolController()
 
 
-def _check_scores(f: Classifier) -> None:
+def check_scores(f: Any) -> None:
     """Refuse an f without probabilities; some know only when fitted whether they have any."""
-    if not hasattr(f.f, "predict_proba"):
+    if not hasattr(f, "predict_proba"):
         raise ClassifierError(
-            f"estimator {type(f.f).__name__} gives no probability of a class, which new rows "
+            f"estimator {type(f).__name__} gives no probability of a class, which new rows "
             "are weighed by; pass a classifier with predict_proba"
         )
 
 
-def _copy(part: NewRows, label: Any) -> None:
-    """Copy rows of a class whose rows are too much alike; refuse if the rules leave nothing."""
-    assert part.interior is not None  # noqa: S101  (it was drawn from)
-    part.copies = part.interior.copies(part.missing)
-    head = f"class {label!r}: {part.asked} new samples asked for, {len(part.lots)} found"
-    if part.missing:
-        raise ShortfallError(
-            f"{head}, {part.missing} missing: no row of the class keeps the constraints; "
-            "loosen them or ask for fewer with sampling_strategy"
+def report(tallies: list[Tally], labels: Labels) -> None:
+    """Warn of rows that are copies; refuse where the rules leave too few of a class."""
+    for tally in tallies:
+        label, copies = plain(labels.classes[tally.target]), tally.made["copy"]
+        head = (
+            f"class {label!r}: {tally.asked} new samples asked for, {tally.made['interior']} found"
         )
-    text = f"{head}; {len(part.copies)} more by copying rows"
-    warn_user(ShortfallWarning(text), f"class {label!r}")
+        if tally.missing:
+            raise ShortfallError(
+                f"{head}, {tally.missing} missing: no row of the class keeps the constraints; "
+                "loosen them or ask for fewer with sampling_strategy"
+            )
+        if copies:
+            text = f"{head}; {copies} more by copying rows"
+            warn_user(ShortfallWarning(text), f"class {label!r}")
+    warn_inflated(tallies, labels, most_per_row=MOST_PER_ROW_WITHIN)
