@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from counterbalance import CounterfactualOverSampler
+from counterbalance import CounterfactualOverSampler, InteriorOverSampler
 from counterbalance.cli import main
 from counterbalance.cli.on_dask import ShareOfLargest
 from counterbalance.constraints import Immutable
@@ -49,6 +49,18 @@ def test_files_are_balanced_as_the_table_that_they_are(source, tmp_path, capsys)
     pd.testing.assert_frame_equal(pd.read_parquet(out), X.assign(y=y), check_exact=True)
 
 
+def test_the_interior_sampler_balances_files_as_the_table_that_they_are(source, tmp_path, capsys):
+    out = tmp_path / "out"
+    assert balance(*source, "--out", out, "--method", "interior", "--ratio", 0.5) == 0
+    table = pd.concat(map(pd.read_parquet, source), ignore_index=True)
+    sampler = InteriorOverSampler(sampling_strategy=0.5, snap_to_grid=True, random_state=0)
+    X, y = sampler.fit_resample(table.drop(columns="y"), table["y"])
+    pd.testing.assert_frame_equal(pd.read_parquet(out), X.assign(y=y), check_exact=True)
+    said = capsys.readouterr()
+    assert "84 were made within their class and are no counterfactuals." in said.out
+    assert "WARNING" not in said.err
+
+
 def test_people_read_counts_and_where_the_result_is(source, tmp_path, capsys):
     assert balance(*source, "--out", tmp_path / "out", "--ratio", 0.3) == 0
     said = capsys.readouterr().out
@@ -62,6 +74,11 @@ def test_people_read_counts_and_where_the_result_is(source, tmp_path, capsys):
         ((), "--engine dask needs --out FOLDER"),
         (("--out", "new", "--report", "p.html"), "--report goes with --engine memory only"),
         (("--out", "new", "--keep", "z"), "keep must name a column of the table, got 'z'"),
+        (("--out", "new", "--method", "SMOTE"), "--method SMOTE needs all rows at once and cannot"),
+        (
+            ("--out", "new", "--method", "SMOTE"),
+            "write a sample of the rows to one file and balance",
+        ),
         (("--out", "new", "--ratio", "1=50"), "--ratio must be one share, or all, with --engine"),
         (("--out", "new", "--memory", "500MB"), "needs at least 1 GB"),
         (("--out", "new", "--memory", "lots"), "memory must be a size such as 2GB, got 'lots'"),

@@ -1,4 +1,4 @@
-"""InteriorOverSampler on partitions: the rows of the sampler in memory, however the table is cut."""
+"""InteriorOverSampler on partitions: the rows of the sampler in memory, for any cut."""
 
 import warnings
 

@@ -28,6 +28,7 @@ from counterbalance.errors import CounterbalanceError, ShortfallWarning, TableEr
 if TYPE_CHECKING:
     from counterbalance.distributed import BalancedFiles
     from counterbalance.io.column_checks import TableFinding
+    from counterbalance.methods import Method
 
 
 @dataclass(frozen=True)
@@ -64,19 +65,25 @@ def balance_on_dask(
     seed: int,
     cluster: Cluster,
     *,
+    method: Method,
     keep: Sequence[str],
     use: Sequence[str],
     json: bool,
 ) -> int:
     """Balance parquet files into a folder of such files, and say what was done."""
-    from counterbalance import CounterfactualOverSampler
     from counterbalance.cli.table_checks import OPTIONS
     from counterbalance.distributed import balance_files
 
+    if not method.ours:
+        raise TableError(
+            f"--method {method.name} needs all rows at once and cannot be spread over partitions; "
+            "write a sample of the rows to one file and balance that with --engine memory, or take "
+            "--method counterfactual or interior"
+        )
     if out is None:
         raise TableError("--engine dask needs --out FOLDER: the result may not fit the memory")
     strategy: Any = EVERY if asks_for_every(ratio) else _strategy(share_of_largest(ratio))
-    sampler = CounterfactualOverSampler(
+    sampler = method.factory(
         sampling_strategy=strategy,
         integer_features=integer or None,
         constraints=make_rules(rules) or None,
@@ -104,7 +111,7 @@ def balance_on_dask(
         raise type(error)(in_options(str(error))) from error
     finally:
         progress.end()
-    summary = summarise(balanced, target)
+    summary = summarise(balanced, target, within=not balanced.yields)
     if json:
         show_json(summary)
     else:
@@ -137,7 +144,7 @@ class Progress:
             sys.stderr.write("\r\x1b[K")
 
 
-def summarise(balanced: BalancedFiles, target: str) -> dict[str, Any]:
+def summarise(balanced: BalancedFiles, target: str, *, within: bool) -> dict[str, Any]:
     """Return everything there is to say about the result, as plain values."""
     return {
         "target": target,
@@ -146,7 +153,9 @@ def summarise(balanced: BalancedFiles, target: str) -> dict[str, Any]:
         "kept": list(balanced.kept),
         "findings": [{"topic": item.topic, "text": item.text} for item in balanced.findings],
         **summarise_classes(balanced.before, balanced.after, balanced.yields),
-        **summarise_new_rows(balanced.origins, balanced.before, (), only_shares=True),
+        **summarise_new_rows(
+            balanced.origins, balanced.before, (), only_shares=True, within=within
+        ),
         "files": len([file for file in balanced.files if file.name.startswith("part-")]),
         "written": {"out": str(balanced.folder), "provenance": f"{balanced.folder}/_provenance"},
     }

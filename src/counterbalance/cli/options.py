@@ -18,7 +18,6 @@ from counterbalance.errors import TableError
 from counterbalance.io.reading import Reading
 
 if TYPE_CHECKING:
-    from counterbalance import CounterfactualOverSampler
     from counterbalance.cli.user_table import UserTable
     from counterbalance.constraints import Constraint
 
@@ -213,12 +212,13 @@ def make_sampler(
     rules: dict[str, list[str] | None],
     integer: list[str],
     seed: int,
-) -> CounterfactualOverSampler:
-    """Return the sampler that the options describe."""
-    from counterbalance import CounterfactualOverSampler
+    method: str = "Counterfactual",
+) -> Any:
+    """Return the one of our samplers that the options describe."""
+    from counterbalance.methods import all_samplers
 
     named = {option: user.columns(given, option) for option, given in rules.items()}
-    return CounterfactualOverSampler(
+    return all_samplers()[method].factory(
         sampling_strategy=strategy,
         integer_features=integer or None,
         snap_to_grid=True,
