@@ -3,7 +3,7 @@
     OUT.partial/                    while it runs
         part-00000.parquet          the rows of the input, then the new ones
         _provenance/                where the new ones come from
-        _work/                      the plan, what was found, what was written
+        _work/                      the plan, rows as Arrow has them, what was found and written
     OUT/                            when it is complete: the same without _work, and
         _manifest.json              every file with its SHA-256, counts, yields
 
@@ -60,6 +60,10 @@ from counterbalance.user_warnings import warn_user
 
 MANIFEST = "_manifest.json"
 FOUND = f"{WORK}/found"
+SPOOL = f"{WORK}/rows"
+# The rows are spooled if the disk has room for so many times what they take; the result, too,
+# has to fit.
+ROOM_FOR_SPOOL = 4
 
 
 @dataclass(frozen=True)
@@ -165,7 +169,7 @@ def balance_files(
             notice(finding)
         features = [name for name in names if name != target]
         own = with_parameters(own, **parameters_by_name(own, features, columns.kept, remedies))
-        folders = (partial / FOUND, partial / RECORDS, partial / PROVENANCE)
+        folders = (partial / FOUND, partial / SPOOL, partial / RECORDS, partial / PROVENANCE)
         open_unfinished(partial, run, folders)
         try:
             result, files = _run(
@@ -192,6 +196,8 @@ def _run(
 ) -> tuple[Balance, list[WrittenFile]]:
     used = list(columns.used)
     parts = [part.only(used) for part in inputs.partitions]
+    if inputs.bytes_in_memory * ROOM_FOR_SPOOL < shutil.disk_usage(partial).free:
+        parts = [part.spooled_to(partial / SPOOL, number) for number, part in enumerate(parts)]
     source = PartitionedTable(
         parts,
         [part.path for part in parts],
@@ -203,7 +209,7 @@ def _run(
     prepared = prepare_or_resume(engine, source, sampler, statistics, fit_rows, work)
     make = balance if prepared.plan.draw is None else draw
     result = make(engine, source, prepared, sampler.constraints, str(partial / FOUND))
-    return result, write_result(engine, result, inputs, columns.kept, partial)
+    return result, write_result(engine, result, inputs, columns.kept, partial, parts)
 
 
 def _finish(

@@ -18,7 +18,7 @@ import pandas as pd
 from imblearn.utils import check_sampling_strategy
 
 from counterbalance import CounterfactualOverSampler, InteriorOverSampler
-from counterbalance.arrays import Floats, Integers
+from counterbalance.arrays import Integers
 from counterbalance.classifier.judge import Classifier, judge
 from counterbalance.classifier.linear import Screen, linear_screen
 from counterbalance.distributed.engine import BYTES_PER_CELL, DaskEngine
@@ -109,17 +109,7 @@ class SearchPlan:
         wrapped = judge(f, problem.table, self.layout.classes, own=self.own)
         if self.own:
             return wrapped
-        decode = self._floats if self.layout.only_floats else wrapped.decode
-        return replace(wrapped, screen=self._screen(f), decode=decode)
-
-    def _floats(self, x: Floats, rows: Integers) -> pd.DataFrame:
-        """Decode a table of plain floats at once: column by column takes a third of the search.
-
-        The array has the memory layout of a frame of single columns, so that f adds up in the
-        same order.
-        """
-        del rows  # there is only one missing float
-        return pd.DataFrame(np.asfortranarray(x), columns=self.layout.sketch.columns, copy=False)
+        return replace(wrapped, screen=self._screen(f))
 
     def _screen(self, f: Any) -> Screen | None:
         layout, profile = self.layout, self.space.perturbation.profile

@@ -112,8 +112,8 @@ def resample_table(
         rows, y = sampler.set_params(**settings).fit_resample(Z, labels.codes)
     except (ValueError, RuntimeError) as error:
         raise TableError(
-            f"{method.name} cannot balance this table: {str(error).rstrip('.')}; ask for another method or, if a "
-            "class has too few rows for it, add rows or leave that class out"
+            f"{method.name} cannot balance this table: {str(error).rstrip('.')}; ask for another "
+            "method or, if a class has too few rows for it, add rows or leave that class out"
         ) from error
     rows, y = np.ascontiguousarray(rows, dtype=np.float64), np.asarray(y, dtype=np.intp)
     kept, is_new = _match(Z, labels.codes, rows, y)
