@@ -8,7 +8,7 @@ import pytest
 
 from counterbalance import CounterfactualOverSampler, InteriorOverSampler
 from counterbalance.cli import main
-from counterbalance.cli.on_dask import ShareOfLargest
+from counterbalance.cli.on_dask import Progress, ShareOfLargest
 from counterbalance.constraints import Immutable
 from large_tables import no_cluster, numeric_table
 
@@ -186,3 +186,40 @@ def test_a_rule_for_a_column_that_is_not_used_is_refused(patients, capsys):
     assert "--immutable ('name') names 'name', which is not used" in error
     assert "--use name" in error
     assert not (patients / "dask").exists()
+
+
+class Clock:
+    """Goes on by so many seconds each time that it is asked."""
+
+    def __init__(self, step):
+        self.now, self.step = 0.0, step
+
+    def __call__(self):
+        self.now += self.step
+        return self.now
+
+
+def test_a_terminal_shows_the_time_left_of_a_step(capsys, monkeypatch):
+    monkeypatch.setattr("sys.stderr.isatty", lambda: True, raising=False)
+    progress = Progress(Clock(30))
+    for done in (1, 2, 3, 4):
+        progress("scan", done, 4)
+    progress("search", 1, 9)
+    lines = capsys.readouterr().err.split("\r\x1b[K")[1:]
+    assert lines == [
+        "scan: 1 of 4 partitions, 90 s left",
+        "scan: 2 of 4 partitions, 60 s left",
+        "scan: 3 of 4 partitions, 30 s left",
+        "scan: 4 of 4 partitions",
+        "search: 1 of 9 partitions, 4 min left",
+    ]
+
+
+def test_a_log_gets_a_line_once_a_minute(capsys):
+    progress = Progress(Clock(25))
+    for done in range(1, 7):
+        progress("search", done, 8)
+    assert capsys.readouterr().err.splitlines() == [
+        "counterbalance: search: 3 of 8 partitions, 2 min left",
+        "counterbalance: search: 6 of 8 partitions, 50 s left",
+    ]

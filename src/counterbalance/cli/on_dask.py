@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+import time
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -125,13 +126,33 @@ def _strategy(share: float) -> Any:
 
 
 class Progress:
-    """Says on a terminal what is being done."""
+    """Says what is being done and how long that step will take, over and over on a terminal.
+
+    Anywhere else, such as in a log, it is a line of its own once a minute.
+    """
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self._clock, self._step = clock, ""
+        self._began = self._last = self._said = clock()
 
     def __call__(self, what: str, done: int, total: int) -> None:
-        """Write over the line."""
+        """Say it, if it is time to."""
+        from counterbalance.trials.progress import OFTEN, duration
+
+        now = self._clock()
+        if what != self._step:  # it began when the step before it ended
+            self._step, self._began = what, self._last
+        self._last = now
+        left = (now - self._began) / done * (total - done) if done else 0.0
+        text = f"{what}: {done:,} of {total:,} partitions"
+        if 0 < done < total:
+            text += f", {duration(left)} left"
         if sys.stderr.isatty():
-            sys.stderr.write(f"\r\x1b[K{what}: {done:,} of {total:,} partitions")
+            sys.stderr.write(f"\r\x1b[K{text}")
             sys.stderr.flush()
+        elif now - self._said >= OFTEN:
+            self._said = now
+            note(text)
 
     def note(self, finding: TableFinding) -> None:
         """Say what was recognised on a line of its own."""

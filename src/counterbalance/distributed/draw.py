@@ -336,7 +336,8 @@ class _Draw:
         words = [engine.task(Keys.words, part) for part in keys]
         cutoff = find_cutoff(engine, words, sum(sound), asked, what)
         drawn = engine.compute([engine.task(_n_drawn, part, cutoff) for part in keys], what)
-        numbering, first = Lots(plan.space.seed, target, n, POOL * asked), self.first
+        many = gathered is None
+        numbering, first = Lots(plan.space.seed, target, n, many, POOL * asked), self.first
         for number, (part, n_rows) in enumerate(zip(keys, drawn, strict=True)):
             if n_rows and gathered is not None:
                 material = engine.task(draw_gathered, part, cutoff)
@@ -373,8 +374,8 @@ def draw(
     places, layout = list(zip(source.parts, prepared.places, strict=True)), prepared.plan.layout
     tasks = _Draw(engine, prepared, places, plan, f, folder)
     asked = {target: n for target, n in prepared.plan.asked.items() if n}
-    space = prepared.plan.space
-    many = [t for t in asked if Lots(space.seed, t, int(layout.counts[t]), 1).in_order]
+    seed, counts = prepared.plan.space.seed, layout.counts.tolist()
+    many = [t for t in asked if len(fellow_ranks(counts[t], seed, t)) < counts[t]]
     gathered = {t: gather_class(engine, places, plan, t) for t in asked if t not in many}
     fellows = tasks.fellows(many) if many else None
     keys = dict(zip(many, tasks.many(many, fellows), strict=True))

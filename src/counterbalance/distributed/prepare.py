@@ -175,14 +175,19 @@ def make_plan(
     profile: Profile,
     seed: int,
     size: int,
+    cells_at_once: int,
 ) -> SearchPlan:
-    """Make the plan with the steps that prepare a table in memory."""
+    """Make the plan with the steps that prepare a table in memory.
+
+    ``cells_at_once`` is what the workers have room for.
+    """
     choices = sampler.choices()
+    room = max(choices.effort.cells_at_once, cells_at_once)
     searches = isinstance(sampler, CounterfactualOverSampler)
     return SearchPlan(
         layout,
         make_space(layout.sketch_table, profile, seed, choices),
-        choices.effort,
+        replace(choices.effort, cells_at_once=room),
         sampler.search if searches else "perturb",
         sampler.selection if searches else "nearest",
         make_asked(sampler, layout),
@@ -260,7 +265,7 @@ def prepare(
     if rates.statistics and rates.fit.any():
         samples = engine.keep(samples, "sample")
     profile = _profile(engine, source, layout, shared_layout, samples, mode, statistics, size)
-    plan = make_plan(sampler, layout, profile, seed, size)
+    plan = make_plan(sampler, layout, profile, seed, size, engine.cells_at_once)
     if is_trainer(sampler.estimator) and not sampler.prefit:
         parts = [(part, place.n_rows) for part, place in zip(source.parts, where, strict=True)]
         f, own = train(engine, parts, sampler.estimator, layout, random_state, size), True

@@ -98,6 +98,7 @@ class Lots:
     seed: int
     target: int
     n: int  # the rows of the class
+    sampled: bool = False  # whether its fellows are a sample of them
     total: int | None = None  # how many lots there are, if that is known
 
     @property
@@ -108,7 +109,7 @@ class Lots:
     @property
     def in_order(self) -> bool:
         """Whether the bases follow each other as the lots do."""
-        return self.total is not None and self.n > MOST_FELLOWS
+        return self.total is not None and self.sampled
 
     def base(self, lots: Integers) -> Integers:
         """Return the rank of the row that each lot starts from: any one, drawn with putting back.
@@ -170,7 +171,8 @@ class Interior:
             fellows = Fellows.among(x, space.seed, target)
         if partners is None:
             partners = _partners(x, first, fellows, space.perturbation.profile)
-        lots, cells = Lots(space.seed, target, fellows.n), problem.effort.cells_at_once
+        lots = Lots(space.seed, target, fellows.n, not fellows.are_all)
+        cells = problem.effort.cells_at_once
         return cls(rows, x, partners, fellows, lots, space, cells, first)
 
     def around(self, spread: float, between: float, n_lots: int) -> Self:
