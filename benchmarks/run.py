@@ -1,16 +1,21 @@
-"""Measure the sampler: every figure is a ratio taken in this one run.
+"""Measure the samplers: every figure is a ratio taken in this one run.
 
-    python benchmarks/run.py [naive] [effort] [growth] [memory] [beside] [nested]
+    python benchmarks/run.py [bars] [naive] [effort] [growth] [memory] [beside] [nested]
+
+    --large     the bars of a million rows, too: some minutes and 2 GB
+    --treecf    the bars against treecf, too: in an environment of its own, some minutes
+    --write     put the bars into docs/speed.md
 
 The machine may be shared and noisy; times are the best of a few repeats.
 """
 
 from __future__ import annotations
 
-import sys
+import argparse
 import time
 from collections.abc import Callable
 
+import bars
 import beside
 import effort
 import growth
@@ -19,6 +24,7 @@ import naive_ratio
 import nested
 
 PARTS: dict[str, Callable[[], None]] = {
+    "bars": bars.main,
     "naive": naive_ratio.main,
     "effort": effort.main,
     "growth": growth.main,
@@ -28,16 +34,24 @@ PARTS: dict[str, Callable[[], None]] = {
 }
 
 
-def main(chosen: list[str]) -> None:
+def main() -> None:
     """Run the chosen parts, or all."""
-    for name in chosen or PARTS:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("parts", nargs="*", metavar="part", help=", ".join(PARTS))
+    for flag in ("large", "treecf", "write"):
+        parser.add_argument(f"--{flag}", action="store_true")
+    chosen = parser.parse_args()
+    unknown = [name for name in chosen.parts if name not in PARTS]
+    if unknown:
+        parser.error(f"unknown part {unknown[0]!r}; the parts are {', '.join(PARTS)}")
+    for name in chosen.parts or PARTS:
         start = time.perf_counter()
-        PARTS[name]()
+        if name == "bars":
+            bars.main(large=chosen.large, treecf=chosen.treecf, write=chosen.write)
+        else:
+            PARTS[name]()
         print(f"({name}: {time.perf_counter() - start:.0f} s)\n", flush=True)
 
 
 if __name__ == "__main__":
-    unknown = [name for name in sys.argv[1:] if name not in PARTS]
-    if unknown:
-        sys.exit(f"unknown part {unknown[0]!r}; the parts are {', '.join(PARTS)}")
-    main(sys.argv[1:])
+    main()

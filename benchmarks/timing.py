@@ -18,6 +18,12 @@ from counterbalance.search.nearest import Effort, Space, search
 from counterbalance.search.perturbation import Perturbation
 from counterbalance.table.table import read_table
 
+# Tables of numbers alone, from the development suite of the study.
+TEN_TABLES = (
+    *("yeast4", "vowel0", "page_blocks0", "segment0", "ecoli1"),
+    *("glass1", "pima", "haberman", "vehicle0", "new_thyroid1"),
+)
+
 
 def wisconsin() -> tuple[np.ndarray, np.ndarray]:
     """Return the complete rows of Wisconsin breast cancer; 1 is malignant."""

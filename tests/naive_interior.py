@@ -82,7 +82,7 @@ def resample(features, rows, target, asked, seed, score, settings):
         new = at_most(settings.most_changed, new, own[base], seed, lot)
         if same(new, own[base]) or not allowed(features, new) or not settings.relation(new):
             continue
-        weight = max(score(new, rows[base]), LEAST_SCORE) ** settings.agreement
+        weight = min(max(score(new, rows[base]), LEAST_SCORE), 1.0) ** settings.agreement
         keyed.append((np.log(naive.uniform(seed, lot, 2, 0)) / weight, lot, new, rows[base]))
     keyed.sort(key=lambda candidate: (-candidate[0], candidate[1]))
     drawn = sorted(keyed[:asked], key=lambda candidate: candidate[1])

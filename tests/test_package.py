@@ -6,6 +6,7 @@ import sys
 from pathlib import Path
 
 import pytest
+import sklearn
 
 import counterbalance
 
@@ -23,7 +24,16 @@ def test_the_public_names_are_these():
         "InteriorOverSampler",
         "errors",
         "paper_classifier",
+        "show_versions",
     ]
+
+
+def test_show_versions_says_what_a_report_of_a_fault_needs(capsys):
+    counterbalance.show_versions()
+    said = capsys.readouterr().out
+    assert said.startswith(f"counterbalance {counterbalance.__version__}, with")
+    assert "the compiled kernel" in said
+    assert f"scikit-learn {sklearn.__version__}" in said
 
 
 def test_every_module_can_be_imported_unless_an_extra_is_missing():

@@ -10,7 +10,13 @@ if TYPE_CHECKING:
 
 __version__ = "0.1.0"
 
-__all__ = ["CounterfactualOverSampler", "InteriorOverSampler", "errors", "paper_classifier"]
+__all__ = [
+    "CounterfactualOverSampler",
+    "InteriorOverSampler",
+    "errors",
+    "paper_classifier",
+    "show_versions",
+]
 
 # Where a name is, from which module it is loaded when it is first asked for.
 _MODULES = {
@@ -29,6 +35,30 @@ def __getattr__(name: str) -> Any:
     if name == "errors":
         return import_module("counterbalance.errors")
     raise AttributeError(f"module 'counterbalance' has no attribute {name!r}")
+
+
+def show_versions() -> None:
+    """Print what a report of a fault should say: versions, and whether the kernel is compiled."""
+    import sys  # noqa: PLC0415  (lazily, as everything here)
+    from importlib.metadata import PackageNotFoundError, version  # noqa: PLC0415
+
+    from counterbalance.search.compiled import tell_compiled  # noqa: PLC0415
+
+    print(f"counterbalance {__version__}, {tell_compiled()}")  # noqa: T201  (it is asked for)
+    print(f"python {sys.version.split()[0]} on {sys.platform}")  # noqa: T201
+    for package in (
+        "numpy",
+        "scipy",
+        "scikit-learn",
+        "imbalanced-learn",
+        "narwhals",
+        "pandas",
+        "polars",
+    ):
+        try:
+            print(package, version(package))  # noqa: T201
+        except PackageNotFoundError:
+            print(package, "is not installed")  # noqa: T201
 
 
 def __dir__() -> list[str]:

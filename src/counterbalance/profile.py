@@ -18,7 +18,6 @@ from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.stats import rankdata
 
 from counterbalance.arrays import Floats, Integers, Mask
 from counterbalance.errors import TableError
@@ -81,11 +80,14 @@ def profile_table(table: Encoded, y: NDArray[np.intp]) -> Profile:
             importance[m] = _correlation_ratio(column, labels)
             scale[m] = 1 / NOMINAL_SHARE
         elif column.size:
-            lower[m], upper[m], median[m] = column.min(), column.max(), middle(column)
+            # One sort gives the median and the ranks; to sort is what takes the time.
+            order = np.argsort(column)
+            ordered = column[order]
+            lower[m], upper[m], median[m] = column.min(), column.max(), _middle_of(ordered)
             deviation[m] = _deviation(column, float(lower[m]), float(upper[m]), table.names[m])
             if deviation[m] > 0:
-                scale[m] = _scale(column, float(upper[m] - lower[m]))
-                importance[m] = _spearman(column, labels)
+                scale[m] = _scale(column, float(median[m]), float(upper[m] - lower[m]))
+                importance[m] = _mean_correlation(_ranks(order, ordered), labels)
     return Profile(lower, upper, median, deviation, scale, importance, tuple(frequency))
 
 
@@ -138,13 +140,13 @@ def _deviation(column: Floats, lower: float, upper: float, name: Any) -> float:
     return float(np.std((column - lower) / width) * width)
 
 
-def _scale(column: Floats, width: float) -> float:
+def _scale(column: Floats, median: float, width: float) -> float:
     """Return the MAD, or the mean absolute deviation where it is zero, or the range.
 
     The MAD of a column that repeats one value in most rows is zero (pixels,
     counts); dividing by it would make every distance infinite.
     """
-    from_median = np.abs(column - middle(column))
+    from_median = np.abs(column - median)
     with np.errstate(over="ignore"):
         mean = float(np.mean(from_median))
     if np.isinf(mean):
@@ -162,16 +164,29 @@ def middle(column: Floats) -> float:
     return median if np.isfinite(median) else float(np.median(column / 2) * 2)
 
 
-def _spearman(column: Floats, labels: NDArray[np.intp]) -> float:
-    """Return |rho| with the class, averaged over the indicators of all classes.
+def _middle_of(ordered: Floats) -> float:
+    """Return the median of numbers that are sorted."""
+    n = len(ordered)
+    return middle(ordered[(n - 1) // 2 : n // 2 + 1])
 
-    With two classes both indicators give the same |rho|, which is the paper's.
+
+def _ranks(order: Integers, ordered: Floats) -> Floats:
+    """Return the rank of each number, the mean of their ranks for numbers that are equal.
+
+    ``order`` sorts them, ``ordered`` is what comes out.
     """
-    return _mean_correlation(rankdata(column), labels)
+    first = np.flatnonzero(np.append(True, ordered[1:] != ordered[:-1]))
+    stop = np.append(first[1:], len(ordered))
+    rank = np.empty(len(ordered))
+    rank[order] = np.repeat((first + stop + 1) / 2, stop - first)
+    return rank
 
 
 def _mean_correlation(rank: Floats, labels: NDArray[np.intp]) -> float:
-    """Return the mean over classes of |correlation(rank, class indicator)|."""
+    """Return |rho| with the class: the mean over classes of |correlation(rank, indicator)|.
+
+    With two classes both indicators give the same |rho|, which is the paper's.
+    """
     n = rank.size
     count = np.bincount(labels)
     inside = count[(count > 0) & (count < n)]

@@ -2,15 +2,19 @@
 
 import ast
 import re
+import warnings
 from collections import Counter
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from sklearn.linear_model import LogisticRegression
 from sklearn.tree import DecisionTreeClassifier
 
 from counterbalance import CounterfactualOverSampler
 from counterbalance.errors import InflatedClassWarning, ShortfallError, ShortfallWarning
+from counterbalance.search.problem import Problem
 
 # f says "minority" for few candidates only, and for none within a small epsilon.
 RNG = np.random.default_rng(0)
@@ -38,12 +42,37 @@ def test_accept_returns_fewer():
 
 
 def test_redraw_gives_further_counterfactuals_of_the_same_factuals():
-    sampler, X_new, counts, message = resample("redraw")
+    sampler, X_new, counts, message = resample("redraw", n_draws=8)
     assert counts == {0: 200, 1: 200}
     origin = sampler.provenance_["origin"]
     assert set(origin) == {"inversion", "redraw"}
     assert (sampler.estimator_.predict(X_new[220:]) == 1).all()
     assert f"{(origin == 'redraw').sum()} more by drawing again" in message
+
+
+def test_the_yield_counts_the_new_rows_of_each_pair_by_origin():
+    rng = np.random.default_rng(0)
+    y = np.repeat(["a", "b", "c"], [60, 30, 8])
+    table = rng.normal(size=(98, 3)) + np.repeat([0, 1, 2], [60, 30, 8])[:, None]
+    sampler = CounterfactualOverSampler(
+        n_draws=1, on_shortfall=["redraw", "minimum", "threshold", "interior"], random_state=0
+    )
+    with pytest.warns(ShortfallWarning):
+        sampler.fit_resample(table, y)
+    made = Counter(
+        zip(
+            *(sampler.provenance_[name] for name in ("from_class", "to_class", "origin")),
+            strict=True,
+        )
+    )
+    assert set(sampler.yield_) == {("a", "b"), ("a", "c"), ("b", "c")}
+    for pair, got in sampler.yield_.items():
+        assert got.origins == {origin: made[(*pair, origin)] for origin in got.origins}
+        assert got.origins["inversion"] == got.used
+    assert sum(sum(got.origins.values()) for got in sampler.yield_.values()) == sum(
+        n for (larger, smaller, _), n in made.items() if larger != smaller
+    )
+    assert any(got.origins["redraw"] or got.origins["minimum"] for got in sampler.yield_.values())
 
 
 def test_threshold_moves_f_to_the_prior():
@@ -135,6 +164,41 @@ def test_redraw_never_gives_a_row_twice():
     assert len(np.unique(made, axis=0)) == len(made)
     assert (provenance["origin"] == "redraw").any()
     assert len(y_new) == 400
+
+
+@given(
+    seed=st.integers(0, 2**16),
+    sizes=st.lists(st.integers(4, 60), min_size=2, max_size=4),
+    asked=st.integers(1, 4),
+)
+@settings(max_examples=25)
+def test_drawing_again_makes_at_most_twice_the_draws_of_the_first_pass(seed, sizes, asked):
+    rng = np.random.default_rng(seed)
+    y = np.repeat(np.arange(len(sizes)), sizes)
+    table = rng.normal(size=(len(y), 3)) + rng.normal(size=(len(sizes), 3))[y]
+    sampler = CounterfactualOverSampler(
+        sampling_strategy={label: asked * max(sizes) for label in range(len(sizes))},
+        estimator=DecisionTreeClassifier(max_depth=4, random_state=0),
+        n_draws=1,
+        on_shortfall=("redraw", "accept"),
+        random_state=seed,
+    )
+    drawn, find = [], Problem.find
+
+    def count(problem, judged, number, targets, among=None):
+        drawn.append(len(problem._searched(judged, targets, among)[0]))
+        return find(problem, judged, number, targets, among)
+
+    with pytest.MonkeyPatch.context() as patch, warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        patch.setattr(Problem, "find", count)
+        sampler.fit_resample(table, y)
+    assert sum(drawn[1:]) <= 2 * drawn[0]
+
+
+def test_few_factuals_that_inverted_are_drawn_again_more_often_than_twice():
+    sampler, *_ = resample(("redraw", "accept"), n_draws=1)
+    assert Counter(sampler.provenance_["factual"].tolist()).most_common(1)[0][1] > 2
 
 
 def test_interpolation_never_passes_a_copy_off_as_new():

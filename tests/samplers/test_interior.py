@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from sklearn.datasets import make_classification
+from sklearn.dummy import DummyClassifier
 from sklearn.linear_model import LogisticRegression
 from sklearn.naive_bayes import GaussianNB
 from sklearn.svm import SVC
@@ -147,4 +148,19 @@ def test_f_is_asked_as_often_for_many_classes_as_for_few(n_classes):
     y = np.repeat(np.arange(n_classes), np.arange(5, 5 + n_classes))
     X = rng.normal(size=(len(y), 3)) + 3 * y[:, None]
     InteriorOverSampler(estimator=Counting(), random_state=0).fit_resample(X, y)
-    assert Counting.asked == 3  # the candidates, and the new rows beside those they came from
+    assert Counting.asked <= 5  # the candidates, two for each new row at a time; and the bases
+
+
+def test_candidates_that_cannot_be_drawn_any_more_are_never_shown_to_f(table):
+    class Sure(DummyClassifier):
+        shown = 0
+
+        def predict_proba(self, X):
+            Sure.shown += len(X)
+            return np.tile([0.0, 1.0], (len(X), 1))
+
+    X, y = table
+    sampler = InteriorOverSampler(estimator=Sure(), random_state=0)
+    new, _ = new_rows(sampler, X, y)
+    assert Sure.shown <= 2 * len(new) + np.count_nonzero(y == 1)  # of eight for each new row
+    assert sampler.provenance_["score_after"].tolist() == [1.0] * len(new)

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from scipy.sparse import issparse
 from sklearn import get_config
 from sklearn.base import clone, is_classifier
-from sklearn.ensemble import ExtraTreesClassifier, HistGradientBoostingClassifier
+from sklearn.ensemble import ExtraTreesClassifier
 from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import RidgeClassifier
 from sklearn.pipeline import Pipeline, make_pipeline
@@ -22,6 +22,7 @@ from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 
 from counterbalance.arrays import Floats
 from counterbalance.classifier import response
+from counterbalance.classifier.boosting import Boosting
 from counterbalance.errors import ClassifierError
 from counterbalance.table import containers
 from counterbalance.table.encoder import Rescaler, TableEncoder, too_fine
@@ -50,12 +51,12 @@ def interior_classifier(table: Table, encoder: TableEncoder) -> Any:
     missing values, and are fitted in a fraction of a forest's time. It is not weighted, so
     that a score is the share that the class has of such rows.
     """
-    f = HistGradientBoostingClassifier(max_iter=20, early_stopping=False)
-    empty = np.array([bool(np.isnan(table.column(m)).all()) for m in range(len(table.names))])
-    return _behind_encoder(f, table, encoder, Rescaler(np.zeros_like(empty), empty))
+    return _behind_encoder(Boosting(), table, encoder)
 
 
-def _behind_encoder(f: Any, table: Table, encoder: TableEncoder, rescaler: Rescaler) -> Any:
+def _behind_encoder(
+    f: Any, table: Table, encoder: TableEncoder, rescaler: Rescaler | None = None
+) -> Any:
     """Put before our own f what makes a plain matrix of the table that it can make out.
 
     A sparse one is made dense: boosting takes no other, and randomised trees would grow
@@ -66,7 +67,7 @@ def _behind_encoder(f: Any, table: Table, encoder: TableEncoder, rescaler: Resca
         steps.append(FunctionTransformer(_dense, accept_sparse=True))
     elif not isinstance(table, Block):
         steps.append(encoder)
-    if rescaler.too_fine.any() or rescaler.empty.any():
+    if rescaler is not None and (rescaler.too_fine.any() or rescaler.empty.any()):
         steps.append(rescaler)
     return make_pipeline(*steps, f) if steps else f
 

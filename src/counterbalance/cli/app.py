@@ -82,12 +82,9 @@ def run(arguments: list[str]) -> int:
 
 def _show_version(asked: bool) -> None:  # noqa: FBT001 - typer calls it with one value
     if asked:
-        from counterbalance.search.compiled import is_compiled
+        from counterbalance.search.compiled import tell_compiled
 
-        how = (
-            "with the compiled kernel" if is_compiled() else "without the compiled kernel (slower)"
-        )
-        sys.stdout.write(f"counterbalance {__version__}, {how}\n")
+        sys.stdout.write(f"counterbalance {__version__}, {tell_compiled()}\n")
         raise typer.Exit
 
 

@@ -24,7 +24,9 @@ from counterbalance.constraints.relations import Relation
 
 def differs(new: Floats, old: Floats) -> Mask:
     """Say which cells differ; a cell that is missing in both does not."""
-    return np.asarray((new != old) & ~(np.isnan(new) & np.isnan(old)))
+    changed = new != old
+    missing = np.isnan(old)
+    return np.asarray(changed & ~(missing & np.isnan(new)) if missing.any() else changed)
 
 
 @dataclass
@@ -68,14 +70,21 @@ class Rules:
 
     def kept(self, new: Floats, old: Floats) -> bool:
         """Say whether every new row keeps every rule towards the row it came from."""
-        changed = differs(new, old)
-        few = self.most_changed is None or changed.sum(axis=1).max(initial=0) <= self.most_changed
-        wrong = changed[:, self.frozen].any()
-        wrong |= (new < old)[:, self.rising].any() or (new > old)[:, self.falling].any()
-        return bool(few and not wrong and self.allow(new).all())
+
+        def both(which: Mask) -> tuple[Floats, Floats]:
+            return new[:, which], old[:, which]
+
+        most = self.most_changed
+        if most is not None and differs(new, old).sum(axis=1).max(initial=0) > most:
+            return False
+        wrong = differs(*both(self.frozen)).any()
+        wrong |= np.greater(*both(self.falling)).any() or np.less(*both(self.rising)).any()
+        return bool(not wrong and self.allow(new).all())
 
     def allow(self, x: Floats) -> Mask:
         """Say of each row whether it keeps the bounds, the levels and the relations."""
+        if not self.checked:
+            return np.ones(len(x), dtype=bool)
         outside = (x < self.low) | (x > self.high)
         good = ~np.asarray(outside.any(axis=1))
         for m, levels in self.levels.items():

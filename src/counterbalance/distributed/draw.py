@@ -105,7 +105,8 @@ def make_keys(interior: Interior, lots: Integers, how: WeightedDraw, f: Classifi
         made = interior.at(lots[some])
         scores = f.scores(made[0], interior.rows[made[1]])
         assert scores is not None  # noqa: S101  (f has probabilities)
-        keys[some] = how.keys(interior, lots[some], made, scores[:, interior.lots.target])
+        least = how.least_keys(interior, lots[some])
+        keys[some] = how.keys(interior, least, made, scores[:, interior.lots.target])
     return keys
 
 

@@ -24,7 +24,7 @@ from counterbalance.distributed.engine import DaskEngine
 from counterbalance.distributed.found import Found, SavedFound, load
 from counterbalance.distributed.prepare import SearchPlan
 from counterbalance.distributed.search import PartitionTasks, Pass
-from counterbalance.rows.shortfall import ENDS, MOST_REDRAWS, SEARCHED, Policy, Tally
+from counterbalance.rows.shortfall import ENDS, MOST_REDRAWS, SEARCHED, Allowance, Policy, Tally
 from counterbalance.search.draws import stream, uniform
 from counterbalance.search.problem import Yield
 from counterbalance.search.selection import Selection
@@ -199,6 +199,7 @@ class PassSelection:
     origin: str
     parts: list[Any]  # of Found, on the workers
     counts: Integers  # (partitions, classes)
+    pairs: Integers  # by (larger class, smaller class)
 
 
 @dataclass
@@ -226,6 +227,18 @@ class Selections:
     def short(self) -> tuple[int, ...]:
         """The classes that lack samples."""
         return tuple(target for target in self.asked if self.missing(target))
+
+    def yields_by_origin(self, classes: NDArray[Any]) -> dict[tuple[Any, Any], Yield]:
+        """Return the yields, with the new rows of each pair by origin."""
+        codes = {plain(label): code for code, label in enumerate(classes)}
+
+        def count(pair: tuple[Any, Any]) -> dict[str, int]:
+            made = dict.fromkeys(SEARCHED, 0)
+            for selected in self.passes:
+                made[selected.origin] += int(selected.pairs[codes[pair[0]], codes[pair[1]]])
+            return made
+
+        return {pair: got._replace(origins=count(pair)) for pair, got in self.yields.items()}
 
     def tally(self, target: int, interior: int, copies: int) -> Tally:
         """Return how many samples of a class have which origin."""
@@ -266,6 +279,7 @@ class _Passes:
     tasks: PartitionTasks
     selections: Selections
     judged: list[Any] = field(default_factory=list)  # what the pass that asked about all rows found
+    right: Integers = field(default_factory=lambda: np.zeros(0, dtype=np.intp))  # by class
 
     def first(self) -> None:
         """Make the first pass and count what it yields."""
@@ -278,7 +292,7 @@ class _Passes:
         used = self._choose("inversion", found, counted, targets)
         self.selections.answers = np.unique(np.concatenate([one.answers for one in counted]))
         layout = self.plan.layout
-        right = np.sum([one.right for one in counted], axis=0)
+        self.right = right = np.sum([one.right for one in counted], axis=0)
         pairs = np.sum([one.pairs for one in counted], axis=0)
         for target in targets:
             for source in np.flatnonzero(layout.counts > layout.counts[target]):
@@ -288,6 +302,7 @@ class _Passes:
                     int(right[source]),
                     int(pairs[source, target]),
                     int(used[source, target]),
+                    {},
                 )
 
     def solve(self) -> None:
@@ -301,10 +316,15 @@ class _Passes:
         """Draw again, first for the factuals that inverted, then for all."""
         seen = [selected.parts for selected in self.selections.passes]
         taken, passes = list(seen), range(1, MOST_REDRAWS + 1)
+        n_likely = {
+            target: sum(self.selections.count(target, origin) for origin in SEARCHED)
+            for target in self.selections.short
+        }
+        allowance = Allowance(self.right, self.plan.layout.counts, self.selections.asked)
         for likely, more in ((True, 0), (False, MOST_REDRAWS)):
             going = self.selections.short
             for number in passes:
-                if not going:
+                if not going or not allowance.pays(going, n_likely if likely else None):
                     break
                 a_pass = Pass(number + more, going, "redraw", likely)
                 found, counted = self._search(a_pass, taken if likely else [], seen)
@@ -344,7 +364,8 @@ class _Passes:
         pairs = self.engine.compute(
             [self.engine.task(Found.pairs, part) for part in parts], "select"
         )
+        selected = np.sum(pairs, axis=0)
         selections.passes.append(
-            PassSelection(origin, parts, np.array([one.sum(axis=0) for one in pairs]))
+            PassSelection(origin, parts, np.array([one.sum(axis=0) for one in pairs]), selected)
         )
-        return np.asarray(np.sum(pairs, axis=0))
+        return np.asarray(selected)

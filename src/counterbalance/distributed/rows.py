@@ -320,7 +320,7 @@ def balance(
         ):
             pieces.append(piece)
             material.append(made_from)
-    yields = selections.yields
+    yields = selections.yields_by_origin(layout.classes)
     pieces = in_place(pieces)
     return Balance(source, prepared, plan, f, pieces, material, gathered, tallies, yields)
 

@@ -8,7 +8,7 @@ never holds more than the result.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -34,7 +34,8 @@ class Builder:
         self.score = np.full((2, n_new), np.nan)
         self.origin = np.empty(n_new, dtype=object)
         self.changed = np.zeros((n_new, -(-n_features // 8)), dtype=np.uint8)
-        self._unscored: list[tuple[slice, int, Floats, Floats, Integers]] = []
+        self._unscored: list[_Unscored] = []
+        self._own = np.full(len(problem.labels.codes), np.nan)  # f's score of a row's own class
         self._block = next((cut.stop for cut in problem.build_blocks(n_new)), 0)  # rows at a time
 
     def build(self) -> tuple[Any, Any, Provenance]:
@@ -73,14 +74,21 @@ class Builder:
                 assert part.interior is not None  # noqa: S101  (the lots are its own)
                 new, base = part.interior.at(part.lots[block])
                 at, stop = slice(stop, stop + len(new)), stop + len(new)
-                yield self._note(at, part.target, "interior", new, part.interior.rows[base])
+                score = None if part.scores is None else part.scores[block]
+                yield self._note(at, part.target, "interior", new, part.interior.rows[base], score)
             for block in problem.build_blocks(len(part.copies)):
                 rows = part.copies[block]
                 at, stop = slice(stop, stop + len(rows)), stop + len(rows)
                 yield self._note(at, part.target, "copy", problem.table.rows(rows), rows)
 
     def _note(
-        self, at: slice, target: int, origin: str, new: Floats, factual: Integers
+        self,
+        at: slice,
+        target: int,
+        origin: str,
+        new: Floats,
+        factual: Integers,
+        score: Floats | None = None,
     ) -> tuple[Floats, Integers]:
         """Write the provenance of a block, and check that it keeps the rules."""
         space = self.problem.space
@@ -90,8 +98,8 @@ class Builder:
         self.factual[at], self.target[at], self.origin[at] = factual, target, origin
         self.distance[at] = distance(space.perturbation.profile, space.order, old, new)
         self.changed[at] = np.packbits(differs(new, old), axis=1)
-        self._unscored.append((at, target, old, new, factual))
-        waiting = sum(len(some) for *_, some in self._unscored)
+        self._unscored.append(_Unscored(at, target, old, new, factual, score))
+        waiting = sum(len(some.factual) for some in self._unscored)
         if waiting >= self._block or at.stop == self.n_new:
             self._score()
         return new, factual
@@ -99,13 +107,55 @@ class Builder:
     def _score(self) -> None:
         """Write f's scores of the rows since the last time, of all classes together.
 
-        To ask f takes its time however few the rows are, and classes may be many and small.
+        To ask f takes its time however few the rows are, and classes may be many and small. A
+        row of the class itself is asked about once, however many new ones start from it.
         """
-        ats, targets, old, new, factual = zip(*self._unscored, strict=True)
-        self._unscored = []
-        place = np.concatenate([np.arange(at.start, at.stop) for at in ats])
-        target = np.repeat(targets, [at.stop - at.start for at in ats])
-        for moment, rows in enumerate((old, new)):
-            scores = self.f.scores(np.concatenate(rows), np.concatenate(factual))
-            if scores is not None:
-                self.score[moment, place] = scores[np.arange(len(place)), target]
+        parts, self._unscored = self._unscored, []
+        codes = self.problem.labels.codes
+        inside = [part for part in parts if (codes[part.factual] == part.target).all()]
+        bases = np.unique(_join([part.factual for part in inside]))
+        bases = bases[np.isnan(self._own[bases])]
+        self._own[bases] = self._ask(self.problem.table.rows(bases), bases, codes[bases])
+        for part in inside:
+            self.score[0, part.at] = self._own[part.factual]
+        outside = [part for part in parts if not any(part is one for one in inside)]
+        self._write(0, outside, [part.old for part in outside])
+        for part in parts:
+            if part.score is not None:
+                self.score[1, part.at] = part.score
+        new = [part for part in parts if part.score is None]
+        self._write(1, new, [part.new for part in new])
+
+    def _write(self, moment: int, parts: list[_Unscored], rows: list[Floats]) -> None:
+        """Ask f about the rows of all parts at once, and write the score of each part's class."""
+        if not parts:
+            return
+        target = np.repeat([part.target for part in parts], [len(part.factual) for part in parts])
+        factual = _join([part.factual for part in parts])
+        scores = self._ask(np.concatenate(rows), factual, target)
+        for part, score in zip(
+            parts, np.split(scores, np.cumsum([len(some) for some in rows])[:-1]), strict=True
+        ):
+            self.score[moment, part.at] = score
+
+    def _ask(self, rows: Floats, factual: Integers, target: Integers) -> Floats:
+        """Return f's score of one class for each row, nan where f has none."""
+        scores = self.f.scores(rows, factual) if len(rows) else None
+        return (
+            np.full(len(rows), np.nan) if scores is None else scores[np.arange(len(rows)), target]
+        )
+
+
+class _Unscored(NamedTuple):
+    """New rows of one class and origin that f was not asked about yet."""
+
+    at: slice
+    target: int
+    old: Floats
+    new: Floats
+    factual: Integers
+    score: Floats | None  # of the new rows, where it is known
+
+
+def _join(parts: list[Integers]) -> Integers:
+    return np.concatenate([np.zeros(0, dtype=np.intp), *parts])

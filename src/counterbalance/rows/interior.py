@@ -191,6 +191,10 @@ class Interior:
         """The lots of these rows, if their number is known."""
         return self.lots.of_rows(self.first, self.first + len(self.x))
 
+    @property
+    def _has_nominal(self) -> bool:
+        return bool(self.space.perturbation.profile.nominal.any())
+
     def blocks(self, n: int) -> list[slice]:
         """Cut lots into blocks whose rows fit the memory."""
         return blocks(n, 8 * self.x.shape[1], self.cells_at_once)
@@ -219,7 +223,7 @@ class Interior:
         step = uniform(state, 2)[:, None]
         start, end = self.x[base], self.fellows.x[self.partners[base, choice]]
         new = start + step * (end - start)
-        nominal = np.where(step < 0.5, start, end)  # noqa: PLR2004
+        nominal = np.where(step < 0.5, start, end) if self._has_nominal else None  # noqa: PLR2004
         limits = np.minimum(start, end), np.maximum(start, end)
         return self._settle(state, start, new, nominal, limits)
 
@@ -228,16 +232,11 @@ class Interior:
         profile, fellows = self.space.perturbation.profile, self.fellows.x
         start = self.x[base]
         a, b = (fellows[(uniform(state, k) * len(fellows)).astype(np.intp)] for k in (1, 2))
-        new = a - b
-        new *= h
-        new /= np.sqrt(2)
-        new += start
-        nominal, levels = start, np.flatnonzero(profile.nominal)
-        if levels.size:
-            lot = uniform(stream(self.space.seed, state, 1)[:, None], levels)
-            swapped = (lot < h) & ~np.isnan(a[:, levels])
-            nominal = start.copy()
-            nominal[:, levels] = np.where(swapped, a[:, levels], start[:, levels])
+        new = start + h * (a - b) / np.sqrt(2)
+        nominal = None
+        if self._has_nominal:
+            each = uniform(stream(self.space.seed, state, 1)[:, None], np.arange(self.x.shape[1]))
+            nominal = np.where((each < h) & ~np.isnan(a), a, start)
         return self._settle(state, start, new, nominal, (profile.lower, profile.upper))
 
     def _settle(
@@ -245,22 +244,28 @@ class Interior:
         state: Words,
         start: Floats,
         new: Floats,
-        nominal: Floats,
+        nominal: Floats | None,
         limits: tuple[Floats, Floats],
     ) -> Floats:
-        """Put new cells onto their grids, inside their limits, and where rules allow a change."""
+        """Put new cells onto their grids, inside their limits, and where rules allow a change.
+
+        ``new`` is written over; ``nominal`` holds the cells of features that have no order.
+        """
         perturbation, rules = self.space.perturbation, self.space.perturbation.rules
         features = np.arange(self.x.shape[1])
         perturbation.snap(new, features)
         lower, upper = rules.bounds(start, features, *limits)
-        np.clip(new, lower, upper, out=new)
-        if perturbation.profile.nominal.any():
+        np.minimum(np.maximum(new, lower, out=new), upper, out=new)
+        if nominal is not None:
             new = np.where(perturbation.profile.nominal, nominal, new)
-        keep = np.isnan(new)  # so it is where the base has no value, unless the cell is nominal
-        keep |= np.isnan(start)
-        keep |= lower > upper
-        keep[:, ~np.isin(features, self.space.order)] = True
-        np.copyto(new, start, where=keep)
+        fixed = ~np.isin(features, self.space.order) | (lower > upper)
+        keep = np.isnan(new)  # so it is where a cell that it is made from is missing
+        if nominal is not None:
+            keep |= np.isnan(start)
+        if fixed.any():
+            keep |= fixed
+        if keep.any():
+            new = np.where(keep, start, new)
         if rules.most_changed is not None:
             lot = uniform(state[:, None], 3 + features)
             lot = np.where(differs(new, start), lot, np.inf)

@@ -15,13 +15,13 @@ the column ``origin`` of the provenance.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
 import numpy as np
 
-from counterbalance.arrays import Integers, Words
+from counterbalance.arrays import Floats, Integers, Words
 from counterbalance.classifier.judge import Classifier
 from counterbalance.constraints import Constraint
 from counterbalance.errors import InflatedClassWarning, ShortfallError, ShortfallWarning
@@ -49,6 +49,9 @@ ENDS = frozenset({"accept", "raise", "no number"})
 NO_NUMBER: tuple[Policy, ...] = ("no number",)
 # Passes of T draws each; a pass that finds nothing new ends the policy at once.
 MOST_REDRAWS = 10
+# Drawing again makes at most so many times the draws of one pass over all factuals. It is bounded
+# by work and not by the clock, so that the rows are the same on any machine.
+MOST_DRAWN_AGAIN = 2
 
 # How the first pass finds its inversions: by Algorithm 1, or as ``minimum`` does.
 Search = Literal["perturb", "minimum"]
@@ -81,6 +84,7 @@ class NewRows:
     parts: list[tuple[str, Inversions]] = field(default_factory=list)
     interior: Interior | None = None  # what the lots are drawn from
     lots: Integers = field(default_factory=lambda: np.zeros(0, dtype=np.intp))
+    scores: Floats | None = None  # f's score of the class for each lot, where it is known
     copies: Integers = field(default_factory=lambda: np.zeros(0, dtype=np.intp))  # rows
 
     def add(self, origin: str, found: Inversions) -> None:
@@ -134,7 +138,8 @@ def fill(
         if policy == "minimum":
             _solve(short, problem, judged, pick)
         elif policy == "redraw":
-            _redraw(short, problem, judged, pick)
+            first = [rows.target for rows in classes]
+            _redraw(short, problem, judged, pick, first)
         elif policy == "threshold":
             _move_threshold(short, problem, judged.f, pick)
         else:
@@ -234,8 +239,28 @@ def count_yields(
                 factuals=int((here & right).sum()),
                 inversions=int(here[of_target].sum()),
                 used=sum(int(here[factual].sum()) for factual in used),
+                origins={},
             )
     return table
+
+
+def count_by_origin(
+    yields: dict[tuple[Any, Any], Yield], classes: list[NewRows], labels: Labels
+) -> dict[tuple[Any, Any], Yield]:
+    """Note with each yield the new rows that came of the pair in the end, by origin."""
+    codes = {plain(label): code for code, label in enumerate(labels.classes)}
+    rows_of = {rows.target: rows for rows in classes}
+
+    def count(source: int, target: int) -> dict[str, int]:
+        made = dict.fromkeys(SEARCHED, 0)
+        for origin, found in rows_of[target].parts:
+            made[origin] += int(np.count_nonzero(labels.codes[found.factual] == source))
+        return made
+
+    return {
+        pair: got._replace(origins=count(*(codes[label] for label in pair)))
+        for pair, got in yields.items()
+    }
 
 
 def _solve(short: list[NewRows], problem: Problem, judged: Judged, pick: Pick) -> None:
@@ -248,23 +273,32 @@ def _solve(short: list[NewRows], problem: Problem, judged: Judged, pick: Pick) -
         rows.add("minimum", pick(_of(found, rows.target), rows.missing))
 
 
-def _redraw(short: list[NewRows], problem: Problem, judged: Judged, pick: Pick) -> None:
+def _redraw(
+    short: list[NewRows], problem: Problem, judged: Judged, pick: Pick, first: list[int]
+) -> None:
     """Search with further draws, first of the factuals that inverted, then of all.
 
     A factual that inverted before is likely to do so again, and soon; one that did not costs
-    the most and gives the least.
+    the most and gives the least. A pass that the allowance does not pay for ends its turn;
+    ``first`` are the targets of the first pass.
     """
     likely = np.zeros((len(problem.labels.codes), len(problem.labels.classes)), dtype=bool)
     for rows in short:
         likely[rows.factuals, rows.target] = True
     seen = {rows.target: _fingerprints(rows, problem) for rows in short}
+    n_likely = {rows.target: len(rows.factuals) for rows in short}
+    right = np.bincount(
+        problem.labels.codes[problem.right(judged)], minlength=len(problem.labels.classes)
+    )
+    allowance = Allowance(right, problem.labels.counts, first)
     passes = range(1, MOST_REDRAWS + 1)
     for among, numbers in ((likely, passes), (None, (n + MOST_REDRAWS for n in passes))):
         going = [rows for rows in short if rows.missing]
         for number in numbers:
-            if not going:
+            targets = [rows.target for rows in going]
+            if not going or not allowance.pays(targets, n_likely if among is not None else None):
                 break
-            found = problem.find(judged, number, [rows.target for rows in going], among)
+            found = problem.find(judged, number, targets, among)
             for rows in list(going):
                 more = _fresh(_of(found, rows.target), seen[rows.target], problem)
                 rows.add("redraw", pick(more, rows.missing))
@@ -272,6 +306,35 @@ def _redraw(short: list[NewRows], problem: Problem, judged: Judged, pick: Pick) 
                 seen[rows.target] = np.append(seen[rows.target], words)
                 if not len(more) or not rows.missing:
                     going.remove(rows)
+
+
+class Allowance:
+    """How many factuals may still be drawn again, T draws each.
+
+    ``right`` counts the factuals of each class, ``counts`` its rows; ``first`` are the targets of
+    the first pass.
+    """
+
+    def __init__(self, right: Integers, counts: Integers, first: Iterable[int]) -> None:
+        self._right, self._counts = right, counts
+        self.left = MOST_DRAWN_AGAIN * self._searched(first)
+
+    def pays(self, targets: Iterable[int], likely: Mapping[int, int] | None) -> bool:
+        """Say whether a pass is within what is left, and take it off.
+
+        A pass searches all factuals of larger classes, or as many as are ``likely`` for each
+        target; one that is likely for two of them is counted twice.
+        """
+        n = self._searched(targets) if likely is None else sum(likely[t] for t in targets)
+        if n > self.left:
+            return False
+        self.left -= n
+        return True
+
+    def _searched(self, targets: Iterable[int]) -> int:
+        """Return how many factuals a pass over all of them searches."""
+        larger = self._counts > self._counts[list(targets)].min()
+        return int(self._right[larger].sum())
 
 
 def _move_threshold(short: list[NewRows], problem: Problem, f: Classifier, pick: Pick) -> None:

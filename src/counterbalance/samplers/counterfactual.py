@@ -151,7 +151,9 @@ class CounterfactualOverSampler(TableOverSampler):
         One row per new sample: see :mod:`counterbalance.rows.provenance`.
     yield_ : dict
         For each pair (larger class, smaller class): rows, factuals (rows that f gets
-        right), inversions found, and how many of them were used.
+        right), inversions found in the first pass, how many of them were used, and
+        ``origins``: all new rows made from the larger class, by origin. Rows made within
+        the smaller class come of no pair: they are in ``provenance_``.
     n_features_in_ : int
         Number of columns of X.
     feature_names_in_ : ndarray of str
@@ -244,9 +246,10 @@ class CounterfactualOverSampler(TableOverSampler):
         found = problem.find(judged, 0, targets) if by_draws else problem.solve(judged, targets)
         pick = partial(select, how=self.selection, seed=problem.space.seed)
         rows = shortfall.choose(found, asked, pick)
-        self.yield_ = shortfall.count_yields(rows, found, problem, judged)
+        yields = shortfall.count_yields(rows, found, problem, judged)
         del found  # it may be larger than all that follows
         shortfall.fill(rows, problem, judged, pick, self.policies())
+        self.yield_ = shortfall.count_by_origin(yields, rows, labels)
         constraints = as_constraints(self.constraints)
         shortfall.report([part.tally for part in rows], labels, self.policies(), constraints)
         return Builder(problem, prepared.f, rows)

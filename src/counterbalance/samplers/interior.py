@@ -12,18 +12,16 @@ of them to believe.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
-from functools import cache
 from numbers import Real
 from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.utils._param_validation import HasMethods, Interval
-from threadpoolctl import ThreadpoolController
 
 from counterbalance.arrays import Floats, Integers, cells_in
 from counterbalance.classifier.fit import interior_classifier
+from counterbalance.classifier.judge import Classifier
 from counterbalance.errors import ClassifierError, ShortfallError, ShortfallWarning
 from counterbalance.prepare import Choices, DefaultF, Prepared
 from counterbalance.rows.build import Builder
@@ -39,6 +37,8 @@ from counterbalance.user_warnings import warn_user
 
 # Candidates for each new row: enough for f to choose from.
 POOL = 8
+# Of these so many are judged at a time for each new row: fewer than two are hardly ever enough.
+AT_A_TIME = 2
 # Below this a score has no weight to speak of; it keeps the logarithms finite.
 LEAST_SCORE = 1e-6
 DEFAULT_F = DefaultF(interior_classifier, balance=0.0)
@@ -61,16 +61,19 @@ class WeightedDraw:
         """Return a class whose lots are the candidates for ``asked`` rows."""
         return interior.around(self.spread, self.between, POOL * asked)
 
+    def least_keys(self, interior: Interior, lots: Integers) -> Floats:
+        """Return the smallest key that each lot may have: that of the weight 1."""
+        return -np.log(uniform(stream(interior.space.seed, lots, 2), 0))
+
     def keys(
-        self, interior: Interior, lots: Integers, made: tuple[Floats, Integers], score: Floats
+        self, interior: Interior, least: Floats, made: tuple[Floats, Integers], score: Floats
     ) -> Floats:
         """Return the keys of lots, infinite where a candidate must not be drawn.
 
         ``made`` are the candidates as ``interior`` made them, ``score`` is what f gives them.
         """
-        weight = np.maximum(score, LEAST_SCORE) ** self.agreement
-        chance = uniform(stream(interior.space.seed, lots, 2), 0)
-        return np.where(interior.sound(*made), -np.log(chance) / weight, np.inf)
+        weight = np.clip(score, LEAST_SCORE, 1.0) ** self.agreement
+        return np.where(interior.sound(*made), least / weight, np.inf)
 
 
 class InteriorOverSampler(TableOverSampler):
@@ -92,7 +95,8 @@ class InteriorOverSampler(TableOverSampler):
     estimator : None or classifier, default=None
         f: any scikit-learn classifier with ``predict_proba``; it is cloned and fitted to X and
         y, unless ``prefit``. ``None`` is gradient boosting of twenty rounds, unweighted, so that
-        its scores are shares of the class as it is.
+        its scores are shares of the class as it is; of more than 10,000 rows it is fitted to so
+        many.
 
     prefit : bool, default=False
         Whether ``estimator`` is fitted already and is used as it is.
@@ -191,22 +195,16 @@ class InteriorOverSampler(TableOverSampler):
         self.random_state = random_state
 
     def _fit_resample(self, table: Table, labels: Labels, weights: Floats | None) -> Builder:
-        with self.threads():
-            prepared = self._prepare(table, labels, weights)  # profile, rules, order, f
-            check_scores(prepared.f.f)
-            rows = [NewRows(target, n) for target, n in self._asked(labels).items() if n]
-            self._draw(rows, prepared)
-            for part in rows:
-                if part.missing:
-                    assert part.interior is not None  # noqa: S101  (it was drawn from)
-                    part.copies = part.interior.copies(part.missing)
-            report([part.tally for part in rows], labels)
-            return Builder(prepared.problem, prepared.f, rows)
-
-    def threads(self) -> AbstractContextManager[Any]:
-        """Boost on one thread: on small tables and busy cores several only wait for each other."""
-        own = self.estimator is None
-        return _threads().limit(limits=1, user_api="openmp") if own else nullcontext()
+        prepared = self._prepare(table, labels, weights)  # profile, rules, order, f
+        check_scores(prepared.f.f)
+        rows = [NewRows(target, n) for target, n in self._asked(labels).items() if n]
+        self._draw(rows, prepared)
+        for part in rows:
+            if part.missing:
+                assert part.interior is not None  # noqa: S101  (it was drawn from)
+                part.copies = part.interior.copies(part.missing)
+        report([part.tally for part in rows], labels)
+        return Builder(prepared.problem, prepared.f, rows)
 
     @property
     def draw(self) -> WeightedDraw:
@@ -229,57 +227,76 @@ class InteriorOverSampler(TableOverSampler):
     def _draw(self, rows: list[NewRows], prepared: Prepared) -> None:
         """Draw the rows of each class.
 
-        The lots of all classes are judged together: boosting asks one tree for each class,
-        however few the rows are.
+        No weight is above 1, so no key is below ``-log(u)``: lots are judged from the largest u
+        on, and those that cannot be drawn any more are never made. The lots of all classes are
+        judged together: boosting asks one tree for each class, however few the rows are.
         """
         problem, draw = prepared.problem, self.draw
         for part in rows:
             part.interior = draw.prepare(Interior.of(problem, part.target), part.asked)
-        pools = [_Pool(part) for part in rows]
-        for pieces in _together(pools, problem.build_blocks):
-            made = [pool.interior.at(pool.lots[at]) for pool, at in pieces]
-            new = np.concatenate([some for some, _ in made])
-            base = [pool.interior.rows[b] for (pool, _), (_, b) in zip(pieces, made, strict=True)]
-            scores = prepared.f.scores(new, np.concatenate(base))
-            assert scores is not None  # noqa: S101  (f has probabilities)
-            stops = np.cumsum([len(some) for some, _ in made])[:-1]
-            for (pool, at), row, score in zip(pieces, made, np.split(scores, stops), strict=True):
-                lots, own = pool.lots[at], score[:, pool.target]
-                pool.keys[at] = draw.keys(pool.interior, lots, row, own)
+        pools = [_Pool(part, draw) for part in rows]
+        while waiting := [(pool, at) for pool in pools if (at := pool.hopeful()).size]:
+            for pieces in _together(waiting, problem.build_blocks):
+                _judge(pieces, prepared.f, draw)
         for part, pool in zip(rows, pools, strict=True):
             drawn = np.argsort(pool.keys, kind="stable")[: part.asked]
-            part.lots = np.sort(pool.lots[drawn[pool.keys[drawn] < np.inf]])
+            drawn = np.sort(drawn[pool.keys[drawn] < np.inf])
+            part.lots, part.scores = pool.lots[drawn], pool.scores[drawn]
+
+
+def _judge(pieces: list[tuple[_Pool, Integers]], f: Classifier, draw: WeightedDraw) -> None:
+    """Make the rows of some lots, ask f about all of them, and note their keys."""
+    made = [pool.interior.at(pool.lots[at]) for pool, at in pieces]
+    base = [pool.interior.rows[b] for (pool, _), (_, b) in zip(pieces, made, strict=True)]
+    scores = f.scores(np.concatenate([new for new, _ in made]), np.concatenate(base))
+    assert scores is not None  # noqa: S101  (f has probabilities)
+    stops = np.cumsum([len(new) for new, _ in made])[:-1]
+    for (pool, at), row, score in zip(pieces, made, np.split(scores, stops), strict=True):
+        pool.scores[at] = score[:, pool.target]
+        pool.keys[at] = draw.keys(pool.interior, pool.least[at], row, pool.scores[at])
+        pool.least[at] = np.nan
 
 
 class _Pool:
-    """The candidates of one class: their lots, and the key of each, the smallest of which win."""
+    """The candidates of one class.
 
-    def __init__(self, part: NewRows) -> None:
+    lots      their numbers
+    least     the smallest key that each may have, -log(u); nan once it is judged
+    keys      -log(u) / weight of those that were judged; the smallest win
+    scores    f's score of the class for them
+    """
+
+    def __init__(self, part: NewRows, draw: WeightedDraw) -> None:
         assert part.interior is not None  # noqa: S101  (it was just made)
-        self.interior, self.target = part.interior, part.target
+        self.interior, self.target, self.asked = part.interior, part.target, part.asked
         self.lots = part.interior.own_lots
+        self.least = draw.least_keys(part.interior, self.lots)
         self.keys = np.full(len(self.lots), np.inf)
+        self.scores = np.full(len(self.lots), np.nan)
+
+    def hopeful(self) -> Integers:
+        """Return the next lots to judge: those with the largest u that may still be drawn."""
+        winning = np.partition(self.keys, self.asked - 1)[self.asked - 1]
+        places = np.flatnonzero(self.least <= winning)
+        n = AT_A_TIME * self.asked
+        if len(places) > n:
+            places = np.sort(places[np.argpartition(self.least[places], n)[:n]])
+        return places
 
 
 def _together(
-    pools: list[_Pool], cut: Callable[[int], list[slice]]
-) -> Iterator[list[tuple[_Pool, slice]]]:
-    """Cut the lots of all classes into blocks: which pool, and which of its lots."""
-    stops = np.cumsum([len(pool.lots) for pool in pools])
-    for block in cut(int(stops[-1]) if pools else 0):
+    waiting: list[tuple[_Pool, Integers]], cut: Callable[[int], list[slice]]
+) -> Iterator[list[tuple[_Pool, Integers]]]:
+    """Cut what is to be judged of all classes into blocks: which pool, and which of its lots."""
+    stops = np.cumsum([len(places) for _, places in waiting]).tolist()
+    for block in cut(stops[-1]):
         pieces = []
-        for pool, stop in zip(pools, stops.tolist(), strict=True):
-            first = stop - len(pool.lots)
-            at = slice(max(block.start, first) - first, min(block.stop, stop) - first)
-            if at.start < at.stop:
+        for (pool, places), stop in zip(waiting, stops, strict=True):
+            first = stop - len(places)
+            at = places[max(block.start - first, 0) : max(block.stop - first, 0)]
+            if at.size:
                 pieces.append((pool, at))
         yield pieces
-
-
-@cache
-def _threads() -> ThreadpoolController:
-    """Return what sets the number of threads; to look for all libraries takes milliseconds."""
-    return ThreadpoolController()
 
 
 def check_scores(f: Any) -> None:

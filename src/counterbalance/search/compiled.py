@@ -19,6 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from counterbalance.arrays import Floats, Integers, Mask
+from counterbalance.classifier import boosting
 from counterbalance.classifier.judge import Classifier
 from counterbalance.classifier.linear import Screen
 from counterbalance.classifier.trees import has_trees, read_trees
@@ -52,8 +53,13 @@ class Search(Protocol):
 
 
 def is_compiled() -> bool:
-    """Say whether the kernel is there."""
-    return kernel is not None
+    """Say whether the kernels are there."""
+    return kernel is not None and boosting.is_compiled()
+
+
+def tell_compiled() -> str:
+    """Say in words whether the kernels are there; without them the results are the same."""
+    return "with the compiled kernel" if is_compiled() else "without the compiled kernel (slower)"
 
 
 def make_search(space: Space, effort: Effort, f: Classifier, table: Table) -> Search:

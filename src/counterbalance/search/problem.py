@@ -35,12 +35,17 @@ FEWEST_ROWS = 256
 
 
 class Yield(NamedTuple):
-    """What a pair of classes gave."""
+    """What a pair of classes gave.
+
+    ``rows``, ``factuals``, ``inversions`` and ``used`` are of the first pass; ``origins`` counts
+    all new rows that were made from rows of the larger class, by their origin.
+    """
 
     rows: int
     factuals: int
     inversions: int
     used: int
+    origins: dict[str, int]
 
     @property
     def share(self) -> float:

@@ -46,6 +46,7 @@ SHOWN = {
     "KNeighborsClassifier": ("n_neighbors",),
     "MLPClassifier": ("hidden_layer_sizes", "learning_rate_init", "max_iter"),
     "HistGradientBoostingClassifier": ("max_iter", "learning_rate", "early_stopping"),
+    "Boosting": ("n_rounds", "step", "max_rows"),
     "RandomForestClassifier": ("n_estimators", "min_samples_leaf"),
     "ExtraTreesClassifier": ("n_estimators", "min_samples_leaf"),
     "LogisticRegression": ("C", "class_weight"),

@@ -1,0 +1,389 @@
+"""Boosting: a few rounds of gradient boosting on bins, fitted in milliseconds.
+
+    bins        (M, n): where a cell lies among the cuts of its feature; the last bin is that of
+                missing values
+    raw         (n, K): the sum of all trees, a log-odds; K is 1 for two classes, else their number
+    gradient,   of the loss by ``raw``, for each row; a leaf with the sums G and H of them says
+    hessian     - step G / H, and a split of it gains  G_l^2 / H_l + G_r^2 / H_r - G^2 / H
+    node        (feature, cut, left child, missing goes left); a leaf has the feature -1, and the
+                right child follows the left one
+
+It is the method of LightGBM and of scikit-learn's histogram boosting: the leaf that gains most is
+split next, and of two children only the smaller one is added up. Theirs take 40 to 90 ms for
+twenty rounds on a thousand to ten thousand rows, most of it not for the arithmetic. The kernel is
+compiled where there is a compiler; ``_grow`` and ``_add_trees`` give the same bits without one.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.utils import check_random_state
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from counterbalance.arrays import Floats, Integers, Small
+
+try:
+    from counterbalance.classifier import boosting_kernel as kernel
+except ImportError:  # not built
+    kernel = None  # type: ignore[assignment]
+
+# Bins of a feature, without that of missing values.
+MOST_BINS = 64
+# A class keeps so many of its rows, however small its share is of those that f is fitted to.
+LEAST_OF_CLASS = 1_000
+LEAST_HESSIAN = 1e-3
+LEAST_GAIN = 1e-7
+LEAF = -1
+
+
+def is_compiled() -> bool:
+    """Say whether the kernel is there."""
+    return kernel is not None
+
+
+class Boosting(ClassifierMixin, BaseEstimator):
+    """Gradient boosting of trees for scores, not for the last per cent of accuracy.
+
+    Parameters
+    ----------
+    n_rounds : int, default=20
+        Number of rounds; each adds a tree, or one for each of more than two classes.
+    step : float, default=0.1
+        How much of each tree is added.
+    max_leaves : int, default=31
+        Most leaves of a tree.
+    min_rows : int, default=20
+        Fewest rows of a leaf.
+    max_rows : int, default=10_000
+        Rows that it is fitted to: of more, so many are drawn, by the share of each class. A small
+        class keeps a thousand rows; weights bring the shares back.
+    random_state : int, RandomState instance or None, default=None
+        Seed of that draw.
+
+    Attributes
+    ----------
+    classes_ : ndarray
+        The labels in sorted order.
+    n_features_in_ : int
+        Number of columns of X.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import make_classification
+    >>> from counterbalance.classifier.boosting import Boosting
+    >>> X, y = make_classification(300, random_state=0)
+    >>> bool(Boosting().fit(X, y).score(X, y) > 0.9)
+    True
+    """
+
+    def __init__(
+        self,
+        *,
+        n_rounds: int = 20,
+        step: float = 0.1,
+        max_leaves: int = 31,
+        min_rows: int = 20,
+        max_rows: int = 10_000,
+        random_state: Any = None,
+    ) -> None:
+        self.n_rounds = n_rounds
+        self.step = step
+        self.max_leaves = max_leaves
+        self.min_rows = min_rows
+        self.max_rows = max_rows
+        self.random_state = random_state
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Fit the trees; missing cells (nan) are taken as they are."""
+        X = validate_data(self, X, dtype=np.float64, ensure_all_finite="allow-nan")
+        check_classification_targets(y)
+        self.classes_, codes = np.unique(y, return_inverse=True)
+        if len(self.classes_) == 1:
+            raise ValueError(f"y has one class only, {self.classes_[0]!r}; give at least two")
+        weight = np.ones(len(codes)) if sample_weight is None else np.array(sample_weight, float)
+        if len(codes) > self.max_rows:
+            rows, more = draw_rows(codes, self.max_rows, check_random_state(self.random_state))
+            X, codes, weight = X[rows], codes[rows], weight[rows] * more
+        share = np.bincount(codes, weights=weight) / weight.sum()
+        start = np.log(np.maximum(share, np.finfo(float).tiny))  # a class may have no weight
+        self.start_ = start if len(share) > 2 else start[1:] - start[:1]  # noqa: PLR2004
+        binned = _Binned.of(X)
+        raw = np.tile(self.start_, (len(codes), 1))
+        grown = [
+            tree for _ in range(self.n_rounds) for tree in self._round(raw, codes, weight, binned)
+        ]
+        self.trees_ = _Trees.join(grown, binned.cuts)
+        return self
+
+    def _round(
+        self, raw: Floats, codes: Integers, weight: Floats, binned: _Binned
+    ) -> list[tuple[Small, Floats]]:
+        """Grow the trees of one round, all at the same raw scores, and add them."""
+        n_sums = raw.shape[1]
+        probability = _probability(raw)[:, -n_sums:]
+        first = 1 if n_sums == 1 else 0  # of two classes the second is scored
+        grown = []
+        for k in range(n_sums):
+            p = probability[:, k]
+            gradient, hessian = (p - (codes == first + k)) * weight, p * (1 - p) * weight
+            nodes, totals, where = (_grow if kernel is None else kernel.grow)(
+                binned.bins,
+                binned.n_cuts,
+                binned.width,
+                gradient,
+                hessian,
+                float(gradient.sum()),
+                float(hessian.sum()),
+                self.max_leaves,
+                self.min_rows,
+            )
+            value = -self.step * totals[:, 0] / np.maximum(totals[:, 1], LEAST_HESSIAN)
+            raw[:, k] += value[where]
+            grown.append((nodes, value))
+        return grown
+
+    def predict_proba(self, X: Any) -> Floats:
+        """Return the probability of each class for each row."""
+        check_is_fitted(self)
+        X = validate_data(
+            self, X, dtype=np.float64, order="C", ensure_all_finite="allow-nan", reset=False
+        )
+        raw = np.tile(self.start_, (len(X), 1))
+        self.trees_.add(X, raw)
+        return _probability(raw)
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """Return the class of the largest probability for each row."""
+        probability = self.predict_proba(X)
+        return np.asarray(self.classes_[np.argmax(probability, axis=1)])
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
+        return tags
+
+
+def draw_rows(codes: Integers, n: int, random: np.random.RandomState) -> tuple[Integers, Floats]:
+    """Draw about ``n`` rows by the share of each class; return them, and what each stands for."""
+    counts = np.bincount(codes)
+    kept = np.minimum(counts, np.maximum(n * counts // len(codes), LEAST_OF_CLASS))
+    rows = [
+        random.choice(np.flatnonzero(codes == code), size, replace=False)
+        for code, size in enumerate(kept.tolist())
+    ]
+    drawn = np.sort(np.concatenate(rows))
+    return drawn, (counts / kept)[codes[drawn]]
+
+
+def _probability(raw: Floats) -> Floats:
+    """Return the probability of each class."""
+    if raw.shape[1] == 1:
+        second = 1 / (1 + np.exp(-raw))
+        return np.hstack([1 - second, second])
+    power = np.exp(raw - raw.max(axis=1, keepdims=True))
+    return np.asarray(power / power.sum(axis=1, keepdims=True))
+
+
+@dataclass(frozen=True)
+class _Binned:
+    """A table as bins."""
+
+    bins: NDArray[np.uint8]
+    cuts: list[Floats]  # of each feature: a cell is in the bin of so many cuts as are below it
+    n_cuts: Small
+    width: int
+
+    @classmethod
+    def of(cls, X: Floats) -> Self:
+        columns = np.ascontiguousarray(X.T)
+        cuts = [_cuts(column) for column in columns]
+        width = max(map(len, cuts)) + 2
+        bins = np.empty(columns.shape, dtype=np.uint8)
+        for cells, column, own in zip(bins, columns, cuts, strict=True):
+            cells[:] = np.searchsorted(own, column)
+            cells[np.isnan(column)] = width - 1
+        return cls(bins, cuts, np.array([len(own) for own in cuts], dtype=np.int32), width)
+
+
+def _cuts(column: Floats) -> Floats:
+    """Cut between different values, into bins of about as many rows each."""
+    ordered = np.sort(column)  # missing values come last
+    ordered = ordered[: len(ordered) - np.count_nonzero(np.isnan(column))]
+    steps = np.flatnonzero(ordered[1:] > ordered[:-1]) + 1
+    if len(steps) >= MOST_BINS:  # the first step at or behind each of so many ranks
+        ranks = np.arange(1, MOST_BINS) * len(ordered) // MOST_BINS
+        at = np.searchsorted(steps, ranks)
+        steps = np.unique(steps[np.minimum(at, len(steps) - 1)])
+    below, above = ordered[steps - 1], ordered[steps]
+    return np.minimum(below / 2 + above / 2, np.nextafter(above, -np.inf))
+
+
+@dataclass(frozen=True)
+class _Trees:
+    """All trees, one behind the other; a leaf leads to itself."""
+
+    nodes: Small  # (nodes, 3): feature, left child, whether missing goes right
+    cuts: Floats
+    values: Floats
+    roots: Small
+    depths: Small
+
+    @classmethod
+    def join(cls, grown: list[tuple[Small, Floats]], cuts: list[Floats]) -> Self:
+        """Put trees together; ``cuts`` are those of each feature."""
+        sizes = [len(nodes) for nodes, _ in grown]
+        roots = np.cumsum([0, *sizes[:-1]], dtype=np.int32)
+        nodes = np.concatenate([nodes for nodes, _ in grown])
+        leaf = nodes[:, 0] == LEAF
+        feature = np.where(leaf, 0, nodes[:, 0])
+        left = np.where(leaf, np.arange(len(nodes)), nodes[:, 2] + np.repeat(roots, sizes))
+        known = [np.append(own, np.inf) for own in cuts]  # the last cut parts known and missing
+        first = np.cumsum([0, *(len(own) for own in known[:-1])])
+        at = np.where(leaf, first[0] + len(known[0]) - 1, first[feature] + nodes[:, 1])
+        return cls(
+            np.column_stack([feature, left, ~leaf & (nodes[:, 3] == 0)]).astype(np.int32),
+            np.concatenate(known)[at],
+            np.concatenate([value for _, value in grown]),
+            roots,
+            np.array([_depth(nodes) for nodes, _ in grown], dtype=np.int32),
+        )
+
+    def add(self, x: Floats, raw: Floats) -> None:
+        """Add what each tree says of each row to the raw scores, tree by tree."""
+        (_add_trees if kernel is None else kernel.add_trees)(
+            x, self.nodes, self.cuts, self.values, self.roots, self.depths, raw
+        )
+
+
+def _depth(nodes: Small) -> int:
+    """Return the depth of a tree whose children come behind their parents."""
+    depth = np.zeros(len(nodes), dtype=np.intp)
+    for node, (feature, _, left, _) in enumerate(nodes.tolist()):
+        if feature != LEAF:
+            depth[left : left + 2] = depth[node] + 1
+    return int(depth.max())
+
+
+def _add_trees(
+    x: Floats,
+    nodes: Small,
+    cuts: Floats,
+    values: Floats,
+    roots: Small,
+    depths: Small,
+    raw: Floats,
+) -> None:
+    """Do as the kernel does, a level of all rows at a time."""
+    rows = np.arange(len(x))
+    for t, (root, depth) in enumerate(zip(roots.tolist(), depths.tolist(), strict=True)):
+        at = np.full(len(x), root)
+        for _ in range(depth):
+            cell = x[rows, nodes[at, 0]]
+            at = nodes[at, 1] + ((cell > cuts[at]) | (np.isnan(cell) & (nodes[at, 2] != 0)))
+        raw[:, t % raw.shape[1]] += values[at]
+
+
+@dataclass
+class _Leaf:
+    """A leaf that may be split: its rows, their sums by (feature, bin), and its best split."""
+
+    rows: Integers
+    node: int
+    total: Floats  # G, H
+    sums: Floats | None = None  # (3, M, width): gradient, hessian, rows
+    gain: float = -np.inf
+    feature: int = LEAF
+    cut: int = 0
+    missing_left: bool = False
+    left: Floats | None = None  # G, H of the left child
+
+
+def _grow(
+    bins: NDArray[np.uint8],
+    n_cuts: Small,
+    width: int,
+    gradient: Floats,
+    hessian: Floats,
+    total_gradient: float,
+    total_hessian: float,
+    max_leaves: int,
+    min_rows: int,
+) -> tuple[Small, Floats, Small]:
+    """Grow a tree; return its nodes, the sums of gradient and hessian in each, each row's leaf."""
+    cells = bins + np.arange(len(bins))[:, None] * width
+
+    def add_up(rows: Integers) -> Floats:
+        at = cells[:, rows].ravel()
+        both = (np.tile(values[rows], len(bins)) for values in (gradient, hessian))
+        sums = [np.bincount(at, weights, len(bins) * width) for weights in both]
+        sums.append(np.bincount(at, minlength=len(bins) * width).astype(float))
+        return np.reshape(sums, (3, len(bins), width))
+
+    def split(leaf: _Leaf) -> None:
+        if leaf.sums is not None and len(leaf.rows) >= 2 * min_rows:
+            _find_split(leaf, n_cuts, min_rows)
+
+    root = _Leaf(np.arange(bins.shape[1]), 0, np.array([total_gradient, total_hessian]))
+    if max_leaves > 1 and len(root.rows) >= 2 * min_rows:
+        root.sums = add_up(root.rows)
+        split(root)
+    leaves, nodes, totals = [root], [[LEAF] * 4], [root.total]
+    while len(leaves) < max_leaves:
+        place = int(np.argmax([leaf.gain for leaf in leaves]))
+        parent = leaves[place]
+        if not parent.gain > LEAST_GAIN:
+            break
+        assert parent.left is not None  # noqa: S101  (it has a split)
+        assert parent.sums is not None  # noqa: S101
+        nodes[parent.node] = [parent.feature, parent.cut, len(nodes), int(parent.missing_left)]
+        own = bins[parent.feature, parent.rows]
+        goes_left = np.where(own == width - 1, parent.missing_left, own <= parent.cut)
+        left = _Leaf(parent.rows[goes_left], len(nodes), parent.left)
+        right = _Leaf(parent.rows[~goes_left], len(nodes) + 1, parent.total - parent.left)
+        small, large = (left, right) if len(left.rows) <= len(right.rows) else (right, left)
+        if len(leaves) + 1 < max_leaves and len(large.rows) >= 2 * min_rows:
+            small.sums = add_up(small.rows)
+            large.sums = parent.sums - small.sums
+            large.sums[:2, large.sums[2] == 0] = 0
+            split(left)
+            split(right)
+        nodes += [[LEAF] * 4, [LEAF] * 4]
+        totals += [left.total, right.total]
+        leaves[place] = left
+        leaves.append(right)
+    where = np.empty(bins.shape[1], dtype=np.int32)
+    for leaf in leaves:
+        where[leaf.rows] = leaf.node
+    return np.array(nodes, dtype=np.int32), np.array(totals), where
+
+
+def _find_split(leaf: _Leaf, n_cuts: Small, min_rows: int) -> None:
+    """Note the split of a leaf that gains most; of equal ones the first by feature, side, cut."""
+    assert leaf.sums is not None  # noqa: S101  (callers made them)
+    known, missing = leaf.sums[:, :, :-1], leaf.sums[:, :, -1:]
+    # (3, M, 2 sides, cuts): what goes left, with the missing values right, or left
+    left = np.stack(
+        [np.cumsum(known, axis=2), np.cumsum(np.dstack([missing, known]), axis=2)[:, :, 1:]], axis=2
+    )
+    has_missing = missing[2, :, 0] > 0
+    last = np.column_stack([n_cuts + has_missing, np.where(has_missing, n_cuts, 0)])
+    open_ = np.arange(known.shape[2]) < last[:, :, None]
+    total = leaf.total[:, None, None, None]
+    right = total - left[:2]
+    n = len(leaf.rows)
+    open_ &= (left[2] >= min_rows) & (n - left[2] >= min_rows) & (known[2] > 0)[:, None]
+    open_ &= (left[1] >= LEAST_HESSIAN) & (right[1] >= LEAST_HESSIAN)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        gain = left[0] * left[0] / left[1] + right[0] * right[0] / right[1]
+        gain = np.where(open_, gain - leaf.total[0] * leaf.total[0] / leaf.total[1], -np.inf)
+    feature, side, cut = np.unravel_index(int(np.argmax(gain)), gain.shape)
+    leaf.gain, leaf.feature, leaf.cut = float(gain[feature, side, cut]), int(feature), int(cut)
+    count = left[2, feature, side, cut]
+    leaf.missing_left = bool(side) if has_missing[feature] else bool(count > n - count)
+    leaf.left = left[:2, feature, side, cut]
