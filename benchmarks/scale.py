@@ -1,26 +1,27 @@
 """Measure the distributed engine on one machine with workers of 2 GB; tables come from one seed.
 
-    python benchmarks/scale.py [FOLDER] [PART ...]
+    python benchmarks/scale.py [--folder FOLDER] [--millions 1 5 20] [--only NAME ...] [--page FILE]
 
-    data        20 million rows x 20 features as parquet, made once (2.96 GB)
-    small       1 million rows on two workers, three times
-    workers     5 million rows on two workers and on one, alternately, twice
-    large       20 million rows on two workers
-    baseline    reading the same 20 million rows, predicting with f once, and writing them
-    mixed       KEEL's fars, replicated: the same rows as in memory
+    floor       read the table, predict with a linear f once, and write it with pyarrow's defaults
+    linear      CounterfactualOverSampler with a logistic regression
+    interior    InteriorOverSampler with its default f
+    default     CounterfactualOverSampler with its default f, on the smallest table only
+    one         linear and interior on one worker, on the middle table
+    mixed       KEEL's fars, replicated: both samplers, the same rows as in memory
 
-All figures go into FOLDER/figures.json with the load of the machine; a part that is already
-there is not measured again. Times are wall-clock seconds, beside the CPU seconds of the workers
-because the machine may be shared; of repeated runs the median is reported. Starting the workers
-and importing the package there is not measured: it takes the same time for any table.
+Each row is a run of its own on two workers. Figures go into FOLDER/figures.json with the load of
+the machine; a run that is already there is not made again. Times are wall-clock seconds, beside the
+CPU seconds of the workers, because the machine may be shared: both have their ratio to the floor of
+the same size. Starting the workers and importing the package there is not measured: it takes the
+same time for any table. --page puts the table of figures between the two marks of a document.
 """
 
 from __future__ import annotations
 
+import argparse
 import json
 import os
 import shutil
-import sys
 import tempfile
 import threading
 import time
@@ -30,7 +31,6 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from importlib import import_module
 from pathlib import Path
-from statistics import median
 from typing import Any
 
 import numpy as np
@@ -40,14 +40,16 @@ import pyarrow as pa
 from pyarrow import parquet
 from sklearn.linear_model import LogisticRegression
 
-from counterbalance import CounterfactualOverSampler
+from counterbalance import CounterfactualOverSampler, InteriorOverSampler
 from counterbalance.distributed import balance_files
 from counterbalance.distributed.engine import DaskEngine, local_client
 from counterbalance.distributed.inputs import FileRows, read_inputs
 from counterbalance.errors import ShortfallWarning
 
-ROWS_PER_FILE, N_FILES, N_FEATURES = 250_000, 80, 20
-SMALL_FILES, MIDDLE_FILES = 4, 20
+ROWS_PER_FILE, N_FEATURES = 250_000, 20
+MILLION = 1_000_000
+MILLIONS = (1, 5, 20)
+MARKS = ("<!-- figures of make bench-scale -->", "<!-- end of the figures -->")
 MEMORY = "2GB"
 N_DRAWS = 5
 # f is fitted to a sample of this many rows, so it costs the same for any table.
@@ -68,32 +70,31 @@ def make_file(path: Path, number: int) -> None:
     Path(f"{path}.unfinished").replace(path)
 
 
-def data(folder: Path) -> dict[str, Any]:
-    """Make the table."""
+def files(folder: Path, millions: int) -> list[Path]:
+    """Return the files of a table, made where they are not there yet."""
     source = folder / "data"
     source.mkdir(parents=True, exist_ok=True)
-    for number in range(N_FILES):
-        path = source / f"part-{number:05d}.parquet"
-        if not path.exists():
-            make_file(path, number)
-    size = sum(path.stat().st_size for path in source.glob("*.parquet"))
-    return {"rows": ROWS_PER_FILE * N_FILES, "gigabytes": size / 1e9}
+    found = []
+    for number in range(millions * MILLION // ROWS_PER_FILE):
+        found.append(source / f"part-{number:05d}.parquet")
+        if not found[-1].exists():
+            make_file(found[-1], number)
+    return found
 
 
-def files(folder: Path, n: int) -> list[Path]:
-    """Return the first files."""
-    return sorted((folder / "data").glob("*.parquet"))[:n]
-
-
-def sampler() -> CounterfactualOverSampler:
-    """Return the sampler that is measured: a linear f, fitted to a sample."""
-    return CounterfactualOverSampler(
+SAMPLERS: dict[str, Callable[[], Any]] = {
+    "linear": lambda: CounterfactualOverSampler(
         estimator=LogisticRegression(class_weight="balanced"),
         sampling_strategy=0.25,
         n_draws=N_DRAWS,
         on_shortfall="accept",
         random_state=0,
-    )
+    ),
+    "interior": lambda: InteriorOverSampler(sampling_strategy=0.25, random_state=0),
+    "default": lambda: CounterfactualOverSampler(
+        sampling_strategy=0.25, n_draws=N_DRAWS, on_shortfall="accept", random_state=0
+    ),
+}
 
 
 @dataclass
@@ -153,9 +154,9 @@ def warm_client(n_workers: int) -> Iterator[Any]:
         yield client
 
 
-def balance(folder: Path, n_files: int, n_workers: int) -> dict[str, Any]:
-    """Balance the first files; return the figures, with the seconds of each step."""
-    out = folder / f"out-{n_files}-{n_workers}"
+def balance(folder: Path, name: str, millions: int, n_workers: int) -> dict[str, Any]:
+    """Balance a table; return the figures, with the seconds of each step."""
+    source, out = files(folder, millions), folder / "out"
     shutil.rmtree(out, ignore_errors=True)
     shutil.rmtree(out.with_name(out.name + ".partial"), ignore_errors=True)
     stamps: dict[str, float] = {}
@@ -167,10 +168,10 @@ def balance(folder: Path, n_files: int, n_workers: int) -> dict[str, Any]:
     with warm_client(n_workers) as client, watched(client) as figures:
         stamps["start"] = time.perf_counter()
         result = balance_files(
-            files(folder, n_files),
+            source,
             "y",
             out,
-            sampler=sampler(),
+            sampler=SAMPLERS[name](),
             client=client,
             statistics="passes",
             fit_rows=FIT_ROWS,
@@ -178,34 +179,9 @@ def balance(folder: Path, n_files: int, n_workers: int) -> dict[str, Any]:
         )
     ordered = sorted(stamps.items(), key=lambda item: item[1])
     steps = {name: stamp - ordered[place][1] for place, (name, stamp) in enumerate(ordered[1:])}
-    n_rows = ROWS_PER_FILE * n_files
-    figures |= {
-        "rows": n_rows,
-        "new_rows": sum(result.after.values()) - n_rows,
-        "steps": steps,
-        "rows_per_second": n_rows / figures["seconds"],
-        "cpu_microseconds_per_row": figures["cpu_seconds"] / n_rows * 1e6,
-    }
+    figures |= {"new_rows": sum(result.after.values()) - millions * MILLION, "steps": steps}
     shutil.rmtree(out)
     return figures
-
-
-def small(folder: Path) -> dict[str, Any]:
-    """Balance the first million rows."""
-    runs = [balance(folder, SMALL_FILES, 2) for _ in range(3)]
-    return {"runs": runs, "rows_per_second": median(run["rows_per_second"] for run in runs)}
-
-
-def workers(folder: Path) -> dict[str, Any]:
-    """Compare two workers with one."""
-    pairs = [[balance(folder, MIDDLE_FILES, n) for n in (2, 1)] for _ in range(2)]
-    two, one = (median(pair[k]["seconds"] for pair in pairs) for k in (0, 1))
-    return {"pairs": pairs, "speed_up": one / two}
-
-
-def large(folder: Path) -> dict[str, Any]:
-    """Balance the whole table."""
-    return balance(folder, N_FILES, 2)
 
 
 def predict_and_write(part: FileRows, f: Any, path: str) -> int:
@@ -220,17 +196,13 @@ def predict_and_write(part: FileRows, f: Any, path: str) -> int:
     return n
 
 
-def baseline(folder: Path) -> dict[str, Any]:
-    """Read, predict once and write, on the same workers: the small table and the large one."""
-    return {"small": _baseline(folder, SMALL_FILES), "large": _baseline(folder, N_FILES)}
-
-
-def _baseline(folder: Path, n_files: int) -> dict[str, Any]:
-    out = folder / "out-baseline"
+def floor(folder: Path, millions: int) -> dict[str, Any]:
+    """Read, predict once and write, on two workers."""
+    source, out = files(folder, millions), folder / "out-floor"
     shutil.rmtree(out, ignore_errors=True)
     out.mkdir()
-    parts = read_inputs(files(folder, n_files), "y").partitions
-    first = pd.read_parquet(files(folder, 1)[0])
+    parts = read_inputs(source, "y").partitions
+    first = pd.read_parquet(source[0])
     f = LogisticRegression(class_weight="balanced").fit(first.drop(columns="y"), first["y"])
     with warm_client(2) as client, watched(client) as figures:
         engine = DaskEngine.of(client)
@@ -239,9 +211,7 @@ def _baseline(folder: Path, n_files: int) -> dict[str, Any]:
             engine.task(predict_and_write, part, shared, str(out / f"{number}.parquet"))
             for number, part in enumerate(parts)
         ]
-        engine.compute(tasks, "baseline")
-    n_rows = ROWS_PER_FILE * n_files
-    figures |= {"rows": n_rows, "cpu_microseconds_per_row": figures["cpu_seconds"] / n_rows * 1e6}
+        engine.compute(tasks, "floor")
     shutil.rmtree(out)
     return figures
 
@@ -259,42 +229,85 @@ def mixed(folder: Path) -> dict[str, Any]:
     for number, rows in enumerate(np.array_split(np.arange(len(table)), 16)):
         table.iloc[rows].to_parquet(source / f"{number:02d}.parquet", index=False)
     table = pd.read_parquet(source)  # with the dtypes that parquet knows
-    ours = CounterfactualOverSampler(n_draws=2, on_shortfall="accept", random_state=0)
-    X, y = ours.fit_resample(table.drop(columns="target"), table["target"])
-    with warm_client(2) as client, watched(client) as figures:
-        balance_files(source, "target", out, sampler=ours, client=client)
-    same = pd.read_parquet(out).equals(X.assign(target=y))
-    figures |= {"rows": len(table), "features": X.shape[1], "classes": len(set(y))}
-    return figures | {"new_rows": len(X) - len(table), "the_same_as_in_memory": same}
+    found: dict[str, Any] = {"rows": len(table), "features": table.shape[1] - 1}
+    for ours in (
+        CounterfactualOverSampler(n_draws=2, on_shortfall="accept", random_state=0),
+        InteriorOverSampler(random_state=0),
+    ):
+        X, y = ours.fit_resample(table.drop(columns="target"), table["target"])
+        with warm_client(2) as client, watched(client) as figures:
+            balance_files(source, "target", out, sampler=ours, client=client)
+        same = pd.read_parquet(out).equals(X.assign(target=y))
+        shutil.rmtree(out)
+        figures |= {"new_rows": len(X) - len(table), "the_same_as_in_memory": same}
+        found[type(ours).__name__] = figures
+    return found
 
 
-PARTS: dict[str, Callable[[Path], dict[str, Any]]] = {
-    "data": data,
-    "small": small,
-    "workers": workers,
-    "baseline": baseline,
-    "large": large,
-    "mixed": mixed,
-}
+def runs(millions: list[int]) -> dict[str, tuple[str, int, int]]:
+    """Return the runs by name: what is run, on how many million rows, on how many workers."""
+    middle = millions[len(millions) // 2]
+    planned = [(what, n, 2) for n in millions for what in ("floor", "linear", "interior")]
+    planned += [("default", millions[0], 2), ("linear", middle, 1), ("interior", middle, 1)]
+    return {f"{what}, {n} million, {k}": (what, n, k) for what, n, k in planned}
 
 
-def main(folder: Path, chosen: list[str]) -> None:
-    """Measure the chosen parts, or all, that are not measured yet."""
-    warnings.simplefilter("ignore", ShortfallWarning)
-    folder.mkdir(parents=True, exist_ok=True)
-    notes = folder / "figures.json"
-    figures = json.loads(notes.read_text()) if notes.exists() else {}
-    for name in chosen or PARTS:
-        if name in figures:
+def table_of(figures: dict[str, Any], planned: dict[str, tuple[str, int, int]]) -> str:
+    """Return the figures as a table in Markdown, with the ratios to the floor of the same size."""
+    lines = [
+        (
+            "| run | rows | workers | seconds | to the floor | rows a second | CPU µs a row | "
+            "to the floor | largest worker | load |"
+        ),
+        "|---|---:|---:|---:|---:|---:|---:|---:|---:|---:|",
+    ]
+    for name, (what, n, workers) in planned.items():
+        if name not in figures:
             continue
-        start = time.perf_counter()
-        figures[name] = PARTS[name](folder)
+        one, base = figures[name], figures.get(f"floor, {n} million, 2", {})
+        seconds, cpu = one["seconds"], one["cpu_seconds"]
+        by_time = f"{seconds / base['seconds']:.1f}" if base and workers > 1 else ""
+        by_cpu = f"{cpu / base['cpu_seconds']:.1f}" if base else ""
+        new = f", {one['new_rows']:,} new" if "new_rows" in one else ""
+        lines.append(
+            f"| {what} | {n} million{new} | {workers} | {seconds:.1f} | {by_time} | "
+            f"{n * MILLION / seconds:,.0f} | {cpu / n:.1f} | {by_cpu} | "
+            f"{one['peak_gigabytes_of_a_worker']:.2f} GB | {one['load']:.1f} |"
+        )
+    return "\n".join(lines)
+
+
+def main() -> None:
+    """Make the runs that are not made yet, and write their table."""
+    parser = argparse.ArgumentParser(description=__doc__.split("\n", maxsplit=1)[0])
+    parser.add_argument("--folder", type=Path, default=Path(tempfile.gettempdir()) / "bench-scale")
+    parser.add_argument("--millions", type=int, nargs="+", default=list(MILLIONS))
+    parser.add_argument("--only", nargs="+", default=["floor", *SAMPLERS, "mixed"])
+    parser.add_argument("--page", type=Path, help="document to put the table into")
+    given = parser.parse_args()
+    warnings.simplefilter("ignore", ShortfallWarning)
+    given.folder.mkdir(parents=True, exist_ok=True)
+    notes = given.folder / "figures.json"
+    figures = json.loads(notes.read_text()) if notes.exists() else {}
+    planned = runs(sorted(given.millions))
+    for name, (what, n, k) in planned.items():
+        if name in figures or what not in given.only:
+            continue
+        is_floor = what == "floor"
+        figures[name] = floor(given.folder, n) if is_floor else balance(given.folder, what, n, k)
         notes.write_text(json.dumps(figures, indent=1))
-        print(f"{name}: {time.perf_counter() - start:.0f} s", flush=True)
-        print(json.dumps(figures[name], indent=1), flush=True)
+        print(f"{name}: {figures[name]['seconds']:.0f} s", flush=True)
+    if "mixed" in given.only and "mixed" not in figures:
+        figures["mixed"] = mixed(given.folder)
+        notes.write_text(json.dumps(figures, indent=1))
+        print(json.dumps(figures["mixed"], indent=1), flush=True)
+    table = table_of(figures, planned)
+    print(table)
+    if given.page is not None:
+        before, rest = given.page.read_text().split(MARKS[0])
+        after = rest.split(MARKS[1])[1]
+        given.page.write_text(f"{before}{MARKS[0]}\n\n{table}\n\n{MARKS[1]}{after}")
 
 
 if __name__ == "__main__":
-    given = sys.argv[1:]
-    place = Path(given[0]) if given else Path(tempfile.gettempdir()) / "counterbalance-scale"
-    main(place, given[1:])
+    main()

@@ -3,6 +3,7 @@
 from contextlib import contextmanager, nullcontext
 
 import dask
+import dask.dataframe as dd
 import numpy as np
 import pandas as pd
 
@@ -60,6 +61,13 @@ def no_cluster(monkeypatch):
     monkeypatch.setattr(files, "connect", here)
     with dask.config.set(scheduler="synchronous"):
         yield
+
+
+def partitioned(table, n):
+    """Return a table as a Dask dataframe of ``n`` partitions."""
+    parts = [table.iloc[rows] for rows in np.array_split(np.arange(len(table)), n)]
+    with dask.config.set({"dataframe.convert-string": False}):
+        return dd.from_map(lambda number: parts[number], range(n), meta=table.iloc[:0])
 
 
 def write_parts(table, folder, n, **settings):

@@ -27,7 +27,9 @@ settings = Settings(
     rows=500,
 )
 with tempfile.TemporaryDirectory() as folder:
-    found = compare(data.X, data.y, store=Path(folder) / "trials", settings=settings, progress=False)
+    found = compare(
+        data.X, data.y, store=Path(folder) / "trials", settings=settings, progress=False
+    )
 print(found.summary.comparison.verdict.headline)
 
 # %%

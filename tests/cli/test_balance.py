@@ -291,3 +291,60 @@ def test_ratio_all_takes_every_counterfactual_and_nothing_else(tiny_class, tmp_p
     assert "WARNING" not in said.err
     assert balance(tiny_class, "--ratio", "all", "--ratio", "0.5") == 1
     assert "--ratio all must stand alone" in capsys.readouterr().err
+
+
+def test_every_method_of_ours_and_of_the_literature_balances_a_table(folder, tmp_path, capsys):
+    source = folder / "patients.csv"
+    for method in ("interior", "SMOTE", "random oversampling"):
+        out = tmp_path / f"{method}.csv"
+        assert balance(source, "--method", method, "--out", out) == 0
+        assert out.read_text().startswith(source.read_text())
+        all_rows = pd.read_csv(out)
+        assert set(all_rows["risk level"].value_counts()) == {97}
+        assert set(all_rows["ward"]) == set(pd.read_csv(source)["ward"])
+        assert all_rows["patient"].isna().sum() == 74
+    said = capsys.readouterr().out
+    assert "74 were made within their class and are no counterfactuals." in said
+    assert "74 new rows were made by SMOTE, which does not say what from." in said
+
+
+def test_the_interior_sampler_has_provenance_rules_and_a_report(folder, tmp_path):
+    pytest.importorskip("jinja2")
+    new, page = tmp_path / "new.csv", tmp_path / "page.html"
+    how = ("--method", "interior", "--immutable", "ward", "--ratio", 0.5, "--seed", 3)
+    assert balance(folder / "patients.csv", *how, "--provenance", new, "--report", page) == 0
+    provenance = pd.read_csv(new)
+    assert set(provenance["origin"]) == {"interior"}
+    assert not provenance["changed"].str.contains("ward").any()
+    assert "--method Interior" in page.read_text()
+
+
+def test_an_undersampler_leaves_rows_of_the_file_out(folder, tmp_path, capsys):
+    out = tmp_path / "out.csv"
+    assert balance(folder / "patients.csv", "--method", "random undersampling", "--out", out) == 0
+    lines = (folder / "patients.csv").read_text().splitlines()
+    assert len(out.read_text().splitlines()) == 1 + 2 * 23
+    assert set(out.read_text().splitlines()) <= set(lines)
+    assert "74 rows of the table were left out by Random undersampling." in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--method", "smot"], "--method must be a method of the registry, got 'smot' (near: 'SM"),
+        (["--method", "CUSBoost"], "CUSBoost is a classifier that resamples while it is fitted"),
+        (["--method", "SMOTE", "--immutable", "age"], "--immutable goes with --method counterfact"),
+        (["--method", "SMOTE", "--provenance", "new.csv"], "leave it out for SMOTE"),
+        (["--method", "interior", "--ratio", "all"], "--ratio all goes with --method counterfact"),
+        (
+            ["--method", "random undersampling", "--ratio", 0.5],
+            "--ratio goes with methods that add",
+        ),
+        (["--method", ""], "--method must be a method of the registry, got ''"),
+    ],
+)
+def test_a_method_that_cannot_do_what_is_asked_is_refused(folder, options, message, capsys):
+    assert balance(folder / "patients.csv", *options) == 1
+    error = capsys.readouterr().err
+    assert message in error
+    assert error.count("\n") == 1

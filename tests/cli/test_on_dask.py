@@ -6,9 +6,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from counterbalance import CounterfactualOverSampler
+from counterbalance import CounterfactualOverSampler, InteriorOverSampler
 from counterbalance.cli import main
-from counterbalance.cli.on_dask import ShareOfLargest
+from counterbalance.cli.on_dask import Progress, ShareOfLargest
 from counterbalance.constraints import Immutable
 from large_tables import no_cluster, numeric_table
 
@@ -49,6 +49,18 @@ def test_files_are_balanced_as_the_table_that_they_are(source, tmp_path, capsys)
     pd.testing.assert_frame_equal(pd.read_parquet(out), X.assign(y=y), check_exact=True)
 
 
+def test_the_interior_sampler_balances_files_as_the_table_that_they_are(source, tmp_path, capsys):
+    out = tmp_path / "out"
+    assert balance(*source, "--out", out, "--method", "interior", "--ratio", 0.5) == 0
+    table = pd.concat(map(pd.read_parquet, source), ignore_index=True)
+    sampler = InteriorOverSampler(sampling_strategy=0.5, snap_to_grid=True, random_state=0)
+    X, y = sampler.fit_resample(table.drop(columns="y"), table["y"])
+    pd.testing.assert_frame_equal(pd.read_parquet(out), X.assign(y=y), check_exact=True)
+    said = capsys.readouterr()
+    assert "84 were made within their class and are no counterfactuals." in said.out
+    assert "WARNING" not in said.err
+
+
 def test_people_read_counts_and_where_the_result_is(source, tmp_path, capsys):
     assert balance(*source, "--out", tmp_path / "out", "--ratio", 0.3) == 0
     said = capsys.readouterr().out
@@ -62,6 +74,11 @@ def test_people_read_counts_and_where_the_result_is(source, tmp_path, capsys):
         ((), "--engine dask needs --out FOLDER"),
         (("--out", "new", "--report", "p.html"), "--report goes with --engine memory only"),
         (("--out", "new", "--keep", "z"), "keep must name a column of the table, got 'z'"),
+        (("--out", "new", "--method", "SMOTE"), "--method SMOTE needs all rows at once and cannot"),
+        (
+            ("--out", "new", "--method", "SMOTE"),
+            "write a sample of the rows to one file and balance",
+        ),
         (("--out", "new", "--ratio", "1=50"), "--ratio must be one share, or all, with --engine"),
         (("--out", "new", "--memory", "500MB"), "needs at least 1 GB"),
         (("--out", "new", "--memory", "lots"), "memory must be a size such as 2GB, got 'lots'"),
@@ -169,3 +186,40 @@ def test_a_rule_for_a_column_that_is_not_used_is_refused(patients, capsys):
     assert "--immutable ('name') names 'name', which is not used" in error
     assert "--use name" in error
     assert not (patients / "dask").exists()
+
+
+class Clock:
+    """Goes on by so many seconds each time that it is asked."""
+
+    def __init__(self, step):
+        self.now, self.step = 0.0, step
+
+    def __call__(self):
+        self.now += self.step
+        return self.now
+
+
+def test_a_terminal_shows_the_time_left_of_a_step(capsys, monkeypatch):
+    monkeypatch.setattr("sys.stderr.isatty", lambda: True, raising=False)
+    progress = Progress(Clock(30))
+    for done in (1, 2, 3, 4):
+        progress("scan", done, 4)
+    progress("search", 1, 9)
+    lines = capsys.readouterr().err.split("\r\x1b[K")[1:]
+    assert lines == [
+        "scan: 1 of 4 partitions, 90 s left",
+        "scan: 2 of 4 partitions, 60 s left",
+        "scan: 3 of 4 partitions, 30 s left",
+        "scan: 4 of 4 partitions",
+        "search: 1 of 9 partitions, 4 min left",
+    ]
+
+
+def test_a_log_gets_a_line_once_a_minute(capsys):
+    progress = Progress(Clock(25))
+    for done in range(1, 7):
+        progress("search", done, 8)
+    assert capsys.readouterr().err.splitlines() == [
+        "counterbalance: search: 3 of 8 partitions, 2 min left",
+        "counterbalance: search: 6 of 8 partitions, 50 s left",
+    ]

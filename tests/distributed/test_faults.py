@@ -16,7 +16,7 @@ import psutil
 import pytest
 from sklearn.linear_model import LogisticRegression
 
-from counterbalance import CounterfactualOverSampler
+from counterbalance import CounterfactualOverSampler, InteriorOverSampler
 from counterbalance.distributed import balance_files, fit_resample
 from counterbalance.distributed.engine import connect
 from counterbalance.errors import EngineError
@@ -92,6 +92,47 @@ def test_a_killed_worker_changes_no_byte(step, client, source, undisturbed, tmp_
     assert strike.struck
     assert (tmp_path / "out" / "_manifest.json").read_text() == undisturbed
     assert not list((tmp_path / "out").rglob(".*"))
+
+
+@pytest.fixture(scope="module")
+def drawn(client, source, table, tmp_path_factory):
+    """What an undisturbed run of the interior sampler writes: the rows of the one in memory."""
+    out = tmp_path_factory.mktemp("drawn") / "out"
+    balance_files(source, "y", out, sampler=InteriorOverSampler(random_state=0), client=client)
+    expected, _ = in_memory(InteriorOverSampler(random_state=0), table)
+    assert_same(pd.read_parquet(out), {}, expected, {})
+    return (out / "_manifest.json").read_text()
+
+
+@pytest.mark.parametrize("step", ["scan", "write"])
+def test_a_killed_worker_changes_no_byte_of_the_interior_sampler(
+    step, client, source, drawn, tmp_path
+):
+    def kill():
+        os.kill(next(iter(worker_pids(client).values())), signal.SIGKILL)
+
+    strike, sampler = Once(step, kill), InteriorOverSampler(random_state=0)
+    balance_files(source, "y", tmp_path / "out", sampler=sampler, client=client, progress=strike)
+    assert strike.struck
+    assert (tmp_path / "out" / "_manifest.json").read_text() == drawn
+    assert not list((tmp_path / "out").rglob(".*"))
+
+
+def test_a_worker_killed_while_it_makes_candidates_of_a_large_class_changes_no_byte(
+    client, source, table, tmp_path, monkeypatch
+):
+    # Only the client decides whether a class is large.
+    monkeypatch.setattr("counterbalance.rows.interior.MOST_FELLOWS", 50)
+    expected, _ = in_memory(InteriorOverSampler(random_state=0), table)
+
+    def kill():
+        os.kill(next(iter(worker_pids(client).values())), signal.SIGKILL)
+
+    strike, sampler = Once("draw", kill), InteriorOverSampler(random_state=0)
+    out = tmp_path / "out"
+    balance_files(source, "y", out, sampler=sampler, client=client, progress=strike)
+    assert strike.struck
+    assert_same(pd.read_parquet(out), {}, expected, {})
 
 
 # A worker cannot import this file: what it shall do is a text.

@@ -12,6 +12,8 @@ import typer
 
 from counterbalance.cli.balance_summary import (
     BalancedTable,
+    balance_table,
+    balance_with_peer,
     say_warnings,
     show_summary,
     summarise,
@@ -25,13 +27,14 @@ from counterbalance.cli.options import (
     Seed,
     Target,
     Use,
+    asks_for_every,
     make_sampler,
     rows_wanted,
 )
-from counterbalance.cli.rules import GivenRules, in_options
-from counterbalance.cli.terminal import note, show_json, working
+from counterbalance.cli.rules import GivenRules
+from counterbalance.cli.terminal import note, show_json
 from counterbalance.cli.user_table import UserTable, read_user_table
-from counterbalance.errors import CounterbalanceError, ShortfallWarning, TableError
+from counterbalance.errors import TableError
 from counterbalance.extras import require
 from counterbalance.io import Reading, TableFile, check_format, write_table_file
 from counterbalance.io.atomic import OutputError, check_output
@@ -39,15 +42,17 @@ from counterbalance.io.spreadsheet import check_size
 from counterbalance.io.table_file import SHEET
 
 if TYPE_CHECKING:
-    from counterbalance import CounterfactualOverSampler
+    from counterbalance.methods import Method
 
 NAME = "balance"
-SUMMARY = "Add counterfactuals to the smaller classes of a table."
+COUNTERFACTUAL = "counterfactual"
+SUMMARY = "Add counterfactuals to the smaller classes of a table, or resample it otherwise."
 DESCRIPTION = (
     "Balance a table: for rows of a larger class, find the smallest change that makes a trained "
     "classifier put them into a smaller class, and add the changed rows to it. The rows of the "
     "file are written as they are, with the new ones below. Columns that look like identifiers, "
-    "dates or free text are not used and are empty in new rows."
+    "dates or free text are not used and are empty in new rows. --method interior makes rows to "
+    "train a classifier on; any other method that counterbalance methods lists will do as well."
 )
 
 
@@ -62,6 +67,10 @@ EXAMPLES = (
     (
         "balance a table and keep the result",
         "counterbalance balance patients.csv --target risk --out balanced.csv",
+    ),
+    (
+        "rows that a classifier learns best from, instead of counterfactuals",
+        "counterbalance balance patients.csv --target risk --method interior --out balanced.csv",
     ),
     (
         "half as many rows as the largest class, and nobody gets younger",
@@ -100,6 +109,14 @@ def execute(
     ],
     *,
     target: Target,
+    method: Annotated[
+        str,
+        typer.Option(
+            metavar="NAME",
+            help="counterfactual, interior (rows to train on), or any other method that "
+            "counterbalance methods lists, such as SMOTE. The first two also run on Dask.",
+        ),
+    ] = COUNTERFACTUAL,
     out: Annotated[
         Path | None,
         typer.Option(
@@ -174,6 +191,11 @@ def execute(
     reading: Reading,
 ) -> int:
     """Balance the table and say what was done."""
+    from counterbalance.methods.registry import find_method
+
+    chosen = find_method(method, "--method")
+    ours = {**rules.given, "--provenance": provenance, PAGE: report}
+    _check_method(chosen, ratio or (), {} if engine is Engine.DASK else ours)
     if engine is Engine.DASK:
         unused = {
             "--provenance": provenance,
@@ -193,18 +215,14 @@ def execute(
             integer,
             seed,
             cluster,
+            method=chosen,
             keep=keep or (),
             use=use or (),
             json=json,
         )
     elsewhere = {"--scheduler": scheduler, "--workers": workers, "--memory": memory}
     _refuse(elsewhere, "--engine dask", "add it")
-    if len(tables) > 1:
-        raise TableError(
-            f"only one table at a time is balanced in memory, got {len(tables)}; "
-            "parquet files that make up one table need --engine dask"
-        )
-    table = tables[0]
+    table = _only_table(tables)
     if no_rows and report is None:
         raise TableError(
             "--no-rows says what a report leaves out; add --report FILE, or leave it out"
@@ -221,15 +239,24 @@ def execute(
     strategy = rows_wanted(user, ratio or ())
     if not isinstance(strategy, str):  # the size that "all" gives is not known yet
         _check_room(out, sum(strategy.values()), user.stored.frame.shape[1])
-    sampler = make_sampler(user, strategy, rules, user.columns(integer, "--integer"), seed)
-    sampler.set_params(n_jobs=jobs)
-    balanced = balance_table(user, sampler)
+    whole = user.columns(integer, "--integer")
+    if chosen.ours:
+        sampler = make_sampler(user, strategy, rules, whole, seed, chosen.name)
+        balanced = balance_table(user, sampler.set_params(n_jobs=jobs))
+    else:
+        balanced = balance_with_peer(user, chosen, strategy, whole, seed)
     if out is not None:
         write_table_file(balanced.stored, out, like=table)
     if provenance is not None:
         write_table_file(_provenance_table(balanced), provenance, like=table)
     if report is not None:
-        given = {"--ratio": ratio, "--keep": keep, "--use": use, "--integer": integer}
+        given = {
+            "--method": [] if chosen.name.casefold() == COUNTERFACTUAL else [chosen.name],
+            "--ratio": ratio,
+            "--keep": keep,
+            "--use": use,
+            "--integer": integer,
+        }
         switches = [
             *rules.words,
             *reading.words,
@@ -251,23 +278,38 @@ def execute(
     return 0
 
 
-def balance_table(user: UserTable, sampler: CounterfactualOverSampler) -> BalancedTable:
-    """Run the sampler on the table and put the new rows below those of the file."""
-    try:
-        with working("searching for counterfactuals", told=ShortfallWarning):
-            X, y = sampler.fit_resample(user.X, user.y)
-    except CounterbalanceError as error:
-        raise type(error)(in_options(str(error))) from error
-    new = X.iloc[len(user.X) :].reset_index(drop=True)
-    new[user.target] = y.iloc[len(user.y) :].reset_index(drop=True)
-    return BalancedTable(user, sampler, X, y, user.stored.append(new))
-
-
-def _refuse(options: dict[str, Any], engine: str, remedy: str) -> None:
-    """Refuse options that only the other engine knows."""
+def _refuse(options: dict[str, Any], what: str, remedy: str) -> None:
+    """Refuse options that only another engine or method knows."""
     for option, value in options.items():
         if value:
-            raise TableError(f"{option} goes with {engine} only; {remedy}")
+            raise TableError(f"{option} goes with {what} only; {remedy}")
+
+
+def _only_table(tables: Sequence[Path]) -> Path:
+    if len(tables) > 1:
+        raise TableError(
+            f"only one table at a time is balanced in memory, got {len(tables)}; "
+            "parquet files that make up one table need --engine dask"
+        )
+    return tables[0]
+
+
+def _check_method(method: Method, ratio: Sequence[str], ours: dict[str, Any]) -> None:
+    """Refuse a method that gives no table, and options that it does not know.
+
+    ``ours`` are the options that go with our own samplers only.
+    """
+    from counterbalance.methods.any_table import check_resampler
+
+    check_resampler(method)
+    leave = f"leave it out for {method.name}"
+    if not method.ours:
+        _refuse(ours, "--method counterfactual or interior", leave)
+    if method.kind == "under":
+        _refuse({"--ratio": ratio}, "methods that add rows", leave)
+    elif method.name.casefold() != COUNTERFACTUAL:
+        every = asks_for_every(ratio)
+        _refuse({"--ratio all": every}, "--method counterfactual", f"{leave}, or give a share")
 
 
 def check_outputs(table: Path, outputs: dict[str, Path | None]) -> None:

@@ -1,4 +1,4 @@
-"""The summary of ``balance``: what the new rows are, as plain values and as text."""
+"""The result of ``balance``: how it is made, and its summary as plain values and as text."""
 
 from __future__ import annotations
 
@@ -8,13 +8,15 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from counterbalance.cli.terminal import note, say, show_tables
+from counterbalance.cli.rules import in_options
+from counterbalance.cli.terminal import note, say, show_tables, working
+from counterbalance.errors import CounterbalanceError, ShortfallWarning
 from counterbalance.result_table import ResultTable
 
 if TYPE_CHECKING:
-    from counterbalance import CounterfactualOverSampler
     from counterbalance.cli.user_table import UserTable
     from counterbalance.io import TableFile
+    from counterbalance.methods import Method
 
 # How many counterfactuals are told in words, and how many features are listed.
 EXAMPLES = 3
@@ -27,16 +29,79 @@ INVERTED = ("inversion", "minimum", "redraw")
 DIGITS = 3
 
 
+@dataclass(frozen=True)
+class Peer:
+    """What is known of the rows of a method of the literature."""
+
+    name: str
+    random_state: int
+    left_out: int
+    new: int
+
+    def in_words(self) -> list[str]:
+        """Say what the method did."""
+        said = []
+        if self.new:
+            said.append(
+                f"{self.new:,} new rows were made by {self.name}, which does not say what from."
+            )
+        if self.left_out:
+            said.append(f"{self.left_out:,} rows of the table were left out by {self.name}.")
+        return said
+
+
 @dataclass(frozen=True, eq=False)
 class BalancedTable:
     """A user's table and the result of balancing it."""
 
     user: UserTable
-    sampler: CounterfactualOverSampler
+    sampler: Any  # one of ours, fitted, or a Peer
     X: Any
     y: Any
     stored: TableFile
     """The whole result, as a file holds it."""
+
+
+def balance_table(user: UserTable, sampler: Any) -> BalancedTable:
+    """Run one of our samplers on the table and put the new rows below those of the file."""
+    searching = hasattr(sampler, "search")
+    doing = "searching for counterfactuals" if searching else "drawing rows"
+    try:
+        with working(doing, told=ShortfallWarning):
+            X, y = sampler.fit_resample(user.X, user.y)
+    except CounterbalanceError as error:
+        raise type(error)(in_options(str(error))) from error
+    new = X.iloc[len(user.X) :].reset_index(drop=True)
+    new[user.target] = y.iloc[len(user.y) :].reset_index(drop=True)
+    return BalancedTable(user, sampler, X, y, user.stored.append(new))
+
+
+def balance_with_peer(
+    user: UserTable, method: Method, strategy: Any, integer: list[str], seed: int
+) -> BalancedTable:
+    """Run a method of the literature on the table; rows that it leaves out are left out."""
+    import pandas as pd
+
+    from counterbalance.methods.any_table import resample_table
+    from counterbalance.table.labels import read_labels
+    from counterbalance.table.table import read_table
+
+    table = read_table(user.X, integer_features=integer or None, snap_to_grid=True)
+    labels = read_labels(user.y)
+    with working(f"resampling with {method.name}"):
+        wanted = None if method.kind == "under" else strategy
+        made = resample_table(method, table, labels, wanted, seed)
+    new, stored = made.new.reset_index(drop=True), user.stored
+    if len(made.kept) < len(user.y):
+        stored = stored.take(made.kept)
+    classes = user.y.drop_duplicates()
+    first = classes.iloc[read_labels(classes).codes.argsort()]
+    y = first.iloc[made.target].reset_index(drop=True)
+    X = pd.concat([user.X.iloc[made.kept], new], ignore_index=True)
+    labels_after = pd.concat([user.y.iloc[made.kept], y], ignore_index=True)
+    new[user.target] = y
+    peer = Peer(method.name, seed, len(user.y) - len(made.kept), len(new))
+    return BalancedTable(user, peer, X, labels_after, stored.append(new) if len(new) else stored)
 
 
 def summarise(balanced: BalancedTable, ratio: Sequence[str] = ()) -> dict[str, Any]:
@@ -49,9 +114,15 @@ def summarise(balanced: BalancedTable, ratio: Sequence[str] = ()) -> dict[str, A
 
     user, sampler = balanced.user, balanced.sampler
     before, after = user.y.value_counts(), balanced.y.value_counts()
-    provenance = sampler.provenance_
     real = {label: int(count) for label, count in before.items()}
-    most = most_from_one(provenance)
+    if isinstance(sampler, Peer):
+        origins: dict[str, Any] = summarise_new_rows({}, real, ratio)
+        origins["origins_in_words"] = sampler.in_words()
+    else:
+        provenance = sampler.provenance_
+        most, counted = most_from_one(provenance), count_origins(provenance)
+        within = not hasattr(sampler, "yield_")
+        origins = summarise_new_rows(counted, real, ratio, most=most, within=within)
     return {
         "table": str(user.path),
         "target": user.target,
@@ -59,11 +130,11 @@ def summarise(balanced: BalancedTable, ratio: Sequence[str] = ()) -> dict[str, A
         "rows_after": len(balanced.y),
         "features": [str(name) for name in user.X.columns],
         "kept": list(user.kept),
-        **summarise_classes(real, after, sampler.yield_),
-        **summarise_new_rows(count_origins(provenance), real, ratio, most=most),
-        "constraints": tell_constraints(sampler.constraints),
-        "most_changed": _most_changed(balanced),
-        "examples": _examples(balanced),
+        **summarise_classes(real, after, getattr(sampler, "yield_", {})),
+        **origins,
+        "constraints": tell_constraints(getattr(sampler, "constraints", None)),
+        "most_changed": [] if isinstance(sampler, Peer) else _most_changed(balanced),
+        "examples": [] if isinstance(sampler, Peer) else _examples(balanced),
         "findings": [{"topic": item.topic, "text": item.text} for item in user.findings],
         "seed": sampler.random_state,
     }
@@ -202,14 +273,18 @@ def summarise_new_rows(
     *,
     most: int = 0,
     only_shares: bool = False,
+    within: bool = False,
 ) -> dict[str, Any]:
     """Return what there is to say about the origins of the new rows, as plain values.
 
     ``counts`` holds the new rows of each class by origin, ``rows`` its real ones, ``ratio`` the
-    option as it was given, ``most`` the most inversions of one row (0 if unknown), and
-    ``only_shares`` says that ``--ratio`` cannot name a class.
+    option as it was given, ``most`` the most inversions of one row (0 if unknown);
+    ``only_shares`` says that ``--ratio`` cannot name a class, and ``within`` that the sampler
+    makes all rows within their class.
     """
     from counterbalance.rows.origins import (
+        MOST_PER_ROW,
+        MOST_PER_ROW_AT_ALL,
         add_counts,
         all_gives_fewer,
         all_inflated,
@@ -218,7 +293,7 @@ def summarise_new_rows(
     )
 
     total = add_counts(list(counts.values()))
-    inflated = all_inflated(counts, rows)
+    inflated = all_inflated(counts, rows, MOST_PER_ROW_AT_ALL if within else MOST_PER_ROW)
     remedy = _share_for(inflated, rows) if only_shares else _ratios_for(inflated, counts, ratio)
     if all_gives_fewer(inflated):
         remedy += ", or --ratio all for minimum inversions alone"
@@ -242,7 +317,8 @@ def origins_table(summary: Mapping[str, Any]) -> list[ResultTable]:
     shown = [origin for origin in HEADS if any(one[origin] for one in classes)]
     if not classes or (len(classes) == 1 and shown == ["inversion"]):
         return []
-    shown = list(dict.fromkeys(["inversion", *shown]))
+    if any(one["inversion"] for one in classes) or len(shown) > 1:
+        shown = list(dict.fromkeys(["inversion", *shown]))
     cells = [
         (
             str(one["class"]),

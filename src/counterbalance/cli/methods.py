@@ -8,7 +8,6 @@ import typer
 
 from counterbalance.cli.options import Json
 from counterbalance.cli.terminal import say, show_json, show_tables
-from counterbalance.errors import TableError
 from counterbalance.result_table import ResultTable
 
 NAME = "methods"
@@ -77,17 +76,10 @@ def _with_parameters(method: dict[str, Any]) -> dict[str, Any]:
 
 
 def _find(name: str, methods: list[dict[str, Any]]) -> dict[str, Any]:
-    from counterbalance.io import near_names
+    from counterbalance.methods.registry import find_method
 
-    by_name = {item["name"].casefold(): item for item in methods}
-    found = by_name.get(name.strip().casefold())
-    if found is None:
-        near = near_names(name, [item["name"] for item in methods])
-        raise TableError(
-            f"NAME must be a method of the registry, got {name!r}{near}; "
-            "counterbalance methods lists them"
-        )
-    return found
+    wanted = find_method(name, "NAME").name
+    return next(item for item in methods if item["name"] == wanted)
 
 
 def _show(method: dict[str, Any]) -> None:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+import time
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -27,6 +28,7 @@ from counterbalance.errors import CounterbalanceError, ShortfallWarning, TableEr
 if TYPE_CHECKING:
     from counterbalance.distributed import BalancedFiles
     from counterbalance.io.column_checks import TableFinding
+    from counterbalance.methods import Method
 
 
 @dataclass(frozen=True)
@@ -63,19 +65,25 @@ def balance_on_dask(
     seed: int,
     cluster: Cluster,
     *,
+    method: Method,
     keep: Sequence[str],
     use: Sequence[str],
     json: bool,
 ) -> int:
     """Balance parquet files into a folder of such files, and say what was done."""
-    from counterbalance import CounterfactualOverSampler
     from counterbalance.cli.table_checks import OPTIONS
     from counterbalance.distributed import balance_files
 
+    if not method.ours:
+        raise TableError(
+            f"--method {method.name} needs all rows at once and cannot be spread over partitions; "
+            "write a sample of the rows to one file and balance that with --engine memory, or take "
+            "--method counterfactual or interior"
+        )
     if out is None:
         raise TableError("--engine dask needs --out FOLDER: the result may not fit the memory")
     strategy: Any = EVERY if asks_for_every(ratio) else _strategy(share_of_largest(ratio))
-    sampler = CounterfactualOverSampler(
+    sampler = method.factory(
         sampling_strategy=strategy,
         integer_features=integer or None,
         constraints=rules.constraints(_as_given) or None,
@@ -103,7 +111,7 @@ def balance_on_dask(
         raise type(error)(in_options(str(error))) from error
     finally:
         progress.end()
-    summary = summarise(balanced, target)
+    summary = summarise(balanced, target, within=not balanced.yields)
     if json:
         show_json(summary)
     else:
@@ -122,13 +130,33 @@ def _strategy(share: float) -> Any:
 
 
 class Progress:
-    """Says on a terminal what is being done."""
+    """Says what is being done and how long that step will take, over and over on a terminal.
+
+    Anywhere else, such as in a log, it is a line of its own once a minute.
+    """
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self._clock, self._step = clock, ""
+        self._began = self._last = self._said = clock()
 
     def __call__(self, what: str, done: int, total: int) -> None:
-        """Write over the line."""
+        """Say it, if it is time to."""
+        from counterbalance.trials.progress import OFTEN, duration
+
+        now = self._clock()
+        if what != self._step:  # it began when the step before it ended
+            self._step, self._began = what, self._last
+        self._last = now
+        left = (now - self._began) / done * (total - done) if done else 0.0
+        text = f"{what}: {done:,} of {total:,} partitions"
+        if 0 < done < total:
+            text += f", {duration(left)} left"
         if sys.stderr.isatty():
-            sys.stderr.write(f"\r\x1b[K{what}: {done:,} of {total:,} partitions")
+            sys.stderr.write(f"\r\x1b[K{text}")
             sys.stderr.flush()
+        elif now - self._said >= OFTEN:
+            self._said = now
+            note(text)
 
     def note(self, finding: TableFinding) -> None:
         """Say what was recognised on a line of its own."""
@@ -141,7 +169,7 @@ class Progress:
             sys.stderr.write("\r\x1b[K")
 
 
-def summarise(balanced: BalancedFiles, target: str) -> dict[str, Any]:
+def summarise(balanced: BalancedFiles, target: str, *, within: bool) -> dict[str, Any]:
     """Return everything there is to say about the result, as plain values."""
     return {
         "target": target,
@@ -150,7 +178,9 @@ def summarise(balanced: BalancedFiles, target: str) -> dict[str, Any]:
         "kept": list(balanced.kept),
         "findings": [{"topic": item.topic, "text": item.text} for item in balanced.findings],
         **summarise_classes(balanced.before, balanced.after, balanced.yields),
-        **summarise_new_rows(balanced.origins, balanced.before, (), only_shares=True),
+        **summarise_new_rows(
+            balanced.origins, balanced.before, (), only_shares=True, within=within
+        ),
         "files": len([file for file in balanced.files if file.name.startswith("part-")]),
         "written": {"out": str(balanced.folder), "provenance": f"{balanced.folder}/_provenance"},
     }

@@ -19,7 +19,6 @@ from counterbalance.errors import TableError
 from counterbalance.io.reading import Reading
 
 if TYPE_CHECKING:
-    from counterbalance import CounterfactualOverSampler
     from counterbalance.cli.rules import GivenRules
     from counterbalance.cli.user_table import UserTable
 
@@ -187,11 +186,12 @@ def make_sampler(
     rules: GivenRules,
     integer: list[str],
     seed: int,
-) -> CounterfactualOverSampler:
-    """Return the sampler that the options describe."""
-    from counterbalance import CounterfactualOverSampler
+    method: str = "Counterfactual",
+) -> Any:
+    """Return the one of our samplers that the options describe."""
+    from counterbalance.methods import all_samplers
 
-    return CounterfactualOverSampler(
+    return all_samplers()[method].factory(
         sampling_strategy=strategy,
         integer_features=integer or None,
         snap_to_grid=True,

@@ -98,6 +98,11 @@ class GivenRules:
         given = [(_dash(name), text) for name, texts in several.items() for text in texts]
         return [word for pair in given for word in pair]
 
+    @property
+    def given(self) -> dict[str, Any]:
+        """The options by name, as they were given; what was not given is empty."""
+        return {_dash(name): value for name, value in vars(self).items()}
+
     def constraints(self, columns: Columns) -> list[Constraint]:
         """Return what the options mean; ``columns`` says which columns they name.
 

@@ -21,7 +21,7 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 
-from counterbalance import CounterfactualOverSampler
+from counterbalance import CounterfactualOverSampler, InteriorOverSampler
 from counterbalance.constraints import Constraint, Immutable, as_constraints
 from counterbalance.distributed.engine import DaskEngine
 from counterbalance.distributed.inputs import FileRows, first_line
@@ -151,7 +151,7 @@ def _beginning(parts: Sequence[FileRows], most_rows: int) -> tuple[pd.Series[Any
 
 
 def parameters_by_name(
-    sampler: CounterfactualOverSampler,
+    sampler: CounterfactualOverSampler | InteriorOverSampler,
     names: Sequence[str],
     kept: Sequence[str],
     remedies: Remedies = IN_PYTHON,
@@ -189,7 +189,9 @@ def parameters_by_name(
         if given is not None:
             chosen = select_columns(given, features, parameter)
             found[parameter] = named(list(np.flatnonzero(chosen)), parameter)
-    if not isinstance(sampler.feature_order, str):
+    if isinstance(sampler, CounterfactualOverSampler) and not isinstance(
+        sampler.feature_order, str
+    ):
         found["feature_order"] = named(sampler.feature_order, "feature_order")
     rules = [rule_by_name(rule) for rule in as_constraints(sampler.constraints)]
     return found | {"constraints": rules or None}

@@ -35,6 +35,9 @@ from distributed import Client, KilledWorker, LocalCluster, as_completed, get_cl
 SMALLEST_WORKER = 10**9
 # The share of a worker's memory that a block may take, with all that is computed from it.
 SHARE_FOR_BLOCK = 0.1
+# The share of a worker's memory that the work on a block may take at a time: f answers many rows
+# at once in little more time than a few.
+SHARE_FOR_WORK = 0.05
 # Bytes that a cell of a block takes: in Arrow's form, in pandas', as code, in copies.
 BYTES_PER_CELL = 64
 FEWEST_ROWS = 1_000
@@ -76,6 +79,11 @@ class DaskEngine:
         """Return how many rows a block may have to stay within a worker's memory."""
         rows = int(self.memory * SHARE_FOR_BLOCK) // (BYTES_PER_CELL * n_columns)
         return max(FEWEST_ROWS, rows)
+
+    @property
+    def cells_at_once(self) -> int:
+        """How many cells of a block may be worked on at a time."""
+        return int(self.memory * SHARE_FOR_WORK) // BYTES_PER_CELL
 
     def task(self, call: Callable[..., Any], *arguments: Any) -> Any:
         """Return a call to be made on a worker; its arguments may be tasks or lists of them."""

@@ -3,7 +3,7 @@
     OUT.partial/                    while it runs
         part-00000.parquet          the rows of the input, then the new ones
         _provenance/                where the new ones come from
-        _work/                      the plan, what was found, what was written
+        _work/                      the plan, rows as Arrow has them, what was found and written
     OUT/                            when it is complete: the same without _work, and
         _manifest.json              every file with its SHA-256, counts, yields
 
@@ -29,9 +29,11 @@ from counterbalance.distributed.columns import (
     parameters_by_name,
     warn_of,
 )
+from counterbalance.distributed.draw import draw
 from counterbalance.distributed.engine import DaskEngine, Progress, connect, silent
 from counterbalance.distributed.inputs import Inputs, read_inputs
 from counterbalance.distributed.prepare import (
+    OurSampler,
     PartitionedTable,
     Statistics,
     check_sampler,
@@ -58,6 +60,10 @@ from counterbalance.user_warnings import warn_user
 
 MANIFEST = "_manifest.json"
 FOUND = f"{WORK}/found"
+SPOOL = f"{WORK}/rows"
+# The rows are spooled if the disk has room for so many times what they take; the result, too,
+# has to fit.
+ROOM_FOR_SPOOL = 4
 
 
 @dataclass(frozen=True)
@@ -151,7 +157,8 @@ def balance_files(
     # The estimator is hashed as a whole, because a Dask classifier then leaves out its client.
     settings = own.get_params(deep=False)
     asked = (target, sorted(keep), sorted(use))
-    run = joblib.hash((__version__, inputs.fingerprint, asked, settings, statistics, fit_rows))
+    how = (type(own).__name__, settings, statistics, fit_rows)
+    run = joblib.hash((__version__, inputs.fingerprint, asked, how))
     partial = out.with_name(f"{out.name}.partial")
     check_unfinished(partial, run)
     with connect(client, scheduler, n_workers, memory) as connected:
@@ -162,7 +169,7 @@ def balance_files(
             notice(finding)
         features = [name for name in names if name != target]
         own = with_parameters(own, **parameters_by_name(own, features, columns.kept, remedies))
-        folders = (partial / FOUND, partial / RECORDS, partial / PROVENANCE)
+        folders = (partial / FOUND, partial / SPOOL, partial / RECORDS, partial / PROVENANCE)
         open_unfinished(partial, run, folders)
         try:
             result, files = _run(
@@ -182,13 +189,15 @@ def _run(
     inputs: Inputs,
     target: str,
     columns: UsedColumns,
-    sampler: CounterfactualOverSampler,
+    sampler: OurSampler,
     statistics: Statistics,
     fit_rows: int | None,
     partial: Path,
 ) -> tuple[Balance, list[WrittenFile]]:
     used = list(columns.used)
     parts = [part.only(used) for part in inputs.partitions]
+    if inputs.bytes_in_memory * ROOM_FOR_SPOOL < shutil.disk_usage(partial).free:
+        parts = [part.spooled_to(partial / SPOOL, number) for number, part in enumerate(parts)]
     source = PartitionedTable(
         parts,
         [part.path for part in parts],
@@ -198,8 +207,9 @@ def _run(
     )
     work = partial / WORK
     prepared = prepare_or_resume(engine, source, sampler, statistics, fit_rows, work)
-    result = balance(engine, source, prepared, sampler.constraints, str(partial / FOUND))
-    return result, write_result(engine, result, inputs, columns.kept, partial)
+    make = balance if prepared.plan.draw is None else draw
+    result = make(engine, source, prepared, sampler.constraints, str(partial / FOUND))
+    return result, write_result(engine, result, inputs, columns.kept, partial, parts)
 
 
 def _finish(

@@ -9,6 +9,7 @@ from typing import Any
 import dask.dataframe as dd
 import pandas as pd
 
+from counterbalance.distributed.draw import draw
 from counterbalance.distributed.engine import DaskEngine
 from counterbalance.distributed.found import Found
 from counterbalance.distributed.inputs import Place, blocks, check_target
@@ -23,8 +24,9 @@ from counterbalance.distributed.prepare import (
 from counterbalance.distributed.rows import (
     Balance,
     BuiltRows,
-    ClassRows,
+    GatheredClass,
     Interiors,
+    MemberLots,
     Piece,
     balance,
     build_block,
@@ -66,7 +68,7 @@ def fit_resample(
 
     Parameters
     ----------
-    sampler : CounterfactualOverSampler
+    sampler : CounterfactualOverSampler or InteriorOverSampler
         The sampler; it is not changed.
     ddf : dask.dataframe.DataFrame
         The table, target included. A row's position over all partitions is its id.
@@ -105,7 +107,8 @@ def fit_resample(
         lambda columns: ddf[columns].to_delayed(),
     )
     prepared = prepare(engine, source, own, statistics, fit_rows)
-    result = balance(engine, source, prepared, own.constraints)
+    make = balance if prepared.plan.draw is None else draw
+    result = make(engine, source, prepared, own.constraints)
     frame, provenance = _lazy(engine, result, ddf)
     plan = prepared.plan
     return ResampledFrame(
@@ -134,7 +137,10 @@ def _check_columns(ddf: Any, target: Any) -> None:
 
 def _lazy(engine: DaskEngine, result: Balance, ddf: Any) -> tuple[Any, Any]:
     prepared, layout = result.prepared, result.prepared.plan.layout
-    new = [_build_task(engine, result, piece) for piece in result.pieces]
+    new = [
+        _build_task(engine, result, piece, material)
+        for piece, material in zip(result.pieces, result.material, strict=True)
+    ]
     nothing = no_provenance(layout)
     if not new:
         return ddf, dd.from_pandas(nothing, npartitions=1)
@@ -147,33 +153,30 @@ def _lazy(engine: DaskEngine, result: Balance, ddf: Any) -> tuple[Any, Any]:
     return frame, dd.from_delayed(notes, meta=nothing, verify_meta=False)
 
 
-def _build_task(engine: DaskEngine, result: Balance, piece: Piece) -> Any:
-    prepared = result.prepared
+def _build_task(engine: DaskEngine, result: Balance, piece: Piece, material: Any) -> Any:
+    prepared, plan, f = result.prepared, result.plan, result.f
     numbers = (prepared.n_rows, piece.start, prepared.index_labels)
-    if piece.is_interior:
-        members, chosen = result.interior(piece)
-        return engine.task(_build_interior, members, result.plan, result.f, piece, chosen, *numbers)
+    if piece.partition is None:
+        gathered = result.gathered[piece.target]
+        return engine.task(_build_interior, gathered, plan, f, piece, material, *numbers)
     partition, place = result.source.parts[piece.partition], prepared.places[piece.partition]
-    found = result.found(piece)
-    return engine.task(
-        _build_inversions, partition, place, result.plan, result.f, piece, found, *numbers
-    )
+    return engine.task(_build_in_place, partition, place, plan, f, piece, material, *numbers)
 
 
-def _build_inversions(
+def _build_in_place(
     partition: pd.DataFrame,
     place: Place,
     plan: SearchPlan,
     f: Any,
     piece: Piece,
-    found: Found,
+    material: Found | MemberLots,
     n_old: int,
     start: int,
     index_labels: IndexLabels,
 ) -> BuiltRows:
     parts, first = [], place.first
     for block in blocks(partition, plan.size):
-        some = found.between(first, first + len(block), piece.target)
+        some = material.between(first, first + len(block), piece.target)
         if len(some):
             problem = plan.problem(block, first)
             parts.append(build_block(problem, f, plan, some, piece.target, piece.origin))
@@ -182,7 +185,7 @@ def _build_inversions(
 
 
 def _build_interior(
-    members: ClassRows,
+    gathered: GatheredClass,
     plan: SearchPlan,
     f: Any,
     piece: Piece,
@@ -191,7 +194,7 @@ def _build_interior(
     start: int,
     index_labels: IndexLabels,
 ) -> BuiltRows:
-    new = build_interiors(members, plan, f, piece.target, chosen)
+    new = build_interiors(gathered, plan, f, piece.target, chosen)
     return numbered(new, n_old, start, index_labels)
 
 

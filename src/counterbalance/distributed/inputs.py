@@ -5,6 +5,10 @@
     block        as many rows of a partition as fit into a worker's memory
     first        the position of a partition's first row in the whole table
 
+    spool        a copy of a partition that the first pass leaves for the others: the columns that
+                 are used, as Arrow has them in memory. To decode parquet takes longer than most
+                 passes, so row groups are decoded once
+
 A row's position in the whole table is its id: its random draws depend on nothing else.
 
 The files are checked before any work starts, by their footers only: whether each can be opened,
@@ -24,9 +28,10 @@ from typing import Any
 
 import pandas as pd
 import pyarrow as pa
-from pyarrow import parquet
+from pyarrow import ipc, parquet
 
 from counterbalance.errors import TableError
+from counterbalance.io.atomic import OWN, written_whole
 
 # Cells of one task: few enough to be processed again when a worker dies, and enough to keep the
 # scheduler from being busy. It never depends on the memory: a rerun cuts the files the same way.
@@ -66,13 +71,47 @@ class FileRows:
     columns: tuple[str, ...]
     nullable: frozenset[str]  # columns with nulls in some file: read as nullable from every file
     n_rows: int
+    spool: str | None = None  # where the spool is, or shall be
 
     def batches(self, size: int) -> Iterator[pa.RecordBatch]:
         """Read the rows, at most ``size`` at a time."""
+        if self.spool is not None and Path(self.spool).exists():
+            yield from self._spooled(size)
+            return
         with parquet.ParquetFile(self.path) as file:
             for batch in file.iter_batches(size, row_groups=self.groups, columns=self.columns):
                 if batch.num_rows:
                     yield batch.select(self.columns)
+
+    def first_batches(self, size: int) -> Iterator[pa.RecordBatch]:
+        """Read the rows for the first time, and leave a spool for the other passes."""
+        fresh = replace(self, spool=None)
+        if self.spool is None:
+            yield from fresh.batches(size)
+            return
+        with parquet.ParquetFile(self.path) as file:
+            kept = file.schema_arrow
+        schema = pa.schema([kept.field(name) for name in self.columns])
+        with written_whole(Path(self.spool)) as unfinished:
+            unfinished.chmod(OWN)
+            # A stream: in Arrow's file format all batches share the levels of a category.
+            with pa.OSFile(str(unfinished), "wb") as sink, ipc.new_stream(sink, schema) as writer:
+                for batch in fresh.batches(size):
+                    writer.write_batch(batch.cast(schema))
+                    yield batch
+
+    def _spooled(self, size: int) -> Iterator[pa.RecordBatch]:
+        # Not mapped into memory: a worker would take the pages for its own and stop at its limit.
+        with pa.OSFile(self.spool) as source, ipc.open_stream(source) as reader:
+            for batch in reader:
+                for start in range(0, batch.num_rows, size):
+                    yield batch.slice(start, size).select(self.columns)
+
+    @property
+    def is_whole_file(self) -> bool:
+        """Whether the partition holds every row of its file."""
+        with parquet.ParquetFile(self.path) as file:
+            return len(self.groups) == int(file.metadata.num_row_groups)
 
     def frame(self, batch: pa.RecordBatch) -> pd.DataFrame:
         """Return a batch as a frame; whole numbers with nulls stay whole.
@@ -97,15 +136,23 @@ class FileRows:
         """Return the same rows with fewer columns."""
         return replace(self, columns=tuple(columns))
 
+    def spooled_to(self, folder: Path, number: int) -> FileRows:
+        """Return the same rows with a place for their spool."""
+        return replace(self, spool=str(folder.absolute() / f"{number:05d}.arrow"))
+
 
 # A partition as a task gets it.
 Partition = FileRows | pd.DataFrame
 
 
-def blocks(partition: Partition, size: int) -> Iterator[pd.DataFrame]:
-    """Yield the rows of a partition in order, at most ``size`` at a time."""
+def blocks(partition: Partition, size: int, *, first: bool = False) -> Iterator[pd.DataFrame]:
+    """Yield the rows of a partition in order, at most ``size`` at a time.
+
+    The ``first`` pass leaves a spool for the others.
+    """
     if isinstance(partition, FileRows):
-        yield from map(partition.frame, partition.batches(size))
+        batches = partition.first_batches(size) if first else partition.batches(size)
+        yield from map(partition.frame, batches)
         return
     for start in range(0, len(partition), size):
         yield partition.iloc[start : start + size]
@@ -162,6 +209,16 @@ class Inputs:
         return schema
 
     @property
+    def bytes_in_memory(self) -> int:
+        """About how much the rows take when they are decoded."""
+        found = 0
+        for path in self.paths:
+            about = parquet.read_metadata(path)
+            stored = sum(about.row_group(k).total_byte_size for k in range(about.num_row_groups))
+            found += max(stored, 8 * about.num_rows * len(self.schema))
+        return found
+
+    @property
     def fingerprint(self) -> str:
         """A hash that changes when a file does: its name, size or time of change."""
         facts = [(Path(path).name, *_size_and_time(path)) for path in self.paths]
@@ -182,7 +239,7 @@ def read_inputs(paths: str | Path | Iterable[str | Path], target: str) -> Inputs
             faults.append(f"{path} cannot be read as parquet ({first_line(error)})")
     _refuse(faults, "repair it or leave it out")
     first = schemas[files[0]]
-    indexes = _index_columns(first)
+    indexes = index_columns(first)
     kept = _without_index(first, indexes)
     check_target(kept.names, target, files[0])
     repeated = sorted({name for name in kept.names if kept.names.count(name) > 1})
@@ -233,7 +290,7 @@ def check_target(names: list[Any], target: Any, where: str) -> None:
 
 
 def _differences(path: str, first: str, schema: pa.Schema, kept: pa.Schema) -> list[str]:
-    own = {field.name: field.type for field in schema if field.name not in _index_columns(schema)}
+    own = {field.name: field.type for field in schema if field.name not in index_columns(schema)}
     expected = {field.name: field.type for field in kept}
     absent, extra = expected.keys() - own.keys(), own.keys() - expected.keys()
     found = [f"{path} has no column {name!r}" for name in sorted(absent)]
@@ -246,7 +303,7 @@ def _differences(path: str, first: str, schema: pa.Schema, kept: pa.Schema) -> l
     return found
 
 
-def _index_columns(schema: pa.Schema) -> list[str]:
+def index_columns(schema: pa.Schema) -> list[str]:
     """Return the columns that pandas would read back as an index."""
     described: dict[str, Any] = schema.pandas_metadata or {}
     return [name for name in described.get("index_columns", []) if isinstance(name, str)]

@@ -1,7 +1,7 @@
 """Passes: search all partitions, select, and search again as the shortfall policies say.
 
     key       a whole number that sorts as the distance (or, for a random selection, the lot)
-    cutoff    (key, factual): everything up to it is taken
+    cutoff    (key, number): everything up to it is taken
 
 A pass runs on the workers and what it found stays there; only counts and cutoffs come to the
 client. What each policy does is said in ``rows.shortfall``.
@@ -36,10 +36,15 @@ FEW = 50_000
 
 
 class Cutoff(NamedTuple):
-    """The last inversion of a class that is taken."""
+    """The last inversion of a class that is taken, or the last lot."""
 
     key: int
-    factual: int
+    number: int  # of the factual or the lot: it decides between equal keys
+
+    def takes(self, keys: Words, numbers: Integers) -> NDArray[np.bool_]:
+        """Say which are taken."""
+        key = np.uint64(max(0, self.key))
+        return np.asarray((keys < key) | ((keys == key) & (numbers <= self.number)))
 
 
 TAKE_NONE = Cutoff(-1, -1)
@@ -84,10 +89,8 @@ def take_up_to(found: Found | SavedFound, cutoffs: Cutoffs, how: Selection, seed
         here = np.flatnonzero(found.inversions.target == target)
         if cutoff is None:
             taken[here] = True
-        elif cutoff != TAKE_NONE:
-            keys, factual = keys_of(found, target, how, seed)
-            key = np.uint64(cutoff.key)
-            taken[here] = (keys < key) | ((keys == key) & (factual <= cutoff.factual))
+        else:
+            taken[here] = cutoff.takes(*keys_of(found, target, how, seed))
     return found.take(taken)
 
 
@@ -103,38 +106,52 @@ def find_cutoffs(
 
     ``counts`` says how many inversions to each class were found.
     """
-    cutoffs: Cutoffs = {}
-    for target, n in wanted.items():
-        if n >= counts[target]:
-            cutoffs[target] = None
-        elif n == 0:
-            cutoffs[target] = TAKE_NONE
-        else:
-            cutoffs[target] = _nth(engine, found, target, n, int(counts[target]), how, seed)
-    return cutoffs
+    return {
+        target: find_cutoff(
+            engine,
+            [engine.task(_load_keys, part, target, how, seed) for part in found],
+            int(counts[target]),
+            n,
+            f"select class {target}",
+        )
+        for target, n in wanted.items()
+    }
 
 
-def _nth(
-    engine: DaskEngine, found: list[Any], target: int, n: int, total: int, how: Selection, seed: int
-) -> Cutoff:
+def find_cutoff(
+    engine: DaskEngine, keyed: list[Any], total: int, n: int, what: str
+) -> Cutoff | None:
+    """Return the cutoff that takes ``n`` of ``total`` keys; None if it takes them all.
+
+    ``keyed`` are tasks: each returns some keys, and the number of each that decides between
+    equal ones.
+    """
+    if n >= total:
+        return None
+    if n == 0:
+        return TAKE_NONE
     digits, left = Digits(0, 0), total
     while left > FEW and digits.n_bits < 64:  # noqa: PLR2004
-        tasks = [engine.task(_count, part, target, digits, how, seed) for part in found]
-        count = engine.joined(tasks, _add, f"select class {target}")
+        tasks = [engine.task(_count, part, digits) for part in keyed]
+        count = engine.joined(tasks, _add, what)
         ends = np.cumsum(count)
         digit = int(np.searchsorted(ends, n))
         n -= int(ends[digit] - count[digit])
         left = int(count[digit])
         digits = Digits((digits.prefix << DIGIT) | digit, digits.n_bits + DIGIT)
-    tasks = [engine.task(_smallest, part, target, digits, n, how, seed) for part in found]
-    keys, factual = engine.joined(tasks, _Smallest(n), f"select class {target}")
-    return Cutoff(int(keys[n - 1]), int(factual[n - 1]))
+    tasks = [engine.task(_smallest, part, digits, n) for part in keyed]
+    keys, number = engine.joined(tasks, _Smallest(n), what)
+    return Cutoff(int(keys[n - 1]), int(number[n - 1]))
 
 
-def _count(
-    found: Found | SavedFound, target: int, digits: Digits, how: Selection, seed: int
-) -> Integers:
-    keys, _ = keys_of(load(found), target, how, seed)
+def _load_keys(
+    found: Found | SavedFound, target: int, how: Selection, seed: int
+) -> tuple[Words, Integers]:
+    return keys_of(load(found), target, how, seed)
+
+
+def _count(keyed: tuple[Words, Integers], digits: Digits) -> Integers:
+    keys, _ = keyed
     return np.bincount(digits.next(keys[digits.share(keys)]), minlength=2**DIGIT)
 
 
@@ -142,24 +159,22 @@ def _add(parts: list[Integers]) -> Integers:
     return np.asarray(np.sum(parts, axis=0))
 
 
-def _smallest(
-    found: Found | SavedFound, target: int, digits: Digits, n: int, how: Selection, seed: int
-) -> tuple[Words, Integers]:
-    keys, factual = keys_of(load(found), target, how, seed)
+def _smallest(keyed: tuple[Words, Integers], digits: Digits, n: int) -> tuple[Words, Integers]:
+    keys, number = keyed
     here = digits.share(keys)
-    return _Smallest(n)([(keys[here], factual[here])])
+    return _Smallest(n)([(keys[here], number[here])])
 
 
 @dataclass(frozen=True)
 class _Smallest:
-    """Keeps the n smallest (key, factual) of some parts."""
+    """Keeps the n smallest (key, number) of some parts."""
 
     n: int
 
     def __call__(self, parts: list[tuple[Words, Integers]]) -> tuple[Words, Integers]:
-        keys, factual = (np.concatenate(arrays) for arrays in zip(*parts, strict=True))
-        order = np.lexsort((factual, keys))[: self.n]
-        return keys[order], factual[order]
+        keys, number = (np.concatenate(arrays) for arrays in zip(*parts, strict=True))
+        order = np.lexsort((number, keys))[: self.n]
+        return keys[order], number[order]
 
 
 @dataclass(frozen=True)

@@ -17,8 +17,8 @@ import numpy as np
 import pandas as pd
 from imblearn.utils import check_sampling_strategy
 
-from counterbalance import CounterfactualOverSampler
-from counterbalance.arrays import Floats, Integers
+from counterbalance import CounterfactualOverSampler, InteriorOverSampler
+from counterbalance.arrays import Integers
 from counterbalance.classifier.judge import Classifier, judge
 from counterbalance.classifier.linear import Screen, linear_screen
 from counterbalance.distributed.engine import BYTES_PER_CELL, DaskEngine
@@ -51,6 +51,7 @@ from counterbalance.errors import TableError
 from counterbalance.prepare import draw_seed, make_random_state, make_space
 from counterbalance.profile import Profile
 from counterbalance.rows.shortfall import Policy, Search
+from counterbalance.samplers.interior import WeightedDraw, check_scores
 from counterbalance.search.nearest import Effort, Space
 from counterbalance.search.problem import Problem
 from counterbalance.search.selection import Selection, is_every, most_inversions
@@ -59,6 +60,7 @@ from counterbalance.search.selection import Selection, is_every, most_inversions
 BYTES_PER_GATHERED_CELL = 96
 
 Statistics = Literal["auto", "gathered", "passes"] | Profile
+OurSampler = CounterfactualOverSampler | InteriorOverSampler
 
 
 @dataclass(frozen=True)
@@ -87,6 +89,7 @@ class SearchPlan:
     asked: dict[int, int]  # new rows for each class code
     size: int  # rows of a block
     own: bool  # whether f is the sampler's own, fitted to the codes of the table
+    draw: WeightedDraw | None = None  # of the interior sampler, which does not search
 
     def problem(self, block: pd.DataFrame, first: int) -> Problem:
         """Return a block, ready to be searched; its first row has the id ``first``."""
@@ -106,17 +109,7 @@ class SearchPlan:
         wrapped = judge(f, problem.table, self.layout.classes, own=self.own)
         if self.own:
             return wrapped
-        decode = self._floats if self.layout.only_floats else wrapped.decode
-        return replace(wrapped, screen=self._screen(f), decode=decode)
-
-    def _floats(self, x: Floats, rows: Integers) -> pd.DataFrame:
-        """Decode a table of plain floats at once: column by column takes a third of the search.
-
-        The array has the memory layout of a frame of single columns, so that f adds up in the
-        same order.
-        """
-        del rows  # there is only one missing float
-        return pd.DataFrame(np.asfortranarray(x), columns=self.layout.sketch.columns, copy=False)
+        return replace(wrapped, screen=self._screen(f))
 
     def _screen(self, f: Any) -> Screen | None:
         layout, profile = self.layout, self.space.perturbation.profile
@@ -127,33 +120,37 @@ class SearchPlan:
         return linear_screen(f, ends, layout.classes)
 
 
-def check_sampler(sampler: Any) -> CounterfactualOverSampler:
+def check_sampler(sampler: Any) -> OurSampler:
     """Check the sampler and its parameters; return a copy."""
-    if type(sampler) is not CounterfactualOverSampler:
-        raise TableError(
-            "sampler must be a CounterfactualOverSampler, the only one that is distributed, got "
-            f"{sampler!r}; pass CounterfactualOverSampler(...)"
-        )
+    if type(sampler) not in {CounterfactualOverSampler, InteriorOverSampler}:
+        raise TableError(cannot_be_spread("sampler", type(sampler).__name__))
     copy = with_parameters(sampler)
     copy._validate_params()  # noqa: SLF001  (scikit-learn's own check)
     return copy
 
 
-def with_parameters(
-    sampler: CounterfactualOverSampler, **parameters: Any
-) -> CounterfactualOverSampler:
+def cannot_be_spread(parameter: str, name: str) -> str:
+    """Say that a method needs the whole table at once, and what to do."""
+    return (
+        f"{parameter} must be CounterfactualOverSampler or InteriorOverSampler on Dask, got "
+        f"{name}, which needs all rows at once and cannot be spread over partitions; balance a "
+        "sample of the rows with it in memory, or pass one of the two"
+    )
+
+
+def with_parameters(sampler: OurSampler, **parameters: Any) -> OurSampler:
     """Return a copy of the sampler with some parameters replaced."""
-    return CounterfactualOverSampler(**sampler.get_params(deep=False) | parameters)
+    return type(sampler)(**sampler.get_params(deep=False) | parameters)
 
 
-def make_asked(sampler: CounterfactualOverSampler, layout: TableLayout) -> dict[int, int]:
+def make_asked(sampler: OurSampler, layout: TableLayout) -> dict[int, int]:
     """Return how many new rows each class code is to get.
 
     imbalanced-learn counts the labels of rows, so it gets their codes, a byte or two a row.
     A callable gets the labels, sorted by class.
     """
     strategy, labels = sampler.sampling_strategy, layout.classes.tolist()
-    if is_every(strategy):
+    if is_every(strategy) and isinstance(sampler, CounterfactualOverSampler):
         return most_inversions(layout.counts)
     codes = {label: code for code, label in enumerate(labels)}
     small = np.min_scalar_type(len(labels))
@@ -173,23 +170,30 @@ def make_asked(sampler: CounterfactualOverSampler, layout: TableLayout) -> dict[
 
 
 def make_plan(
-    sampler: CounterfactualOverSampler,
+    sampler: OurSampler,
     layout: TableLayout,
     profile: Profile,
     seed: int,
     size: int,
+    cells_at_once: int,
 ) -> SearchPlan:
-    """Make the plan with the steps that prepare a table in memory."""
+    """Make the plan with the steps that prepare a table in memory.
+
+    ``cells_at_once`` is what the workers have room for.
+    """
     choices = sampler.choices()
+    room = max(choices.effort.cells_at_once, cells_at_once)
+    searches = isinstance(sampler, CounterfactualOverSampler)
     return SearchPlan(
         layout,
         make_space(layout.sketch_table, profile, seed, choices),
-        choices.effort,
-        sampler.search,
-        sampler.selection,
+        replace(choices.effort, cells_at_once=room),
+        sampler.search if searches else "perturb",
+        sampler.selection if searches else "nearest",
         make_asked(sampler, layout),
         size,
         own=False,
+        draw=None if searches else sampler.draw,
     )
 
 
@@ -214,6 +218,7 @@ class PreparedTable:
     f: Any
     policies: tuple[Policy, ...]
     index_labels: IndexLabels
+    counts: Integers  # (partitions, classes)
 
     @property
     def n_rows(self) -> int:
@@ -224,12 +229,12 @@ class PreparedTable:
 def prepare(
     engine: DaskEngine,
     source: PartitionedTable,
-    sampler: CounterfactualOverSampler,
+    sampler: OurSampler,
     statistics: Statistics,
     fit_rows: int | None,
 ) -> PreparedTable:
     """Scan the table, measure its features, and fit f."""
-    policies = sampler.policies()
+    policies = sampler.policies() if isinstance(sampler, CounterfactualOverSampler) else ()
     _check_order(policies)
     size = engine.block_rows(len(source.columns))
     settings = ColumnSettings(
@@ -260,7 +265,7 @@ def prepare(
     if rates.statistics and rates.fit.any():
         samples = engine.keep(samples, "sample")
     profile = _profile(engine, source, layout, shared_layout, samples, mode, statistics, size)
-    plan = make_plan(sampler, layout, profile, seed, size)
+    plan = make_plan(sampler, layout, profile, seed, size, engine.cells_at_once)
     if is_trainer(sampler.estimator) and not sampler.prefit:
         parts = [(part, place.n_rows) for part, place in zip(source.parts, where, strict=True)]
         f, own = train(engine, parts, sampler.estimator, layout, random_state, size), True
@@ -269,7 +274,10 @@ def prepare(
     dashes = "-" * (scan.dashes + 1)
     last = scan.last_label
     index_labels = IndexLabels(None if last is None else last + 1, f"new{dashes}")
-    return PreparedTable(where, replace(plan, own=own), f, policies, index_labels)
+    if plan.draw is not None:
+        check_scores(f)
+    counts = np.array([layout.count(one.labels) for one in scans])
+    return PreparedTable(where, replace(plan, own=own), f, policies, index_labels, counts)
 
 
 def rows_for_fit(engine: DaskEngine, source: PartitionedTable) -> int:
@@ -345,7 +353,7 @@ def _codes(samples: list[Sample]) -> Any:
 def _f(
     engine: DaskEngine,
     samples: list[Any],
-    sampler: CounterfactualOverSampler,
+    sampler: OurSampler,
     layout: TableLayout,
     random_state: np.random.RandomState,
 ) -> tuple[Any, bool]:

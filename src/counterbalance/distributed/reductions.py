@@ -26,8 +26,8 @@ FOLDS = 4
 FIRST_GRID = 26
 DIGITS_PER_FOLD = 27
 UNIT = FIRST_GRID + DIGITS_PER_FOLD * (FOLDS - 1)
-# So many values add up to less than 2**53 points of the grid.
-MOST_AT_ONCE = 2**25
+# Few enough values to stay in a cache; up to 2**25 add up to less than 2**53 points of the grid.
+AT_ONCE = 2**14
 # Half the width of a bracket in standard errors of the sample's median.
 STANDARD_ERRORS = 5.0
 
@@ -35,15 +35,19 @@ STANDARD_ERRORS = 5.0
 def exact_sum(values: Floats) -> int:
     """Return the sum of values within [-1, 1], in units of ``2**-UNIT``."""
     total = 0
-    for start in range(0, len(values), MOST_AT_ONCE):
-        rest = values[start : start + MOST_AT_ONCE]
+    for start in range(0, len(values), AT_ONCE):
+        rest = values[start : start + AT_ONCE].copy()
+        on_grid = np.empty_like(rest)
         for fold in range(FOLDS):
             digits = FIRST_GRID + DIGITS_PER_FOLD * fold
             # Adding a number this large rounds to the grid; subtracting it leaves the multiple.
             large = 1.5 * 2.0 ** (52 - digits)
-            on_grid = (rest + large) - large
+            np.add(rest, large, out=on_grid)
+            on_grid -= large
             total += int(np.ldexp(on_grid.sum(), digits)) << (UNIT - digits)
-            rest = rest - on_grid
+            rest -= on_grid
+            if not rest.any():
+                break
     return total
 
 

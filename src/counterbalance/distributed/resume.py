@@ -33,11 +33,11 @@ from typing import Any
 
 import numpy as np
 
-from counterbalance import CounterfactualOverSampler
 from counterbalance.arrays import Floats
 from counterbalance.classifier.judge import judge
 from counterbalance.distributed.engine import DaskEngine
 from counterbalance.distributed.prepare import (
+    OurSampler,
     PartitionedTable,
     PreparedTable,
     SearchPlan,
@@ -59,6 +59,7 @@ OWNER_ONLY = 0o600
 WRITABLE_BY_OTHERS = stat.S_IWGRP | stat.S_IWOTH
 # Who may not read an input may not access the result.
 GROUP, OTHERS = (stat.S_IRGRP, stat.S_IRWXG), (stat.S_IROTH, stat.S_IRWXO)
+BYTES_AT_ONCE = 2**20
 N_PROBES = 500
 # Draws 0, 1, ... belong to the perturbations of a row, 2**40 to the sample: see ``fit``.
 PROBE_DRAW = 2**41
@@ -100,6 +101,21 @@ def describe(path: Path, folder: Path, rows: int) -> WrittenFile:
     """Return what is recorded about a file."""
     name = path.relative_to(folder).as_posix()
     return WrittenFile(name, rows, path.stat().st_size, sha256(path))
+
+
+def copy_file(source: str, path: Path, folder: Path, rows: int) -> WrittenFile:
+    """Copy a file, completely or not at all; return what is recorded about it."""
+    digest, n_bytes = hashlib.sha256(), 0
+    with (
+        written_whole(path) as unfinished,
+        Path(source).open("rb") as old,
+        unfinished.open("wb") as new,
+    ):
+        while chunk := old.read(BYTES_AT_ONCE):
+            new.write(chunk)
+            digest.update(chunk)
+            n_bytes += len(chunk)
+    return WrittenFile(path.relative_to(folder).as_posix(), rows, n_bytes, digest.hexdigest())
 
 
 def write_text(path: Path, text: str) -> None:
@@ -216,7 +232,7 @@ def _within(folder: Path) -> Iterator[Path]:
 def prepare_or_resume(
     engine: DaskEngine,
     source: PartitionedTable,
-    sampler: CounterfactualOverSampler,
+    sampler: OurSampler,
     statistics: Statistics,
     fit_rows: int | None,
     work: Path,

@@ -1,7 +1,8 @@
 """Rows: which new rows there are to build, and how a task builds them.
 
-    piece    new rows of one class that one task builds: what one pass selected in one
-             partition, or some interior samples
+    piece       new rows of one class that one task builds
+    material    what a piece is made from, mostly as a task: inversions of a partition's rows, lots
+                of its rows, or lots of a class whose rows are gathered
 
 The pieces follow each other in the order in which the in-memory sampler appends its rows: class by
 class, pass by pass, by factual. Rows are built by the in-memory builder; only their numbers change,
@@ -14,7 +15,7 @@ interpolated there by the in-memory code.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -36,9 +37,10 @@ from counterbalance.distributed.scan import TableLayout
 from counterbalance.distributed.search import PartitionTasks, check_tells_apart
 from counterbalance.errors import ClassifierError, EngineError
 from counterbalance.rows.build import Builder
-from counterbalance.rows.interior import Interior
+from counterbalance.rows.interior import Fellows, Interior, Lots
 from counterbalance.rows.provenance import COLUMNS
 from counterbalance.rows.shortfall import ENDS, NewRows, Tally, report
+from counterbalance.samplers.interior import WeightedDraw
 from counterbalance.search.inversions import Inversions
 from counterbalance.search.problem import Problem, Yield
 from counterbalance.table.labels import Labels, plain
@@ -57,12 +59,59 @@ class BuiltRows:
     provenance: pd.DataFrame
 
 
+@dataclass(frozen=True)
+class MemberLots:
+    """Lots of the rows that a class has in a partition, and which of these rows are copied."""
+
+    numbering: Lots
+    fellows: Fellows
+    ids: Integers  # of the rows of the class in the partition
+    first: int  # rank of the first of them
+    partners: Integers
+    lots: Integers
+    copies: Integers  # ids
+
+    def __len__(self) -> int:
+        return len(self.lots) + len(self.copies)
+
+    def between(self, first: int, stop: int, target: int) -> MemberLots:
+        """Return those of the rows in a range of ids; all of them are of the class ``target``."""
+        del target
+        low, high = np.searchsorted(self.ids, (first, stop)).tolist()
+        base = self.numbering.base(self.lots) - self.first
+        return replace(
+            self,
+            ids=self.ids[low:high],
+            first=self.first + low,
+            partners=self.partners[low:high],
+            lots=self.lots[(base >= low) & (base < high)],
+            copies=self.copies[(self.copies >= first) & (self.copies < stop)],
+        )
+
+    def in_block(self, problem: Problem, draw: WeightedDraw, asked: int) -> NewRows:
+        """Return what a block of the table gets that has just these rows of the class."""
+        target = self.numbering.target
+        interior = Interior.of(problem, target, self.fellows, self.first, self.partners)
+        rows = NewRows(target, len(self), interior=draw.prepare(interior, asked), lots=self.lots)
+        rows.copies = self.copies - problem.space.first_row
+        return rows
+
+
 def build_block(
-    problem: Problem, f: Any, plan: SearchPlan, chosen: Inversions, target: int, origin: str
+    problem: Problem,
+    f: Any,
+    plan: SearchPlan,
+    chosen: Inversions | MemberLots,
+    target: int,
+    origin: str,
 ) -> BuiltRows:
-    """Build the new rows of one class from some inversions of a block's factuals."""
+    """Build new rows of one class from the rows of a block."""
     shift = problem.space.first_row
-    rows = NewRows(target, len(chosen), [(origin, chosen.moved_by(-shift))])
+    if isinstance(chosen, Inversions):
+        rows = NewRows(target, len(chosen), [(origin, chosen.moved_by(-shift))])
+    else:
+        assert plan.draw is not None  # noqa: S101  (the lots were drawn)
+        rows = chosen.in_block(problem, plan.draw, plan.asked[target])
     ids = np.arange(len(problem.labels.codes)) + shift
     return build(problem, plan.classifier(f, problem), plan.layout, rows, ids)
 
@@ -123,6 +172,23 @@ class ClassRows:
 
 
 @dataclass(frozen=True)
+class GatheredClass:
+    """All rows of one class, ready to be interpolated."""
+
+    members: ClassRows
+    interior: Interior
+
+    @classmethod
+    def of(cls, parts: list[ClassRows], plan: SearchPlan, target: int) -> GatheredClass:
+        """Join the rows of the partitions and find their partners."""
+        members = ClassRows.join(parts)
+        interior = Interior.of(_problem(members, plan), target)
+        if plan.draw is not None:
+            interior = plan.draw.prepare(interior, plan.asked[target])
+        return cls(members, interior)
+
+
+@dataclass(frozen=True)
 class Interiors:
     """Which interior samples and copies a class gets."""
 
@@ -151,21 +217,27 @@ def class_rows(partition: Partition, place: Place, plan: SearchPlan, target: int
     return ClassRows.join(found)
 
 
-def choose_interiors(members: ClassRows, plan: SearchPlan, target: int, n: int) -> Interiors:
+def gather_class(
+    engine: DaskEngine, places: list[tuple[Any, Place]], plan: Any, target: int
+) -> Any:
+    """Gather the rows of a class on a worker; return the gathered class as a task."""
+    parts = [engine.task(class_rows, part, place, plan, target) for part, place in places]
+    return engine.keep([engine.task(GatheredClass.of, parts, plan, target)], "gather class")[0]
+
+
+def choose_interiors(gathered: GatheredClass, n: int) -> Interiors:
     """Return ``n`` interior samples, or as many as the rules allow, and copies for the rest."""
-    interior = Interior.of(_problem(members, plan), target)
-    lots = interior.accept(n)
-    copies = interior.copies(n - len(lots))
-    return Interiors(lots, copies)
+    lots = gathered.interior.accept(n)
+    return Interiors(lots, gathered.interior.copies(n - len(lots)))
 
 
 def build_interiors(
-    members: ClassRows, plan: SearchPlan, f: Any, target: int, chosen: Interiors
+    gathered: GatheredClass, plan: SearchPlan, f: Any, target: int, chosen: Interiors
 ) -> BuiltRows:
     """Build interior samples and copies."""
-    problem = _problem(members, plan)
-    interior = Interior.of(problem, target) if len(chosen.lots) else None
-    rows = NewRows(target, len(chosen), interior=interior, lots=chosen.lots, copies=chosen.copies)
+    problem, members = _problem(gathered.members, plan), gathered.members
+    rows = NewRows(target, len(chosen), interior=gathered.interior, lots=chosen.lots)
+    rows.copies = chosen.copies
     shown = np.zeros(len(plan.layout.sketch), dtype=np.intp)
     ids = np.concatenate([shown, members.ids])
     return build(problem, plan.classifier(f, problem), plan.layout, rows, ids)
@@ -182,20 +254,9 @@ class Piece:
 
     target: int
     origin: str
-    selection: int | None  # the number of the pass; None for interior samples
-    partition: int  # of a pass
-    start: int  # among all new rows
     n_rows: int
-    first: int = 0  # of interior samples: the first among those of the class
-
-    @property
-    def is_interior(self) -> bool:
-        """Whether the rows are interior samples."""
-        return self.selection is None
-
-    def is_made_in(self, place: Place) -> bool:
-        """Say whether the rows come from a search of this partition."""
-        return not self.is_interior and self.partition == place.number
+    partition: int | None  # whose rows they are made from; None for a class that is gathered
+    start: int = 0  # among all new rows
 
 
 @dataclass(frozen=True)
@@ -206,55 +267,17 @@ class Balance:
     prepared: PreparedTable
     plan: Any  # the plan of ``prepared`` as a task; so is f
     f: Any
-    selections: Selections
-    members: dict[int, Any]  # the rows of each class that gets interior samples, on a worker
-    interiors: dict[int, Interiors]
+    pieces: list[Piece]  # all new rows, in the order of the in-memory result
+    material: list[Any]  # of each piece
+    gathered: dict[int, Any]  # classes, as tasks
+    tallies: list[Tally]
+    yields: dict[tuple[Any, Any], Yield]
 
-    @property
-    def pieces(self) -> list[Piece]:
-        """All new rows, in the order of the in-memory result."""
-        found, start = [], 0
-        for piece in self._unplaced():
-            found.append(Piece(**{**vars(piece), "start": start}))
-            start += piece.n_rows
-        return found
 
-    def _unplaced(self) -> Iterator[Piece]:
-        most = max(1, CELLS_PER_PIECE // len(self.source.columns))
-        for target in self.selections.asked:
-            for number, selected in enumerate(self.selections.passes):
-                for partition, n in enumerate(selected.counts[:, target].tolist()):
-                    if n:
-                        yield Piece(target, selected.origin, number, partition, 0, n)
-            n_inside = len(self.interiors.get(target, ()))
-            for first in range(0, n_inside, most):
-                n = min(most, n_inside - first)
-                yield Piece(target, "interior", None, 0, 0, n, first)
-
-    def found(self, piece: Piece) -> Any:
-        """Return what a piece is built from: some of the inversions of a partition, as a task."""
-        assert piece.selection is not None  # noqa: S101  (interior samples come from no search)
-        return self.selections.passes[piece.selection].parts[piece.partition]
-
-    def interior(self, piece: Piece) -> tuple[Any, Interiors]:
-        """Return what a piece is built from: the rows of its class, as a task, and the samples."""
-        chosen = self.interiors[piece.target].part(piece.first, piece.first + piece.n_rows)
-        return self.members[piece.target], chosen
-
-    @property
-    def tallies(self) -> list[Tally]:
-        """How many samples each class got, by their origin."""
-        found = []
-        for target in self.selections.asked:
-            inside = self.interiors.get(target)
-            n_lots, n_copies = (0, 0) if inside is None else (len(inside.lots), len(inside.copies))
-            found.append(self.selections.tally(target, n_lots, n_copies))
-        return found
-
-    @property
-    def yields(self) -> dict[tuple[Any, Any], Yield]:
-        """What each pair (larger class, smaller class) gave."""
-        return self.selections.yields_by_origin(self.prepared.plan.layout.classes)
+def in_place(pieces: list[Piece]) -> list[Piece]:
+    """Return the pieces with their places among all new rows."""
+    starts = np.cumsum([0, *(piece.n_rows for piece in pieces)]).tolist()
+    return [replace(piece, start=start) for piece, start in zip(pieces, starts, strict=False)]
 
 
 def balance(
@@ -276,21 +299,49 @@ def balance(
         fault = engine.compute([task], "check f")[0]
         if fault:
             raise ClassifierError(fault)
-    members: dict[int, Any] = {}
+    gathered: dict[int, Any] = {}
     interiors: dict[int, Interiors] = {}
     if "interior" in _before_the_end(prepared.policies):
         for target in selections.short:
             _check_fits(engine, prepared, target)
-            parts = [engine.task(class_rows, part, place, plan, target) for part, place in places]
-            members[target] = engine.keep([engine.task(ClassRows.join, parts)], "gather class")[0]
-            missing = selections.missing(target)
-            task = engine.task(choose_interiors, members[target], plan, target, missing)
+            gathered[target] = gather_class(engine, places, plan, target)
+            task = engine.task(choose_interiors, gathered[target], selections.missing(target))
             interiors[target] = engine.compute([task], "interpolate")[0]
-    result = Balance(source, prepared, plan, f, selections, members, interiors)
+    tallies = [
+        selections.tally(target, *_counts(interiors.get(target))) for target in selections.asked
+    ]
     layout = prepared.plan.layout
     labels = Labels(None, layout.classes, layout.classes, layout.counts, layout.counts)
-    report(result.tallies, labels, prepared.policies, as_constraints(constraints))
-    return result
+    report(tallies, labels, prepared.policies, as_constraints(constraints))
+    pieces, material = [], []
+    for target in selections.asked:
+        for piece, made_from in _pieces(
+            selections, target, interiors.get(target), len(layout.names)
+        ):
+            pieces.append(piece)
+            material.append(made_from)
+    yields = selections.yields_by_origin(layout.classes)
+    pieces = in_place(pieces)
+    return Balance(source, prepared, plan, f, pieces, material, gathered, tallies, yields)
+
+
+def _counts(interiors: Interiors | None) -> tuple[int, int]:
+    return (0, 0) if interiors is None else (len(interiors.lots), len(interiors.copies))
+
+
+def _pieces(
+    selections: Selections, target: int, interiors: Interiors | None, n_columns: int
+) -> Iterator[tuple[Piece, Any]]:
+    """Yield what a class gets, pass by pass, each with its material."""
+    for selected in selections.passes:
+        for partition, n in enumerate(selected.counts[:, target].tolist()):
+            if n:
+                yield Piece(target, selected.origin, n, partition), selected.parts[partition]
+    most = max(1, CELLS_PER_PIECE // n_columns)
+    for first in range(0, sum(_counts(interiors)), most):
+        assert interiors is not None  # noqa: S101  (there are some)
+        part = interiors.part(first, first + most)
+        yield Piece(target, "interior", len(part), None), part
 
 
 def _before_the_end(policies: tuple[Any, ...]) -> tuple[Any, ...]:

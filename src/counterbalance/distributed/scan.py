@@ -46,6 +46,22 @@ NAMED_FAULTS = 5
 _NEW_LABEL = re.compile(r"new(-+)")
 
 
+class FloatColumns(Columns):
+    """A block of plain floats: its codes are its cells, and there is only one missing float."""
+
+    def __init__(self, sketch: Columns, cells: Floats) -> None:
+        self.native, self.columns = sketch.native, sketch.columns
+        self.names, self.kinds, self.grid = sketch.names, sketch.kinds, sketch.grid
+        self.codes = np.empty((len(sketch.codes) + len(cells), len(self.names)))
+        self.codes[: len(sketch.codes)] = sketch.codes
+        self.codes[len(sketch.codes) :] = cells
+
+    def decode(self, codes: Floats, origin: Integers | None = None) -> pd.DataFrame:
+        """Make a frame of cells, in the memory layout of single columns."""
+        del origin
+        return pd.DataFrame(np.asfortranarray(codes), columns=self.native.columns, copy=False)
+
+
 @dataclass(frozen=True)
 class TableLayout:
     """The columns and the classes of the whole table."""
@@ -68,6 +84,8 @@ class TableLayout:
 
     def table(self, block: pd.DataFrame) -> Columns:
         """Read a block with the sketch on top of it."""
+        if self.only_floats:
+            return FloatColumns(self.sketch_table, self.encode(block))
         return self.read(pd.concat([self.sketch, block[self.features]], ignore_index=True))
 
     @cached_property
@@ -81,7 +99,7 @@ class TableLayout:
         none = self.sketch.iloc[:0]
         return self.whole(none, np.zeros(0, dtype=np.intp), none.index)
 
-    @property
+    @cached_property
     def only_floats(self) -> bool:
         """Whether every feature is a numpy float of full width."""
         continuous = all(kind is Kind.CONTINUOUS for kind in self.kinds)
@@ -119,11 +137,21 @@ class TableLayout:
 
     def encode(self, block: pd.DataFrame) -> Floats:
         """Return the block as floats."""
+        if self.only_floats:
+            return block[self.features].to_numpy()
         return self.table(block).codes[len(self.sketch) :]
 
     def class_codes(self, block: pd.DataFrame) -> Integers:
         """Return the class code of every row."""
         return np.searchsorted(self.classes, as_array(block[self.target])).astype(np.intp)
+
+    def count(self, labels: pd.Series[Any]) -> Integers:
+        """Return the rows of each class in a scan, given its ``labels``."""
+        counts = np.zeros(len(self.classes), dtype=np.intp)
+        if len(labels):
+            place = np.searchsorted(self.classes, as_array(labels.index.to_series()))
+            np.add.at(counts, place, labels.to_numpy())
+        return counts
 
     def labels(self, block: pd.DataFrame) -> Labels:
         """Return the classes of a block; the sketch on top of it has none."""
@@ -201,7 +229,7 @@ def scan_partition(
     """Look at every row of a partition; if it is unusable, the reason comes back as its fault."""
     found = _no_rows()
     try:
-        for block in blocks(partition, size):
+        for block in blocks(partition, size, first=True):
             found = found.join(_scan_block(block, target, settings))
     except (TableError, OSError, pa.ArrowException) as error:
         where = partition.path if isinstance(partition, FileRows) else name

@@ -29,7 +29,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 
-from counterbalance.arrays import Floats, Integers
+from counterbalance.arrays import Floats, Integers, Mask
 from counterbalance.distributed.inputs import Partition, blocks
 from counterbalance.distributed.reductions import Bracket, BracketCounts, exact_sum, mean_of
 from counterbalance.distributed.scan import TableLayout
@@ -38,6 +38,9 @@ from counterbalance.profile import NOMINAL_SHARE, Profile, profile_table
 
 # For a column with more different values the Spearman correlation comes from bins.
 MOST_CUTS = 1024
+# Buckets that cells are sorted into on their way between the cuts, and how many cuts one may hold.
+N_BUCKETS = 8192
+MOST_IN_BUCKET = 8
 # How much wider a bracket becomes each time that the sample was misleading.
 WIDER = 8.0
 MOST_PASSES = 8
@@ -59,6 +62,10 @@ class ColumnGuide:
         """The range of the column."""
         return self.upper - self.lower
 
+    def u(self, cells: Floats) -> Floats:
+        """Return cells within the range of the column."""
+        return (cells - self.lower) / self.width if self.width else np.zeros(len(cells))
+
     @classmethod
     def of(cls, lower: float, upper: float, sample: Floats) -> ColumnGuide:
         """Return the guide of the first pass, given a sorted sample of the column."""
@@ -76,9 +83,8 @@ class FirstPass:
     @classmethod
     def of(cls, cells: Floats, y: Integers, n_classes: int, guide: ColumnGuide) -> FirstPass:
         """Measure some cells, none of them missing."""
-        u = (cells - guide.lower) / guide.width if guide.width else np.zeros(len(cells))
-        place = np.searchsorted(guide.cuts, cells)
-        at_cut = np.append(guide.cuts, np.nan)[place] == cells
+        u = guide.u(cells)
+        place, at_cut = _places(guide.cuts, guide.u(guide.cuts), cells, u)
         n_bins = 2 * len(guide.cuts) + 1
         bins = np.bincount(y * n_bins + 2 * place + at_cut, minlength=n_classes * n_bins)
         inside = BracketCounts.of(cells, guide.bracket)
@@ -135,8 +141,7 @@ def first_pass(
         x, y = layout.encode(block), layout.class_codes(block).astype(np.int64)
         columns: list[FirstPass | LevelCounts | None] = []
         for m, guide in enumerate(guides):
-            known = ~np.isnan(x[:, m])
-            cells, labels = x[known, m], y[known]
+            cells, labels = _known(x[:, m], y)
             if guide is not None:
                 columns.append(FirstPass.of(cells, labels, n_classes, guide))
                 continue
@@ -152,6 +157,14 @@ def first_pass(
     return join_columns(told)
 
 
+def _known(column: Floats, labels: Any) -> tuple[Floats, Any]:
+    """Leave out missing cells; a column without any is not copied."""
+    missing = np.isnan(column)
+    if not missing.any():
+        return column, labels
+    return column[~missing], labels[~missing]
+
+
 def second_pass(
     partition: Partition, layout: TableLayout, guides: list[ColumnGuide | None], size: int
 ) -> list[SecondPass | None]:
@@ -161,7 +174,7 @@ def second_pass(
         x = layout.encode(block)
         told.append(
             [
-                None if guide is None else SecondPass.of(x[~np.isnan(x[:, m]), m], guide)
+                None if guide is None else SecondPass.of(_known(x[:, m], x[:, m])[0], guide)
                 for m, guide in enumerate(guides)
             ]
         )
@@ -174,6 +187,26 @@ def join_columns(told: list[list[Any]]) -> list[Any]:
         None if parts[0] is None else type(parts[0]).join(list(parts))
         for parts in zip(*told, strict=True)
     ]
+
+
+def _places(cuts: Floats, u_of_cuts: Floats, cells: Floats, u: Floats) -> tuple[Integers, Mask]:
+    """Return ``np.searchsorted(cuts, cells)``, and which cells equal a cut.
+
+    Halving takes ten steps for each cell. Here a cell looks up where the cuts of its bucket
+    begin, by its ``u``, and goes on from there: to the first cut that is not below it.
+    """
+    padded = np.append(cuts, np.inf)
+    # Both u and its bucket never fall as cells grow: a cut in an earlier bucket is below.
+    start = np.searchsorted((u_of_cuts * N_BUCKETS).astype(np.intp), np.arange(N_BUCKETS + 2))
+    if np.diff(start).max() > MOST_IN_BUCKET:
+        place = np.searchsorted(cuts, cells)
+    else:
+        place = start[(u * N_BUCKETS).astype(np.intp)]
+        behind = np.flatnonzero(padded[place] < cells)
+        while behind.size:
+            place[behind] += 1
+            behind = behind[padded[place[behind]] < cells[behind]]
+    return place, padded[place] == cells
 
 
 def _cuts(sample: Floats) -> Floats:

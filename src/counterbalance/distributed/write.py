@@ -1,7 +1,8 @@
 """Write: the rows of one partition and the new ones made from them, as parquet.
 
-A partition is read once: its rows are written as they came, with the types of the file, and the
-new rows of each class are written to files of their own.
+The rows of a partition are written as they came, with the types of the file, and the new rows of
+each class are written to files of their own. A file that needs no change is copied byte for byte;
+others are read once, and new rows are made on the way.
 """
 
 from __future__ import annotations
@@ -18,11 +19,12 @@ from pyarrow import parquet
 
 from counterbalance.distributed.engine import DaskEngine
 from counterbalance.distributed.found import Found
-from counterbalance.distributed.inputs import FileRows, Inputs, Place
+from counterbalance.distributed.inputs import FileRows, Inputs, Place, index_columns
 from counterbalance.distributed.prepare import SearchPlan
 from counterbalance.distributed.resume import (
     WORK,
     WrittenFile,
+    copy_file,
     describe,
     read_record,
     write_record,
@@ -30,8 +32,9 @@ from counterbalance.distributed.resume import (
 from counterbalance.distributed.rows import (
     Balance,
     BuiltRows,
-    ClassRows,
+    GatheredClass,
     Interiors,
+    MemberLots,
     Piece,
     build_block,
     build_interiors,
@@ -88,9 +91,17 @@ class PieceFile:
 
 
 def write_result(
-    engine: DaskEngine, result: Balance, inputs: Inputs, kept: Iterable[str], partial: Path
+    engine: DaskEngine,
+    result: Balance,
+    inputs: Inputs,
+    kept: Iterable[str],
+    partial: Path,
+    used: list[FileRows],
 ) -> list[WrittenFile]:
-    """Write the rows of the files and the new ones; return what was written, by name."""
+    """Write the rows of the files and the new ones; return what was written, by name.
+
+    ``used`` are the partitions with the columns that are used.
+    """
     prepared, pieces, parts = result.prepared, result.pieces, inputs.partitions
     label = inputs.schema.field(prepared.plan.layout.target).type
     output = OutputFolder(
@@ -101,50 +112,60 @@ def write_result(
         max(DIGITS, len(str(len(parts) + len(pieces)))),
     )
     files = [PieceFile(piece, number) for number, piece in enumerate(pieces, len(parts))]
+    plan, f = result.plan, result.f
+    by_partition: list[list[tuple[PieceFile, Any]]] = [[] for _ in parts]
     tasks = []
-    for part, place in zip(parts, prepared.places, strict=True):
-        mine = [file for file in files if file.piece.is_made_in(place)]
-        found = [result.found(file.piece) for file in mine]
-        tasks.append(
-            engine.task(write_partition, part, place, result.plan, result.f, mine, found, output)
-        )
-    for file in files:
-        if file.piece.is_interior:
-            members, chosen = result.interior(file.piece)
-            tasks.append(
-                engine.task(write_interiors, members, result.plan, result.f, file, chosen, output)
-            )
+    for file, material in zip(files, result.material, strict=True):
+        piece = file.piece
+        if piece.partition is not None:
+            by_partition[piece.partition].append((file, material))
+        else:
+            gathered = result.gathered[piece.target]
+            tasks.append(engine.task(write_interiors, gathered, plan, f, file, material, output))
+    for part, own, place, made in zip(parts, used, prepared.places, by_partition, strict=True):
+        mine, chosen = [file for file, _ in made], [material for _, material in made]
+        both = (part, own)
+        tasks.append(engine.task(write_partition, both, place, plan, f, mine, chosen, output))
     written = engine.compute(tasks, "write")
     return sorted((file for files in written for file in files), key=lambda file: file.name)
 
 
 def write_partition(
-    partition: FileRows,
+    partition: tuple[FileRows, FileRows],
     place: Place,
     plan: SearchPlan,
     f: Any,
     pieces: list[PieceFile],
-    found: list[Found],
+    material: list[Found | MemberLots],
     output: OutputFolder,
 ) -> list[WrittenFile]:
-    """Write the rows of a partition and the new ones; ``found`` holds one entry for each piece."""
+    """Write the rows of a partition and the new ones, made from the ``material`` of each piece.
+
+    ``partition`` has all columns, and those that are used.
+    """
     record = output.record(f"partition-{place.number:0{output.digits}d}")
     done = read_record(record, Path(output.folder))
     if done is not None:
         return done
+    folder, (rows, used) = Path(output.folder), partition
+    copied = None
+    if _is_as_it_shall_be(rows, output.schema):
+        copied = copy_file(rows.path, output.data(place.number), folder, place.n_rows)
+    first = place.first
     with ExitStack() as stack:
-        old = stack.enter_context(_rows_file(output.data(place.number), output.schema))
         new = [stack.enter_context(_new_files(output, file)) for file in pieces]
-        first, used = place.first, partition.only(plan.layout.names)
-        for batch in partition.batches(plan.size):
-            old.write(pa.Table.from_batches([batch]))
+        if copied is None:
+            old = stack.enter_context(_rows_file(output.data(place.number), output.schema))
+        for batch in (rows if copied is None else used).batches(plan.size):
+            if copied is None:
+                old.write(pa.Table.from_batches([batch]))
             stop = first + batch.num_rows
             chosen = [
                 part.between(first, stop, file.piece.target)
-                for part, file in zip(found, pieces, strict=True)
+                for part, file in zip(material, pieces, strict=True)
             ]
             if any(map(len, chosen)):
-                problem = plan.problem(used.frame(batch), first)
+                problem = plan.problem(used.frame(batch.select(used.columns)), first)
                 for some, file, opened in zip(chosen, pieces, new, strict=True):
                     if len(some):
                         piece = file.piece
@@ -152,14 +173,21 @@ def write_partition(
                             build_block(problem, f, plan, some, piece.target, piece.origin)
                         )
             first = stop
-    files = [describe(output.data(place.number), Path(output.folder), place.n_rows)]
+    files = [copied or describe(output.data(place.number), folder, place.n_rows)]
     files += [written for file in pieces for written in _describe(output, file)]
     write_record(record, files)
     return files
 
 
+def _is_as_it_shall_be(rows: FileRows, schema: pa.Schema) -> bool:
+    """Say whether a file holds the rows of the partition in the very form of the result."""
+    with parquet.ParquetFile(rows.path) as file:
+        own = file.schema_arrow
+    return rows.is_whole_file and own.equals(schema) and not index_columns(own)
+
+
 def write_interiors(
-    members: ClassRows,
+    gathered: GatheredClass,
     plan: SearchPlan,
     f: Any,
     file: PieceFile,
@@ -174,7 +202,7 @@ def write_interiors(
     with _new_files(output, file) as new:
         for start in range(0, len(chosen), plan.size):
             part = chosen.part(start, start + plan.size)
-            new.write(build_interiors(members, plan, f, file.piece.target, part))
+            new.write(build_interiors(gathered, plan, f, file.piece.target, part))
     files = _describe(output, file)
     write_record(record, files)
     return files

@@ -1,11 +1,13 @@
 """Interior: new rows inside a class, made from the rows that it already has.
 
-    x          encoded rows of one class, (n, M)
+    x          encoded rows of one class, (n, M): all, or those of one part of the table
+    rank       the place of a row among the rows of its class
     lot        the number that all draws of one new row belong to
     base       the row a new one starts from
-    partner    one of its nearest rows of the same class
+    fellows    the rows that it may be moved by: all of the class, or MOST_FELLOWS of them
+    partner    one of the fellows nearest to the base
     step       how far it goes towards the partner, uniform on (0, 1)
-    a, b       any two rows of the class
+    a, b       any two fellows
     h          the bandwidth: how wide a new row is spread around its base
 
     between    base + step (partner - base)
@@ -17,6 +19,11 @@ nothing can be interpolated, rows can only be copied.
 ``around`` is the smoothed bootstrap (Silverman and Young, 1987): (a - b) / sqrt(2) has the
 covariance of the class, so new rows follow its shape, and are not drawn together as
 interpolated ones are.
+
+A class of more than MOST_FELLOWS rows is met by a sample of that size, one row of each of so many
+equal stretches of the class. So a class can be worked on in parts, each of which needs its own
+rows and the fellows. If the number of lots is known as well, the bases follow each other as the
+lots do, and a part of the class has a run of lots for its own.
 """
 
 from __future__ import annotations
@@ -39,44 +46,150 @@ N_NEIGHBOURS = 5
 MOST_TRIES = 10
 # Numbers for the interior samples of one class, far more than are ever used.
 LOTS_PER_CLASS = 2**40
+# To find the partners of n rows among all n takes time that grows with n squared, and every
+# worker of a cluster would need all of them.
+MOST_FELLOWS = 10_000
+# Draws 0 to 3 of a lot belong to its new row; this one to the choice of the fellows.
+FELLOWS_DRAW = 4
+
+
+@dataclass(frozen=True)
+class Fellows:
+    """The rows of a class by which a new row may be moved away from its base."""
+
+    x: Floats
+    rank: Integers  # ascending
+    n: int  # the rows of the class in all
+
+    @classmethod
+    def among(cls, x: Floats, seed: int, target: int) -> Self:
+        """Choose them among all rows of a class."""
+        rank = fellow_ranks(len(x), seed, target)
+        return cls(x if len(rank) == len(x) else x[rank], rank, len(x))
+
+    @property
+    def are_all(self) -> bool:
+        """Whether no row of the class is left out."""
+        return len(self.rank) == self.n
+
+
+def fellow_ranks(n: int, seed: int, target: int) -> Integers:
+    """Return the ranks of the fellows in a class of ``n`` rows, ascending."""
+    if n <= MOST_FELLOWS:
+        return np.arange(n)
+    numbers = np.arange(MOST_FELLOWS)
+    state = stream(seed, target * LOTS_PER_CLASS + numbers, FELLOWS_DRAW)
+    return _in_stretches(numbers, MOST_FELLOWS, n, uniform(state, 0))
+
+
+def _in_stretches(numbers: Integers, n_stretches: int, n: int, u: Floats) -> Integers:
+    """Return a place in the stretch of each number, where ``n`` places are cut into stretches.
+
+    They never fall as the numbers grow. A stretch of less than a place is the one it lies in.
+    """
+    start, stop = numbers * n // n_stretches, (numbers + 1) * n // n_stretches
+    return np.asarray(start + (u * np.maximum(1, stop - start)).astype(np.intp))
+
+
+@dataclass(frozen=True)
+class Lots:
+    """The lots of one class, and the row that each of them starts from."""
+
+    seed: int
+    target: int
+    n: int  # the rows of the class
+    sampled: bool = False  # whether its fellows are a sample of them
+    total: int | None = None  # how many lots there are, if that is known
+
+    @property
+    def first(self) -> int:
+        """The first lot of the class."""
+        return self.target * LOTS_PER_CLASS
+
+    @property
+    def in_order(self) -> bool:
+        """Whether the bases follow each other as the lots do."""
+        return self.total is not None and self.sampled
+
+    def base(self, lots: Integers) -> Integers:
+        """Return the rank of the row that each lot starts from: any one, drawn with putting back.
+
+        In order, each lot has a stretch of the rows for its own and starts from one of them.
+        """
+        u = uniform(stream(self.seed, lots, 0), 0)
+        if self.total is None or not self.in_order:
+            return (u * self.n).astype(np.intp)
+        return _in_stretches(lots - self.first, self.total, self.n, u)
+
+    def of_rows(self, first: int, stop: int) -> Integers:
+        """Return the lots, ascending, that start from the rows of these ranks, if in order.
+
+        Otherwise they are all that there are.
+        """
+        total = self.total or 0
+        if not self.in_order:
+            return self.first + np.arange(total)
+        # The run begins and ends within a lot of where even steps would put it.
+        low, high = first * total // self.n - 1, -(-stop * total // self.n) + 1
+        lots = self.first + np.arange(max(0, low), min(total, high))
+        base = self.base(lots)
+        return lots[(base >= first) & (base < stop)]
 
 
 @dataclass(frozen=True)
 class Interior:
-    """One class, ready to be interpolated."""
+    """The rows of one class, or of a part of it, ready to be interpolated."""
 
     rows: Integers  # where the rows are in the table
     x: Floats
-    partners: Integers  # (n, k)
+    partners: Integers  # (n, k), places among the fellows
+    fellows: Fellows
+    lots: Lots
     space: Space
-    first_lot: int
     cells_at_once: int
+    first: int = 0  # rank of the first of the rows
     bandwidth: float | None = None  # h; None makes rows between neighbours only
     between: float = 0.0  # with h: the share of rows that are between neighbours even so
 
     @classmethod
-    def of(cls, problem: Problem, target: int) -> Self:
-        """Take a class, ready to be interpolated: find the partners of every row."""
+    def of(
+        cls,
+        problem: Problem,
+        target: int,
+        fellows: Fellows | None = None,
+        first: int = 0,
+        partners: Integers | None = None,
+    ) -> Self:
+        """Take a class, ready to be interpolated: find the partners of every row.
+
+        A part of a class needs the ``fellows`` of the whole one and the rank of its ``first``
+        row; ``partners`` that were found before are not looked for again.
+        """
         rows = np.flatnonzero(problem.labels.codes == target)
         x, space = problem.table.rows(rows), problem.space
-        return cls(
-            rows,
-            x,
-            _partners(x, space.perturbation.profile),
-            space,
-            target * LOTS_PER_CLASS,
-            problem.effort.cells_at_once,
-        )
+        if fellows is None:
+            fellows = Fellows.among(x, space.seed, target)
+        if partners is None:
+            partners = _partners(x, first, fellows, space.perturbation.profile)
+        lots = Lots(space.seed, target, fellows.n, not fellows.are_all)
+        cells = problem.effort.cells_at_once
+        return cls(rows, x, partners, fellows, lots, space, cells, first)
 
-    def around(self, spread: float, between: float) -> Self:
+    def around(self, spread: float, between: float, n_lots: int) -> Self:
         """Spread new rows around every row, by Silverman's bandwidth times ``spread``.
 
         A share of ``between`` goes between neighbours all the same: where a feature is skewed,
         a difference of two rows leads out of the class and a neighbour does not.
         """
-        n, d = max(1, len(self.x)), len(self.space.order)
+        n, d = max(1, self.fellows.n), len(self.space.order)
         bandwidth = spread * (4 / ((d + 2) * n)) ** (1 / (d + 4))
-        return replace(self, bandwidth=bandwidth, between=between)
+        lots = replace(self.lots, total=n_lots)
+        return replace(self, bandwidth=bandwidth, between=between, lots=lots)
+
+    @property
+    def own_lots(self) -> Integers:
+        """The lots of these rows, if their number is known."""
+        return self.lots.of_rows(self.first, self.first + len(self.x))
 
     @property
     def _has_nominal(self) -> bool:
@@ -92,8 +205,7 @@ class Interior:
         A cell that is missing in a row that it is made from is the base's, and so is one
         that may not change.
         """
-        state = stream(self.space.seed, lots, 0)
-        base = (uniform(state, 0) * len(self.x)).astype(np.intp)
+        state, base = stream(self.space.seed, lots, 0), self.lots.base(lots) - self.first
         alone = not self.partners.shape[1]
         if self.bandwidth is None:
             return self.x[base] if alone else self._between(state, base), base
@@ -109,7 +221,7 @@ class Interior:
         """Go a step towards a partner; a nominal cell is that of the nearer of the two."""
         choice = (uniform(state, 1) * self.partners.shape[1]).astype(np.intp)
         step = uniform(state, 2)[:, None]
-        start, end = self.x[base], self.x[self.partners[base, choice]]
+        start, end = self.x[base], self.fellows.x[self.partners[base, choice]]
         new = start + step * (end - start)
         nominal = np.where(step < 0.5, start, end) if self._has_nominal else None  # noqa: PLR2004
         limits = np.minimum(start, end), np.maximum(start, end)
@@ -117,9 +229,9 @@ class Interior:
 
     def _around(self, state: Words, base: Integers, h: float) -> Floats:
         """Add h times the difference of two rows; h is the chance of a nominal cell to be a's."""
-        profile = self.space.perturbation.profile
+        profile, fellows = self.space.perturbation.profile, self.fellows.x
         start = self.x[base]
-        a, b = (self.x[(uniform(state, k) * len(self.x)).astype(np.intp)] for k in (1, 2))
+        a, b = (fellows[(uniform(state, k) * len(fellows)).astype(np.intp)] for k in (1, 2))
         new = start + h * (a - b) / np.sqrt(2)
         nominal = None
         if self._has_nominal:
@@ -165,7 +277,7 @@ class Interior:
         """Return ``n`` lots whose rows keep the rules and are no copies, fewer if they are rare."""
         lots = np.zeros(0, dtype=np.intp)
         for number in range(MOST_TRIES):
-            more = self.first_lot + number * n + np.arange(n)
+            more = self.lots.first + number * n + np.arange(n)
             for block in self.blocks(n):
                 good = self.sound(*self.at(more[block]))
                 lots = np.append(lots, more[block][good])[:n]
@@ -184,25 +296,36 @@ class Interior:
         return np.resize(allowed, n if allowed.size else 0)
 
 
-def _partners(x: Floats, profile: Profile) -> Integers:
-    """Return the nearest rows of each row by the method's distance, without itself."""
-    k = min(N_NEIGHBOURS, len(x) - 1)
-    space = _space(x, profile.nominal, profile.scale)
-    search = NearestNeighbors(n_neighbors=k + 1, metric="manhattan").fit(space)
+def _partners(x: Floats, first: int, fellows: Fellows, profile: Profile) -> Integers:
+    """Return the nearest fellows of each row by the method's distance, without itself.
+
+    They are places among the fellows; ``first`` is the rank of the first row.
+    """
+    k = min(N_NEIGHBOURS, len(fellows.x) - 1)
+    if not len(x):
+        return np.zeros((0, max(0, k)), dtype=np.intp)
+    # A tree answers for every row on its own, so it does not matter how a class is cut.
+    how = "auto" if fellows.are_all else "kd_tree"
+    search = NearestNeighbors(n_neighbors=k + 1, metric="manhattan", algorithm=how)
+    search.fit(_space(fellows.x, fellows.x, profile.nominal, profile.scale))
+    space = _space(x, fellows.x, profile.nominal, profile.scale)
     near = search.kneighbors(space, return_distance=False)
     # Among duplicates a row need not come first in its own list: drop it where it
     # is, or the farthest where it is not there at all.
-    own = near == np.arange(len(x))[:, None]
+    own = fellows.rank[near] == (first + np.arange(len(x)))[:, None]
     own[~own.any(axis=1), -1] = True
     return np.asarray(near[~own].reshape(len(x), k))
 
 
-def _space(x: Floats, nominal: Mask, scale: Floats) -> Floats:
-    """Lay the rows out so that the Manhattan distance is the method's distance."""
+def _space(x: Floats, fellows: Floats, nominal: Mask, scale: Floats) -> Floats:
+    """Lay rows out so that the Manhattan distance to their fellows is the method's distance.
+
+    A level that no fellow has is as far from all of them, so it needs no column.
+    """
     columns: list[Floats] = []
     for m, is_nominal in enumerate(nominal):
-        column = x[:, m]
-        known = column[~np.isnan(column)]
+        column, others = x[:, m], fellows[:, m]
+        known = others[~np.isnan(others)]
         if is_nominal:
             columns.extend((column == level) * 0.5 for level in np.unique(known))
         elif known.size:

@@ -12,6 +12,7 @@ of them to believe.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from numbers import Real
 from typing import Any, ClassVar
 
@@ -26,7 +27,7 @@ from counterbalance.prepare import Choices, DefaultF, Prepared
 from counterbalance.rows.build import Builder
 from counterbalance.rows.interior import Interior
 from counterbalance.rows.origins import MOST_PER_ROW_AT_ALL
-from counterbalance.rows.shortfall import NewRows, warn_inflated
+from counterbalance.rows.shortfall import NewRows, Tally, warn_inflated
 from counterbalance.samplers.base import TableOverSampler
 from counterbalance.search.draws import stream, uniform
 from counterbalance.search.nearest import Effort
@@ -41,6 +42,38 @@ AT_A_TIME = 2
 # Below this a score has no weight to speak of; it keeps the logarithms finite.
 LEAST_SCORE = 1e-6
 DEFAULT_F = DefaultF(interior_classifier, balance=0.0)
+
+
+@dataclass(frozen=True)
+class WeightedDraw:
+    """How rows are drawn among candidates: without putting back, with the weights that f gives.
+
+    The n lots with the smallest ``-log(u) / weight`` are such a draw (Efraimidis and Spirakis,
+    2006). A key belongs to its lot alone, so one number tells for any part of the lots which
+    of them are drawn.
+    """
+
+    spread: float
+    between: float
+    agreement: float
+
+    def prepare(self, interior: Interior, asked: int) -> Interior:
+        """Return a class whose lots are the candidates for ``asked`` rows."""
+        return interior.around(self.spread, self.between, POOL * asked)
+
+    def least_keys(self, interior: Interior, lots: Integers) -> Floats:
+        """Return the smallest key that each lot may have: that of the weight 1."""
+        return -np.log(uniform(stream(interior.space.seed, lots, 2), 0))
+
+    def keys(
+        self, interior: Interior, least: Floats, made: tuple[Floats, Integers], score: Floats
+    ) -> Floats:
+        """Return the keys of lots, infinite where a candidate must not be drawn.
+
+        ``made`` are the candidates as ``interior`` made them, ``score`` is what f gives them.
+        """
+        weight = np.clip(score, LEAST_SCORE, 1.0) ** self.agreement
+        return np.where(interior.sound(*made), least / weight, np.inf)
 
 
 class InteriorOverSampler(TableOverSampler):
@@ -163,14 +196,20 @@ class InteriorOverSampler(TableOverSampler):
 
     def _fit_resample(self, table: Table, labels: Labels, weights: Floats | None) -> Builder:
         prepared = self._prepare(table, labels, weights)  # profile, rules, order, f
-        _check_scores(prepared.f)
+        check_scores(prepared.f.f)
         rows = [NewRows(target, n) for target, n in self._asked(labels).items() if n]
         self._draw(rows, prepared)
         for part in rows:
             if part.missing:
-                _copy(part, plain(labels.classes[part.target]))
-        warn_inflated([part.tally for part in rows], labels, most_per_row=MOST_PER_ROW_AT_ALL)
+                assert part.interior is not None  # noqa: S101  (it was drawn from)
+                part.copies = part.interior.copies(part.missing)
+        report([part.tally for part in rows], labels)
         return Builder(prepared.problem, prepared.f, rows)
+
+    @property
+    def draw(self) -> WeightedDraw:
+        """How rows are drawn among the candidates."""
+        return WeightedDraw(self.spread, self.between, self.agreement)
 
     def choices(self) -> Choices:
         """Return the parameters that everything before the draw depends on."""
@@ -186,63 +225,62 @@ class InteriorOverSampler(TableOverSampler):
         )
 
     def _draw(self, rows: list[NewRows], prepared: Prepared) -> None:
-        """Draw lots without putting back, each with the weight that f gives its row.
+        """Draw the rows of each class.
 
-        The n largest of ``log(u) / weight`` are such a draw (Efraimidis and Spirakis, 2006).
-        No weight is above 1, so no key is above ``log(u)``: lots are judged from the largest u
-        on, and those that cannot be among the n any more are never made. The lots of all
-        classes are judged together: boosting asks one tree for each class, however few the
-        rows are.
+        No weight is above 1, so no key is below ``-log(u)``: lots are judged from the largest u
+        on, and those that cannot be drawn any more are never made. The lots of all classes are
+        judged together: boosting asks one tree for each class, however few the rows are.
         """
-        problem = prepared.problem
+        problem, draw = prepared.problem, self.draw
         for part in rows:
-            part.interior = Interior.of(problem, part.target).around(self.spread, self.between)
-        pools = [_Pool(part, problem.space.seed) for part in rows]
+            part.interior = draw.prepare(Interior.of(problem, part.target), part.asked)
+        pools = [_Pool(part, draw) for part in rows]
         while waiting := [(pool, at) for pool in pools if (at := pool.hopeful()).size]:
             for pieces in _together(waiting, problem.build_blocks):
-                self._judge(pieces, prepared.f)
+                _judge(pieces, prepared.f, draw)
         for part, pool in zip(rows, pools, strict=True):
-            drawn = np.argsort(-pool.keys, kind="stable")[: part.asked]
-            drawn = np.sort(drawn[pool.keys[drawn] > -np.inf])
+            drawn = np.argsort(pool.keys, kind="stable")[: part.asked]
+            drawn = np.sort(drawn[pool.keys[drawn] < np.inf])
             part.lots, part.scores = pool.lots[drawn], pool.scores[drawn]
 
-    def _judge(self, pieces: list[tuple[_Pool, Integers]], f: Classifier) -> None:
-        """Make the rows of some lots, ask f about all of them, and note their keys."""
-        made = [pool.interior.at(pool.lots[at]) for pool, at in pieces]
-        base = [pool.interior.rows[b] for (pool, _), (_, b) in zip(pieces, made, strict=True)]
-        scores = f.scores(np.concatenate([new for new, _ in made]), np.concatenate(base))
-        assert scores is not None  # noqa: S101  (f has probabilities)
-        stops = np.cumsum([len(new) for new, _ in made])[:-1]
-        for (pool, at), row, score in zip(pieces, made, np.split(scores, stops), strict=True):
-            pool.scores[at] = score[:, pool.target]
-            weight = np.clip(pool.scores[at], LEAST_SCORE, 1.0) ** self.agreement
-            pool.keys[at] = np.where(pool.interior.sound(*row), pool.most[at] / weight, -np.inf)
-            pool.most[at] = np.nan
+
+def _judge(pieces: list[tuple[_Pool, Integers]], f: Classifier, draw: WeightedDraw) -> None:
+    """Make the rows of some lots, ask f about all of them, and note their keys."""
+    made = [pool.interior.at(pool.lots[at]) for pool, at in pieces]
+    base = [pool.interior.rows[b] for (pool, _), (_, b) in zip(pieces, made, strict=True)]
+    scores = f.scores(np.concatenate([new for new, _ in made]), np.concatenate(base))
+    assert scores is not None  # noqa: S101  (f has probabilities)
+    stops = np.cumsum([len(new) for new, _ in made])[:-1]
+    for (pool, at), row, score in zip(pieces, made, np.split(scores, stops), strict=True):
+        pool.scores[at] = score[:, pool.target]
+        pool.keys[at] = draw.keys(pool.interior, pool.least[at], row, pool.scores[at])
+        pool.least[at] = np.nan
 
 
 class _Pool:
     """The candidates of one class.
 
     lots      their numbers
-    most      the largest key that each may have, log(u); nan once it is judged
-    keys      log(u) / weight of those that were judged; the largest win
+    least     the smallest key that each may have, -log(u); nan once it is judged
+    keys      -log(u) / weight of those that were judged; the smallest win
     scores    f's score of the class for them
     """
 
-    def __init__(self, part: NewRows, seed: int) -> None:
+    def __init__(self, part: NewRows, draw: WeightedDraw) -> None:
         assert part.interior is not None  # noqa: S101  (it was just made)
         self.interior, self.target, self.asked = part.interior, part.target, part.asked
-        self.lots = part.interior.first_lot + np.arange(POOL * part.asked)
-        self.most = np.log(uniform(stream(seed, self.lots, 2), 0))
-        self.keys, self.scores = np.full((2, len(self.lots)), -np.inf)
+        self.lots = part.interior.own_lots
+        self.least = draw.least_keys(part.interior, self.lots)
+        self.keys = np.full(len(self.lots), np.inf)
+        self.scores = np.full(len(self.lots), np.nan)
 
     def hopeful(self) -> Integers:
-        """Return the next lots to judge: those with the largest u that may still win."""
-        winning = -np.partition(-self.keys, self.asked - 1)[self.asked - 1]
-        places = np.flatnonzero(self.most >= winning)
+        """Return the next lots to judge: those with the largest u that may still be drawn."""
+        winning = np.partition(self.keys, self.asked - 1)[self.asked - 1]
+        places = np.flatnonzero(self.least <= winning)
         n = AT_A_TIME * self.asked
         if len(places) > n:
-            places = np.sort(places[np.argpartition(-self.most[places], n)[:n]])
+            places = np.sort(places[np.argpartition(self.least[places], n)[:n]])
         return places
 
 
@@ -261,24 +299,28 @@ def _together(
         yield pieces
 
 
-def _check_scores(f: Classifier) -> None:
+def check_scores(f: Any) -> None:
     """Refuse an f without probabilities; some know only when fitted whether they have any."""
-    if not hasattr(f.f, "predict_proba"):
+    if not hasattr(f, "predict_proba"):
         raise ClassifierError(
-            f"estimator {type(f.f).__name__} gives no probability of a class, which new rows "
+            f"estimator {type(f).__name__} gives no probability of a class, which new rows "
             "are weighed by; pass a classifier with predict_proba"
         )
 
 
-def _copy(part: NewRows, label: Any) -> None:
-    """Copy rows of a class whose rows are too much alike; refuse if the rules leave nothing."""
-    assert part.interior is not None  # noqa: S101  (it was drawn from)
-    part.copies = part.interior.copies(part.missing)
-    head = f"class {label!r}: {part.asked} new samples asked for, {len(part.lots)} found"
-    if part.missing:
-        raise ShortfallError(
-            f"{head}, {part.missing} missing: no row of the class keeps the constraints; "
-            "loosen them or ask for fewer with sampling_strategy"
+def report(tallies: list[Tally], labels: Labels) -> None:
+    """Warn of rows that are copies; refuse where the rules leave too few of a class."""
+    for tally in tallies:
+        label, copies = plain(labels.classes[tally.target]), tally.made["copy"]
+        head = (
+            f"class {label!r}: {tally.asked} new samples asked for, {tally.made['interior']} found"
         )
-    text = f"{head}; {len(part.copies)} more by copying rows"
-    warn_user(ShortfallWarning(text), f"class {label!r}")
+        if tally.missing:
+            raise ShortfallError(
+                f"{head}, {tally.missing} missing: no row of the class keeps the constraints; "
+                "loosen them or ask for fewer with sampling_strategy"
+            )
+        if copies:
+            text = f"{head}; {copies} more by copying rows"
+            warn_user(ShortfallWarning(text), f"class {label!r}")
+    warn_inflated(tallies, labels, most_per_row=MOST_PER_ROW_AT_ALL)

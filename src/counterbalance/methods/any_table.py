@@ -1,0 +1,152 @@
+"""Any table: a method of the literature on a table with categories and missing cells.
+
+    codes -> numbers -> the method -> numbers -> codes
+
+Methods of the literature take a matrix of numbers. A column with an order is scaled to unit
+variance, its missing cells are the median; a category becomes one column for each level (a missing
+cell is a level), so scaled that two levels are as far apart as one standard deviation. A new row
+comes back with the nearest level, on the grid and within the range of its column. Rows that the
+method kept are those of the table, untouched.
+"""
+
+from collections import defaultdict, deque
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from counterbalance.arrays import Floats, Integers
+from counterbalance.errors import TableError
+from counterbalance.methods.catalogue import Method
+from counterbalance.table.labels import Labels, plain
+from counterbalance.table.table import Table
+
+# Two levels differ in two columns of this height: their distance is 1.
+HEIGHT = np.sqrt(0.5)
+
+
+@dataclass(frozen=True)
+class ResampledTable:
+    """What a method made of a table."""
+
+    kept: Integers  # rows of the table that stay, ascending
+    new: Any  # new rows, in the container of the table
+    target: Integers  # the class code of each new row
+
+
+@dataclass(frozen=True)
+class AsNumbers:
+    """How the codes of a table become numbers, and back."""
+
+    table: Table
+    lower: Floats
+    upper: Floats
+    middle: Floats
+    scale: Floats
+    n_levels: Integers  # of nominal columns, with that of a missing cell; 0 for ordered ones
+
+    @classmethod
+    def of(cls, table: Table, codes: Floats) -> "AsNumbers":
+        """Learn from the codes of a table."""
+        empty = np.isnan(codes).all(axis=0)
+        known = np.where(empty, 0.0, codes)
+        nominal = table.nominal
+        deviation = np.nanstd(known, axis=0)
+        return cls(
+            table,
+            np.nanmin(known, axis=0),
+            np.nanmax(known, axis=0),
+            np.nanmedian(known, axis=0),
+            np.where(deviation > 0, deviation, 1.0),
+            np.where(nominal, np.nanmax(known, axis=0) + 2, 0).astype(np.intp),
+        )
+
+    def encode(self, codes: Floats) -> Floats:
+        """Return codes as numbers."""
+        columns = []
+        for m, n in enumerate(self.n_levels):
+            missing = np.isnan(codes[:, m])
+            if n:
+                level = np.where(missing, n - 1, codes[:, m])
+                columns.append((level[:, None] == np.arange(n)) * HEIGHT)
+            else:
+                cells = np.where(missing, self.middle[m], codes[:, m])
+                columns.append(((cells - self.middle[m]) / self.scale[m])[:, None])
+        return np.ascontiguousarray(np.hstack(columns))
+
+    def decode(self, numbers: Floats) -> Floats:
+        """Return numbers as codes."""
+        codes, start = np.empty((len(numbers), len(self.n_levels))), 0
+        for m, n in enumerate(self.n_levels.tolist()):
+            cells = numbers[:, start : start + max(1, n)]
+            start += max(1, n)
+            if n:
+                level = cells.argmax(axis=1)
+                codes[:, m] = np.where(level == n - 1, np.nan, level)
+            else:
+                codes[:, m] = cells[:, 0] * self.scale[m] + self.middle[m]
+        self.table.grid.snap(codes, np.arange(len(self.n_levels)))
+        return np.where(self.n_levels > 0, codes, np.clip(codes, self.lower, self.upper))
+
+
+def resample_table(
+    method: Method, table: Table, labels: Labels, wanted: dict[Any, int] | None, seed: int
+) -> ResampledTable:
+    """Resample a table with any method that works on numbers.
+
+    ``wanted`` says how many rows each class is to have, for a method that adds rows; None is what
+    the method does by default.
+    """
+    check_resampler(method)
+    sampler = method.factory()
+    settings: dict[str, Any] = (
+        {"random_state": seed} if "random_state" in sampler.get_params() else {}
+    )
+    if wanted is not None:
+        codes_of = {plain(label): code for code, label in enumerate(labels.classes.tolist())}
+        settings["sampling_strategy"] = {codes_of[plain(label)]: n for label, n in wanted.items()}
+    codes = table.rows(slice(None))
+    numbers = AsNumbers.of(table, codes)
+    Z = numbers.encode(codes)
+    try:
+        rows, y = sampler.set_params(**settings).fit_resample(Z, labels.codes)
+    except (ValueError, RuntimeError) as error:
+        raise TableError(
+            f"{method.name} cannot balance this table: {str(error).rstrip('.')}; ask for another "
+            "method or, if a class has too few rows for it, add rows or leave that class out"
+        ) from error
+    rows, y = np.ascontiguousarray(rows, dtype=np.float64), np.asarray(y, dtype=np.intp)
+    kept, is_new = _match(Z, labels.codes, rows, y)
+    made = numbers.decode(rows[is_new])
+    return ResampledTable(np.sort(kept), table.decode(made), y[is_new])
+
+
+def check_resampler(method: Method) -> None:
+    """Refuse a method that gives no table."""
+    if method.kind == "classifier":
+        raise TableError(
+            f"{method.name} is a classifier that resamples while it is fitted and gives no table; "
+            f"use it in Python: counterbalance.methods.all_samplers()[{method.name!r}].factory()"
+        )
+    if method.takes == "strings":
+        raise TableError(
+            f"{method.name} works on a column of strings, not on a table; use it in Python: "
+            f"counterbalance.methods.all_samplers()[{method.name!r}].factory()"
+        )
+
+
+def _match(
+    Z: Floats, codes: Integers, rows: Floats, y: Integers
+) -> tuple[Integers, np.ndarray[Any, np.dtype[np.bool_]]]:
+    """Return which rows of ``Z`` are among ``rows``, each at most once, and which rows are new."""
+    places: dict[tuple[bytes, int], deque[int]] = defaultdict(deque)
+    for place, (row, code) in enumerate(zip(Z, codes.tolist(), strict=True)):
+        places[row.tobytes(), code].append(place)
+    kept, is_new = [], np.zeros(len(rows), dtype=bool)
+    for number, (row, code) in enumerate(zip(rows, y.tolist(), strict=True)):
+        same = places.get((row.tobytes(), code))
+        if same:
+            kept.append(same.popleft())
+        else:
+            is_new[number] = True
+    return np.array(kept, dtype=np.intp), is_new
