@@ -159,7 +159,7 @@ def test_an_explanation_does_not_depend_on_the_strategy():
         )
         for strategy in ("all", "auto")
     ]
-    assert found[0].ways
+    assert found[0].answers
     assert str(found[0]) == str(found[1])
 
 
