@@ -29,7 +29,7 @@ from counterbalance.table.table import Block, Table
 
 Labels = NDArray[Any]
 
-# Leaves of a tree of the default f: a set of them is one machine word to the kernels (``LeafSets``).
+# Leaves of a tree of the default f: a set of them is one word to the kernels (``LeafSets``).
 MOST_LEAVES = 64
 
 
