@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from counterbalance.arrays import Floats, Integers
 from counterbalance.classifier.judge import Classifier
 from counterbalance.constraints.rules import differs
+from counterbalance.plausible.outliers import Outliers
 from counterbalance.profile import distance
 from counterbalance.rows.provenance import Provenance
 from counterbalance.rows.shortfall import NewRows
@@ -25,13 +26,16 @@ from counterbalance.search.problem import Problem
 class Builder:
     """Builds the result and writes its provenance on the way."""
 
-    def __init__(self, problem: Problem, f: Classifier, classes: list[NewRows]) -> None:
+    def __init__(
+        self, problem: Problem, f: Classifier, classes: list[NewRows], outliers: Outliers
+    ) -> None:
         n_new = sum(part.asked - part.missing for part in classes)
         n_features = len(problem.table.names)
         self.problem, self.f, self.classes, self.n_new = problem, f, classes, n_new
+        self.outliers = outliers
         self.factual, self.target, self.round = np.zeros((3, n_new), dtype=np.intp)
         self.distance = np.zeros(n_new)
-        self.score = np.full((2, n_new), np.nan)
+        self.score, self.outlier = np.full((2, 2, n_new), np.nan)
         self.origin = np.empty(n_new, dtype=object)
         self.changed = np.zeros((n_new, -(-n_features // 8)), dtype=np.uint8)
         self._unscored: list[tuple[slice, int, Floats, Floats, Integers]] = []
@@ -57,6 +61,8 @@ class Builder:
             "round": self.round,
             "score_before": self.score[0],
             "score_after": self.score[1],
+            "outlier_from": self.outlier[0],
+            "outlier_to": self.outlier[1],
         }
 
     def rows(self) -> Iterator[tuple[Floats, Integers]]:
@@ -105,6 +111,8 @@ class Builder:
         self._unscored = []
         place = np.concatenate([np.arange(at.start, at.stop) for at in ats])
         target = np.repeat(targets, [at.stop - at.start for at in ats])
+        made, sources = np.concatenate(new), self.problem.labels.codes[np.concatenate(factual)]
+        self.outlier[:, place] = [self.outliers.scores(made, code) for code in (sources, target)]
         for moment, rows in enumerate((old, new)):
             scores = self.f.scores(np.concatenate(rows), np.concatenate(factual))
             if scores is not None:
