@@ -20,11 +20,13 @@ from counterbalance.cli.on_dask import Cluster, balance_on_dask
 from counterbalance.cli.options import (
     Decreasing,
     DropMissingTarget,
+    IgnoreRelation,
     Immutable,
     Increasing,
     Jobs,
     Json,
     Keep,
+    Plausible,
     Seed,
     Target,
     Use,
@@ -128,6 +130,8 @@ def execute(
             help="Column of whole numbers that are written with a decimal point, such as 3.0.",
         ),
     ] = None,
+    plausible: Plausible = None,
+    ignore_relation: IgnoreRelation = None,
     seed: Seed = 0,
     provenance: Annotated[
         Path | None,
@@ -197,6 +201,7 @@ def execute(
             cluster,
             keep=keep or (),
             use=use or (),
+            plausible=as_plausible(plausible, ignore_relation),
             json=json,
         )
     elsewhere = {"--scheduler": scheduler, "--workers": workers, "--memory": memory}
@@ -224,7 +229,7 @@ def execute(
     if not isinstance(strategy, str):  # the size that "all" gives is not known yet
         _check_room(out, sum(strategy.values()), user.stored.frame.shape[1])
     sampler = make_sampler(user, strategy, rules, user.columns(integer, "--integer"), seed)
-    sampler.set_params(n_jobs=jobs)
+    sampler.set_params(n_jobs=jobs, **as_plausible(plausible, ignore_relation))
     balanced = balance_table(user, sampler)
     if out is not None:
         write_table_file(balanced.stored, out, like=table)
@@ -232,8 +237,10 @@ def execute(
         write_table_file(_provenance_table(balanced), provenance, like=table)
     if report is not None:
         given = {"--ratio": ratio, "--keep": keep, "--use": use, **rules, "--integer": integer}
+        given["--ignore-relation"] = ignore_relation
         switches = [
             *reading.words,
+            *([] if plausible is None else ["--plausible" if plausible else "--no-plausible"]),
             *(["--drop-missing-target"] if drop_missing_target else []),
             *(["--no-rows"] if no_rows else []),
         ]
@@ -262,6 +269,14 @@ def balance_table(user: UserTable, sampler: CounterfactualOverSampler) -> Balanc
     new = X.iloc[len(user.X) :].reset_index(drop=True)
     new[user.target] = y.iloc[len(user.y) :].reset_index(drop=True)
     return BalancedTable(user, sampler, X, y, user.stored.append(new))
+
+
+def as_plausible(plausible: bool | None, ignored: Sequence[str] | None) -> dict[str, Any]:
+    """Return the parameters behind --plausible and --ignore-relation."""
+    return {
+        "plausible": "auto" if plausible is None else plausible,
+        "ignore_relations": list(ignored) if ignored else None,
+    }
 
 
 def _refuse(options: dict[str, Any], engine: str, remedy: str) -> None:

@@ -11,9 +11,11 @@ from typing import TYPE_CHECKING, Any
 from counterbalance.cli.balance_summary import (
     result_tables,
     say_origins,
+    say_relations,
     say_warnings,
     summarise_classes,
     summarise_new_rows,
+    summarise_relations,
 )
 from counterbalance.cli.options import (
     EVERY,
@@ -66,6 +68,7 @@ def balance_on_dask(
     *,
     keep: Sequence[str],
     use: Sequence[str],
+    plausible: dict[str, Any],
     json: bool,
 ) -> int:
     """Balance parquet files into a folder of such files, and say what was done."""
@@ -82,6 +85,7 @@ def balance_on_dask(
         constraints=make_rules(rules) or None,
         snap_to_grid=True,
         random_state=seed,
+        **plausible,
     )
     progress = Progress()
     try:
@@ -147,6 +151,7 @@ def summarise(balanced: BalancedFiles, target: str) -> dict[str, Any]:
         "findings": [{"topic": item.topic, "text": item.text} for item in balanced.findings],
         **summarise_classes(balanced.before, balanced.after, balanced.yields),
         **summarise_new_rows(balanced.origins, balanced.before, (), only_shares=True),
+        **summarise_relations(balanced.relations),
         "files": len([file for file in balanced.files if file.name.startswith("part-")]),
         "written": {"out": str(balanced.folder), "provenance": f"{balanced.folder}/_provenance"},
     }
@@ -156,6 +161,7 @@ def show_summary(summary: dict[str, Any]) -> None:
     """Show what the new rows are, counts and yields, and where the result is."""
     say_origins(summary)
     show_tables(result_tables(summary))
+    say_relations(summary)
     written = summary["written"]
     say(f"wrote {summary['rows_after']:,} rows to {summary['files']} files in {written['out']}")
     say(f"wrote where the new ones come from to {written['provenance']}")

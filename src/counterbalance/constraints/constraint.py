@@ -34,7 +34,6 @@ from counterbalance.table.columns import column_position
 from counterbalance.table.kinds import Kind
 from counterbalance.table.table import Table
 
-
 _FOLLOWS = re.compile(r"\s*(?:`(?P<quoted>[^`]+)`|(?P<word>[^\W\d]\w*))\s+follows\s+(?P<of>.+)")
 
 

@@ -1,6 +1,6 @@
 """Together: which levels the rows of a table have beside each other.
 
-    level       a category of a column, or that it is missing; of a column of numbers: known, missing
+    level       a category of a column, or that it is missing; of numbers: known, or missing
     seen        seen[d, e]: some real row has both levels
     least, most of a level: between which numbers its rows lie, column by column
     word        64 levels, a bit for each
@@ -45,7 +45,7 @@ class Levels:
 
     @classmethod
     def of(cls, kinds: list[Kind], n_levels: list[int], n_rows: int) -> Levels:
-        """Number the levels, given how many each column has (for numbers it does not matter)."""
+        """Lay out the levels, given how many each column has (0 for numbers)."""
         has_levels = np.array([kind.has_levels for kind in kinds], dtype=bool)
         sizes = np.where(has_levels, np.array(n_levels) + 1, 2)
         takes_part = ~has_levels | (np.array(n_levels) * ROWS_PER_LEVEL <= n_rows)
@@ -70,7 +70,7 @@ class Levels:
         if self.is_number[k]:
             return np.asarray(self.first[k] + missing)
         last = self.first[k + 1] - self.first[k] - 1
-        return self.first[k] + np.where(missing, last, cells).astype(np.intp)
+        return np.asarray(self.first[k] + np.where(missing, last, cells).astype(np.intp))
 
 
 @dataclass(frozen=True)

@@ -49,35 +49,38 @@ class Evidence:
     def with_rows(self, ids: Integers, classes: Integers, x: Floats) -> Evidence:
         """Return what is told with some more rows."""
         together = None if self.together is None else self.together.with_rows(x)
-        more = replace(self, ids=ids, classes=classes, sample=x, together=together)
-        return self._sampled(more)
+        return self._with_sample(ids, classes, x, together)
 
     def join(self, other: Evidence) -> Evidence:
         """Return what the rows of both tell."""
         together = self.together
         if together is not None and other.together is not None:
             together = together.join(other.together)
-        return replace(self, together=together)._sampled(replace(other, together=together))
+        return self._with_sample(other.ids, other.classes, other.sample, together)
 
     @classmethod
     def joined(cls, parts: list[Evidence]) -> Evidence:
         """Return what the rows of all parts tell."""
         return reduce(cls.join, parts)
 
-    def _sampled(self, more: Evidence) -> Evidence:
-        """Keep of both samples the rows with the smallest lots of each class."""
-        ids = np.concatenate([self.ids, more.ids])
-        classes = np.concatenate([self.classes, more.classes])
+    def _with_sample(
+        self, ids: Integers, classes: Integers, x: Floats, together: Together | None
+    ) -> Evidence:
+        """Keep of the sample and some more rows those with the smallest lots of each class."""
+        n_own = len(self.ids)
+        ids = np.concatenate([self.ids, ids])
+        classes = np.concatenate([self.classes, classes])
         lot = uniform(stream(0, ids, EVIDENCE_DRAW), 0)
         ranked = np.lexsort((ids, lot, classes))
         first = np.searchsorted(classes[ranked], classes[ranked])
         chosen = ranked[np.arange(len(ranked)) - first < self.most_of_class]
         chosen = chosen[np.lexsort((ids[chosen], classes[chosen]))]
-        own = chosen < len(self.ids)
+        own = chosen < n_own
         sample = np.empty((len(chosen), self.sample.shape[1]))
-        sample[own] = self.sample[chosen[own]]
-        sample[~own] = more.sample[chosen[~own] - len(self.ids)]
-        return replace(more, ids=ids[chosen], classes=classes[chosen], sample=sample)
+        sample[own], sample[~own] = self.sample[chosen[own]], x[chosen[~own] - n_own]
+        return replace(
+            self, ids=ids[chosen], classes=classes[chosen], sample=sample, together=together
+        )
 
     @property
     def most_of_class(self) -> int:
@@ -100,7 +103,7 @@ def gather(table: Table, classes: Integers, n_classes: int, *, pairs: bool) -> E
 
 
 def make_levels(table: Table, n_rows: int) -> Levels:
-    """Number the levels of a table that shows all of them."""
+    """Return the numbering of the levels of a table that shows all of them."""
     n_levels = [
         int(np.nanmax(table.column(m), initial=-1.0)) + 1 if kind.has_levels else 0
         for m, kind in enumerate(table.kinds)

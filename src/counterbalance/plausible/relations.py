@@ -121,8 +121,9 @@ def _formulas(columns: _Columns) -> Iterator[tuple[int, set[int], Found]]:
         yield m, {source}, found
     wide = np.array([len(np.unique(columns.x[:, m])) for m in columns.numbers])
     some = columns.numbers[(wide >= FEWEST_VALUES) & ~np.isin(columns.numbers, list(multiples))]
-    yield from _sums(columns, some)
-    yield from _products(columns, some)
+    if len(some) > 2:  # noqa: PLR2004  (what is made of two others)
+        yield from _sums(columns, some)
+        yield from _products(columns, some)
     yield from _lookups(columns)
 
 
@@ -241,7 +242,7 @@ def _screened(
     Var(c - a - b) = V_c + V_a + V_b - 2 C_ca - 2 C_cb + 2 C_ab, for all triples at once.
     """
     p = len(features)
-    if p < 3:  # noqa: PLR2004  (a sum and its parts)
+    if p < 3:  # noqa: PLR2004  (few are left that have logarithms)
         return
     cov = np.cov(cells, rowvar=False)
     var = np.diag(cov)

@@ -156,8 +156,8 @@ def rebuild(space: Space, x: Floats, rows: Integers, draw: Small, round_: Small)
     """Return the candidates (round, draw) of the given factuals, one for each row of ``x``."""
     window = _Window.of(space.order)
     state = stream(space.seed, rows + space.first_row, draw)[:, None]
-    rows = window.put(x, space.perturbation.values(x, state, window.features)[:, 0], round_)
-    return space.perturbation.rules.complete(rows, x)
+    new = window.put(x, space.perturbation.values(x, state, window.features)[:, 0], round_)
+    return space.perturbation.rules.complete(new, x)
 
 
 @dataclass(frozen=True)
