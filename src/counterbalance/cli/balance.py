@@ -201,7 +201,7 @@ def execute(
             cluster,
             keep=keep or (),
             use=use or (),
-            plausible=as_plausible(plausible, ignore_relation),
+            plausible=as_plausible(plausible=plausible, ignored=ignore_relation),
             json=json,
         )
     elsewhere = {"--scheduler": scheduler, "--workers": workers, "--memory": memory}
@@ -229,7 +229,7 @@ def execute(
     if not isinstance(strategy, str):  # the size that "all" gives is not known yet
         _check_room(out, sum(strategy.values()), user.stored.frame.shape[1])
     sampler = make_sampler(user, strategy, rules, user.columns(integer, "--integer"), seed)
-    sampler.set_params(n_jobs=jobs, **as_plausible(plausible, ignore_relation))
+    sampler.set_params(n_jobs=jobs, **as_plausible(plausible=plausible, ignored=ignore_relation))
     balanced = balance_table(user, sampler)
     if out is not None:
         write_table_file(balanced.stored, out, like=table)
@@ -271,7 +271,7 @@ def balance_table(user: UserTable, sampler: CounterfactualOverSampler) -> Balanc
     return BalancedTable(user, sampler, X, y, user.stored.append(new))
 
 
-def as_plausible(plausible: bool | None, ignored: Sequence[str] | None) -> dict[str, Any]:
+def as_plausible(*, plausible: bool | None, ignored: Sequence[str] | None) -> dict[str, Any]:
     """Return the parameters behind --plausible and --ignore-relation."""
     return {
         "plausible": "auto" if plausible is None else plausible,

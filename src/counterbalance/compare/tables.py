@@ -137,8 +137,8 @@ def _trust_table(results: Results) -> ResultTable:
         "Hidden majority: share of new rows nearer to a hidden row of the largest class than to a "
         "real one of their own (low is good). Agreement: share that a committee fitted to other "
         "rows puts into their class (high is good). Distance to the nearest real row: 0 is a copy, "
-        "1 as far as real rows are from each other. Outliers: share that lies farther out than 95 % "
-        "of the real rows of its class. Real rows say what to expect of true labels. "
+        "1 as far as real rows are from each other. Outliers: share that lies farther out than "
+        "95 % of the real rows of its class. Real rows say what to expect of true labels. "
         "New: rows made from half of the table, on average."
     )
     return ResultTable(

@@ -17,6 +17,8 @@ import numpy as np
 
 from counterbalance.arrays import Integers
 from counterbalance.constraints import Follows, compile_rules
+from counterbalance.constraints.constraint import quoted
+from counterbalance.constraints.relations import Relation
 from counterbalance.constraints.rules import Rules
 from counterbalance.errors import ConstraintError
 from counterbalance.plausible.evidence import Evidence, is_mixed
@@ -64,11 +66,20 @@ def make_rules(constraints: Any, table: Table, learned: Learned | None) -> Rules
             # A formula of the user's comes first.
             with suppress(ConstraintError):
                 found.constraint.apply(rules, table, sample)
+                rules.usual += _tolerated(found, table)
         else:
-            found.constraint.apply(rules, table)
-            rules.usual.append(rules.relations.pop())
+            rules.usual += compile_rules([found.constraint], table).relations
     rules.together = learned.evidence.together
     return rules
+
+
+def _tolerated(found: Found, table: Table) -> list[Relation]:
+    """Return the bounds of how far a follower may be off: a large one may not carry it farther."""
+    if found.within is None or not isinstance(found.constraint, Follows):
+        return []
+    off = f"{quoted(found.constraint.column)} - ({found.constraint.formula})"
+    texts = [f"{off} <= {found.within!r}", f"0 - ({off}) <= {found.within!r}"]
+    return compile_rules(texts, table).relations
 
 
 def free(rules: Rules, order: Integers) -> Integers:

@@ -32,6 +32,8 @@ KEPT = 0.99
 TOLERANCE = 0.25
 # Beside a tolerance for nearly all rows: half of them are so near.
 TYPICAL = 0.05
+# Nearer than this, in MADs, is rounding.
+EXACT = 1e-3
 # A factor so near to one is one.
 NEARLY_ONE = 0.02
 # Fewer rows do not tell.
@@ -42,7 +44,7 @@ FEWEST_VALUES = 5
 # Of more columns those that matter most for the class are looked at.
 MOST_COLUMNS = 60
 # What is left of a column's variance, at most, to look at a sum or product row by row.
-SCREEN = 0.05
+SCREEN = 0.3
 MOST_SCREENED = 100
 # What a formula of two columns must leave of the deviations that one of them alone leaves.
 BETTER = 0.5
@@ -61,6 +63,7 @@ class Found:
     text: str
     kept: float
     words: str
+    within: float | None = None  # how far nearly all rows are off, at most; None for exact ones
 
 
 @dataclass(frozen=True)
@@ -140,11 +143,10 @@ def _kept(columns: _Columns, m: int, made: Floats) -> tuple[float, float, Floats
 
 def _follows(columns: _Columns, m: int, formula: str, kept: float, near: float) -> Found:
     constraint = Follows(columns.names[m], formula)
-    exact = near < 1e-6  # noqa: PLR2004  (rounding)
-    how = "" if exact else f", within {near * columns.scale[m]:.3g}"
-    return Found(
-        constraint, constraint.text, kept, f"{columns.names[m]} is {formula}{how}; it moves along"
-    )
+    within = None if near < EXACT else float(near * columns.scale[m])
+    how = "" if within is None else f", within {within:.3g}"
+    words = f"{columns.names[m]} is {formula}{how}; it moves along"
+    return Found(constraint, constraint.text, kept, words, within)
 
 
 def _multiples(columns: _Columns) -> Iterator[tuple[int, int, Found]]:
@@ -230,7 +232,7 @@ def _with_logarithms(x: Floats, some: Integers) -> tuple[Integers, Integers]:
 
 def _filled(cells: Floats) -> Floats:
     """Put the median into missing cells, and bring the farthest cells in."""
-    low, middle, high = np.nanquantile(cells, (0.005, 0.5, 0.995), axis=0)
+    low, middle, high = np.nanquantile(cells, (0.01, 0.5, 0.99), axis=0)
     return np.clip(np.where(np.isnan(cells), middle, cells), low, high)
 
 
