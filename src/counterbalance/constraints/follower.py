@@ -1,8 +1,9 @@
 """Follower: a column that moves along with the columns that it is made of.
 
     sources     the columns that it is made of
-    formula     a sum or product of them: the follower keeps its own difference from the sum, or
-                its own ratio to the product, so a row that was off by 3 % stays off by 3 %
+    formula     a sum or product of them: the follower keeps its own difference from the sum (or
+                from a multiple of one column), or its own ratio to the product of several: a row
+                that was off by 3 % stays off by 3 %
     lookup      for each value of one source the value that goes with it in the table
 
 A follower is not drawn. It is computed from a new row and its factual, and put onto its grid,
@@ -77,7 +78,7 @@ class Follower:
         with np.errstate(all="ignore"):
             before, after = (np.asarray(formula.term(x), dtype=np.float64) for x in (old, new))
             moved = own + (after - before)
-            if formula.is_product:
+            if formula.is_product and len(formula.columns) > 1:
                 moved = np.where(before != 0, own * (after / before), moved)
         return np.where(np.isfinite(moved), moved, np.nan)
 

@@ -24,7 +24,6 @@ import numpy as np
 from counterbalance.arrays import Floats, Integers
 from counterbalance.constraints import Constraint, Follows, Relation
 from counterbalance.constraints.constraint import quoted
-from counterbalance.constraints.follower import Lookup
 from counterbalance.profile import Profile
 from counterbalance.table.kinds import Kind
 
@@ -53,6 +52,9 @@ MOST_CHANCE = 0.9
 MOST_ORDERS = 40
 # What a table of values must leave of the rows that its commonest value alone gets wrong.
 LESS_WRONG = 0.1
+# Rows for each entry of such a table, and the most values that it can tell.
+ROWS_PER_ENTRY = 5
+MOST_VALUES = 256
 
 
 @dataclass(frozen=True)
@@ -159,7 +161,7 @@ def _multiples(columns: _Columns) -> Iterator[tuple[int, int, Found]]:
                 continue
             a, c = x[known, source], x[known, m]
             factor, offset = _line(a, c)
-            for k, d in ((1.0, 0.0), (factor, 0.0), (factor, offset)):
+            for k, d in _neat(factor, offset):
                 told = _kept(columns, m, k * x[:, source] + d)
                 if told is not None and k != 0:
                     text = columns.name(source) if k == 1 else f"{k:.6g} * {columns.name(source)}"
@@ -171,6 +173,15 @@ def _multiples(columns: _Columns) -> Iterator[tuple[int, int, Found]]:
             else:
                 continue
             break
+
+
+def _neat(factor: float, offset: float) -> Iterator[tuple[float, float]]:
+    """Give lines to try, the plainest first."""
+    yield 1.0, 0.0
+    for digits in (2, 3, 6):
+        yield float(f"{factor:.{digits}g}"), 0.0
+    for digits in (2, 3, 6):
+        yield float(f"{factor:.{digits}g}"), float(f"{offset:.{digits}g}")
 
 
 def _line(a: Floats, c: Floats) -> tuple[float, float]:
@@ -292,46 +303,46 @@ def _all_needed(columns: _Columns, m: int, parts: Any, near: float) -> bool:
 
 def _lookups(columns: _Columns) -> Iterator[tuple[int, set[int], Found]]:
     """Find columns that one other column tells: categories, and numbers of a category."""
-    every = np.concatenate([columns.categories, columns.numbers])
-    values = {int(m): np.unique(columns.x[:, m][~np.isnan(columns.x[:, m])]) for m in every}
-    for m in map(int, every):
-        for source in map(int, every):
+    every = list(map(int, np.concatenate([columns.categories, columns.numbers])))
+    values = {m: np.unique(columns.x[~np.isnan(columns.x[:, m]), m]) for m in every}
+    places = {m: np.searchsorted(values[m], columns.x[:, m]) for m in every}
+    for m in every:
+        for source in every:
             is_category = np.isin([m, source], columns.categories)
-            if m == source or not is_category.any():
+            n, n_source = len(values[m]), len(values[source])
+            if m == source or not is_category.any() or not 1 < n <= min(n_source, MOST_VALUES):
                 continue
-            if len(values[source]) < len(values[m]) or len(values[m]) < 2:  # noqa: PLR2004
+            if n == n_source and m < source:  # one tells the other: the later column follows
                 continue
-            one_to_one = len(values[source]) == len(values[m])
-            if one_to_one and m < source:  # the later column follows
-                continue
-            told = _told_by(columns.x[:, source], columns.x[:, m], number=not is_category[1])
-            if told is None:
-                continue
-            constraint = Follows(columns.names[m], columns.name(source))
-            words = f"{columns.names[m]} goes with {columns.names[source]}; it moves along"
-            yield m, {source}, Found(constraint, constraint.text, told, words)
+            known = (places[m] < n) & (places[source] < n_source)  # a missing cell sorts last
+            pairs = np.bincount(
+                places[source][known] * n + places[m][known], minlength=n * n_source
+            )
+            told = _told(pairs.reshape(n_source, n), number=not is_category[1])
+            if told is not None:
+                constraint = Follows(columns.names[m], columns.name(source))
+                words = f"{columns.names[m]} goes with {columns.names[source]}; it moves along"
+                yield m, {source}, Found(constraint, constraint.text, told, words)
 
 
-def _told_by(source: Floats, column: Floats, *, number: bool) -> float | None:
+def _told(pairs: Integers, *, number: bool) -> float | None:
     """Return the share of rows that a table of values gets right, None if that is not much.
 
-    A number tells a category if few steps lead through its values: bands of an age do.
+    ``pairs`` counts the rows of each value of the source (rows) and of the column. A number tells
+    a category if few steps lead through its values: bands of an age do.
     """
-    known = ~np.isnan(source) & ~np.isnan(column)
-    if known.sum() < FEWEST_ROWS:
+    n_rows = int(pairs.sum())
+    shown = pairs[pairs.sum(axis=1) > 0]
+    n_entries = len(shown)
+    if number and n_entries:
+        n_entries = 1 + int(np.count_nonzero(np.diff(shown.argmax(axis=1))))
+    if n_rows < FEWEST_ROWS or n_entries * ROWS_PER_ENTRY > n_rows or n_entries == 1:
         return None
-    lookup = Lookup.learn(source[known], column[known], by_nearest=number)
-    enough = 5  # rows for each entry of the table
-    n_entries = len(lookup.source)
-    if number:
-        n_entries = 1 + int(np.count_nonzero(np.diff(lookup.value)))
-    if n_entries * enough > known.sum() or n_entries < 2:  # noqa: PLR2004
-        return None
-    right = float(np.mean(lookup(source[known]) == column[known]))
-    commonest = float(np.unique(column[known], return_counts=True)[1].max() / known.sum())
-    if right < KEPT or (1 - right) > LESS_WRONG * (1 - commonest):
-        return None
-    return right
+    wrong, alone = (
+        1 - best.sum() / n_rows for best in (shown.max(axis=1), shown.sum(axis=0).max())
+    )
+    enough = wrong <= 1 - KEPT and wrong <= LESS_WRONG * alone
+    return float(1 - wrong) if enough else None
 
 
 def _orders(columns: _Columns, sources: dict[int, set[int]]) -> list[Found]:

@@ -12,6 +12,7 @@ method has one configuration for all data sets: its defaults, our own samplers i
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -25,6 +26,10 @@ from counterbalance.trials.resamplers import halved, k_means_smote
 
 _OURS = {method.aliases[0]: method for method in all_samplers().values() if method.ours}
 OURS: dict[str, Callable[..., Any]] = {name: method.factory for name, method in _OURS.items()}
+# Ours as they were before new rows had to be plausible; they are run where they are asked for.
+VARIANTS: dict[str, Callable[..., Any]] = {
+    f"{name} without plausible": partial(factory, plausible=False) for name, factory in OURS.items()
+}
 OURS_DESCRIBED = {
     name: f"`{method.factory.__name__}()`: {method.details}" for name, method in _OURS.items()
 }
@@ -55,8 +60,9 @@ class ResampledFold(NamedTuple):
 def resampled(name: str, X: Any, y: NDArray[np.intp], seed: int) -> ResampledFold:
     """Resample a training fold."""
     preparation = prepare()
-    if name in OURS:
-        sampler = OURS[name](random_state=seed)
+    ours = OURS | VARIANTS
+    if name in ours:
+        sampler = ours[name](random_state=seed)
         rows, labels = sampler.fit_resample(X, y)
         origins = add_counts(list(count_origins(sampler.provenance_).values()))
         return ResampledFold(preparation.fit_transform(rows), labels, preparation, origins)

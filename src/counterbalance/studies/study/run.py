@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from counterbalance.result_table import as_csv
 from counterbalance.studies.canvas import save_figure
-from counterbalance.studies.study.methods import OURS
+from counterbalance.studies.study.methods import OURS, VARIANTS
 from counterbalance.studies.study.page import Part, page
 from counterbalance.studies.study.scores import collect
 from counterbalance.studies.study.settings import StudySettings
@@ -96,7 +96,11 @@ def study(
         records: list[TrialRecord] = []
         for ours in (False, True):
             ran = run_experiment(
-                [trial for trial in trials(settings) if (trial["method"] in OURS) == ours],
+                [
+                    trial
+                    for trial in trials(settings)
+                    if (trial["method"] in OURS | VARIANTS) == ours
+                ],
                 compute,
                 store=store,
                 fingerprint=fingerprint(ours=ours),

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from counterbalance.datasets import list_datasets
 from counterbalance.errors import CounterbalanceError
-from counterbalance.studies.study.methods import METHODS, NONE
+from counterbalance.studies.study.methods import METHODS, NONE, VARIANTS
 from counterbalance.trials.resamplers import FEWEST_OF_CLASS
 
 DEVELOPMENT = (
@@ -43,8 +43,8 @@ class StudySettings:
     datasets : tuple of str
         Names of KEEL data sets.
     methods : tuple of str
-        Some of ``METHODS``; no resampling is always among them, because it stands in for
-        methods that fail.
+        Some of ``METHODS`` or ``VARIANTS``; no resampling is always among them, because it
+        stands in for methods that fail.
     folds : int
         Folds of the cross-validation.
     repeats : tuple of int
@@ -62,10 +62,11 @@ class StudySettings:
     def __post_init__(self) -> None:
         if not self.datasets or not self.repeats:
             raise StudySettingsError("datasets and repeats must name at least one each")
-        unknown = [name for name in self.methods if name not in METHODS]
+        known = (*METHODS, *VARIANTS)
+        unknown = [name for name in self.methods if name not in known]
         if unknown:
             raise StudySettingsError(
-                f"methods must be some of {', '.join(METHODS)}; got {', '.join(unknown)}"
+                f"methods must be some of {', '.join(known)}; got {', '.join(unknown)}"
             )
         for name, least in (("folds", 2), ("rows", 0)):
             value = getattr(self, name)
