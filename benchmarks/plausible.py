@@ -230,7 +230,7 @@ def score_table(found: list[dict]) -> str:
     metrics = ["G-mean", "F-measure", "ROC AUC", "average precision"]
     lines = [f"| sampler | {' | '.join(metrics)} |", "|---" * 5 + "|"]
     for sampler, some in frame.groupby("sampler", sort=False):
-        mean = some.groupby(["table", "plausible"])[metrics].mean().unstack("plausible")
+        mean = some.pivot_table(metrics, "table", "plausible")
         cells = []
         for metric in metrics:
             gain = mean[metric][True] - mean[metric][False]
@@ -244,11 +244,7 @@ def score_table(found: list[dict]) -> str:
 
 def page(records: list[dict], found: list[dict]) -> str:
     """Return the page."""
-    text = [
-        f"Mean scores without → with, of {FOLDS} folds of the first {SCORED_ROWS:,} rows, logistic "
-        "regression and gradient boosting; in brackets on how many tables it is better.\n",
-        score_table(found),
-    ]
+    text = [SCORES, score_table(found)]
     for table in dict.fromkeys(one["table"] for one in records):
         some = [one for one in records if one["table"] == table]
         relations = ", ".join(f"`{text}`" for text in some[0]["relations"]) or "none"
@@ -278,6 +274,10 @@ def _number(value: float | None) -> str:
     return "" if value is None else f"{value:.3g}"
 
 
+SCORES = (
+    f"Mean scores without → with, of {FOLDS} folds of the first {SCORED_ROWS:,} rows, logistic "
+    "regression and gradient boosting; in brackets on how many tables it is better.\n"
+)
 COLUMNS = (
     "| rows | plausible | number | impossible pairs | broken relations | changed (median) "
     "| distance (median) | factuals inverted by the search | outliers | seconds |\n"

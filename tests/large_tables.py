@@ -3,6 +3,7 @@
 from contextlib import contextmanager, nullcontext
 
 import dask
+import dask.dataframe as dd
 import numpy as np
 import pandas as pd
 
@@ -44,6 +45,13 @@ def mixed_table(n=600, seed=0):
     score += 0.3 * rng.normal(size=n)
     cuts = np.quantile(score, [0.7, 0.92])
     return table.assign(y=np.array(["few", "more", "most"])[2 - np.searchsorted(cuts, score)])
+
+
+def partitioned(table, n):
+    """Return the table as a Dask frame of ``n`` partitions."""
+    parts = [table.iloc[rows] for rows in np.array_split(np.arange(len(table)), n)]
+    with dask.config.set({"dataframe.convert-string": False}):
+        return dd.from_map(lambda number: parts[number], range(n), meta=table.iloc[:0])
 
 
 @contextmanager

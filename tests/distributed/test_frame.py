@@ -16,7 +16,7 @@ from counterbalance.distributed import fit_resample
 from counterbalance.errors import ClassifierError, ShortfallError, ShortfallWarning, TableError
 from counterbalance.methods import all_samplers
 from counterbalance.table.encoder import TableEncoder
-from large_tables import assert_same, in_memory, mixed_table, numeric_table
+from large_tables import assert_same, in_memory, mixed_table, numeric_table, partitioned
 
 pytestmark = pytest.mark.filterwarnings("ignore::counterbalance.errors.ShortfallWarning")
 
@@ -25,12 +25,6 @@ pytestmark = pytest.mark.filterwarnings("ignore::counterbalance.errors.Shortfall
 def _one_thread():
     with dask.config.set(scheduler="synchronous"):
         yield
-
-
-def partitioned(table, n):
-    parts = [table.iloc[rows] for rows in np.array_split(np.arange(len(table)), n)]
-    with dask.config.set({"dataframe.convert-string": False}):
-        return dd.from_map(lambda number: parts[number], range(n), meta=table.iloc[:0])
 
 
 def tree(weight="balanced", **settings):
