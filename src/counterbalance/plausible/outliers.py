@@ -65,7 +65,7 @@ class Outliers:
             for block in blocks(len(here), len(reference.numbers), CELLS_AT_ONCE):
                 at = here[block]
                 far = _far(*_split(x[at], self.profile), reference.numbers, reference.codes)
-                result[at] = np.sort(far, axis=1)[:, _place(len(reference.numbers), 0)]
+                result[at] = _nth(far, K - 1)
             result[here] /= reference.usual
         return result
 
@@ -73,14 +73,15 @@ class Outliers:
 def _reference(x: Floats, profile: Profile) -> _Reference:
     numbers, codes = _split(x, profile)
     # The nearest reference of a reference is itself.
-    own = np.sort(_far(numbers, codes, numbers, codes), axis=1)[:, _place(len(x), 1)]
+    own = _nth(_far(numbers, codes, numbers, codes), K)
     usual = float(np.quantile(own, USUAL)) or float(own.max())
     return _Reference(numbers, codes, usual or 1.0)
 
 
-def _place(n: int, itself: int) -> int:
-    """Return where the K-th neighbour is among n distances."""
-    return min(K - 1 + itself, n - 1)
+def _nth(far: Floats, n: int) -> Floats:
+    """Return the n-th smallest distance of each row, or the largest if there are fewer."""
+    n = min(n, far.shape[1] - 1)
+    return np.asarray(np.partition(far, n, axis=1)[:, n])
 
 
 def _split(x: Floats, profile: Profile) -> tuple[Floats, Floats]:

@@ -111,9 +111,17 @@ class Builder:
         self._unscored = []
         place = np.concatenate([np.arange(at.start, at.stop) for at in ats])
         target = np.repeat(targets, [at.stop - at.start for at in ats])
-        made, sources = np.concatenate(new), self.problem.labels.codes[np.concatenate(factual)]
-        self.outlier[:, place] = [self.outliers.scores(made, code) for code in (sources, target)]
+        self._score_outliers(place, np.concatenate(new), np.concatenate(factual), target)
         for moment, rows in enumerate((old, new)):
             scores = self.f.scores(np.concatenate(rows), np.concatenate(factual))
             if scores is not None:
                 self.score[moment, place] = scores[np.arange(len(place)), target]
+
+    def _score_outliers(
+        self, place: Integers, new: Floats, factual: Integers, target: Integers
+    ) -> None:
+        """Write how far out the rows lie, in the class they left and in their own."""
+        sources = self.problem.labels.codes[factual]
+        self.outlier[1, place] = self.outlier[0, place] = self.outliers.scores(new, target)
+        left = np.flatnonzero(sources != target)
+        self.outlier[0, place[left]] = self.outliers.scores(new[left], sources[left])
