@@ -27,6 +27,11 @@ MARKED = {
         "test_no_draw_of_the_same_row_that_flips_is_nearer",
         "test_jobs_and_memory_never_change_a_byte_on_a_table_of_many_chunks",
         "test_a_hundred_thousand_to_three_works",
+        # f fitted ten times more, or asked row by row
+        "test_a_robust_answer_is_called_the_class_by_the_refits_too",
+        "test_any_classifier_can_be_fitted_again",
+        "test_rooms_of_any_other_f_are_said_to_be_bisected",
+        "test_refits_are_counted",
         # what starts Python anew
         "test_an_example_runs",
         "test_what_the_readme_says_an_example_prints_is_printed",

@@ -103,7 +103,35 @@ def minimum_inversion(
     return best
 
 
-def all_counterfactuals(predict, X, y, order, statistics, deviation, seed, n_draws, **cell):
+def take_back(predict, x, changed, i, order, statistics):
+    """Take changes back, the farthest first, until f needs every one; returns (distance, x')."""
+
+    def far(feature, row):
+        return abs(row[feature] - x[feature]) / statistics[feature][2]
+
+    changed, going = changed.copy(), True
+    least_important_first = [int(m) for m in order][::-1]
+    tried = sorted(least_important_first, key=lambda m: -far(m, changed))
+    while going:
+        going = refused = False
+        for feature in tried:
+            if changed[feature] == x[feature]:
+                continue
+            trial = changed.copy()
+            trial[feature] = x[feature]
+            if predict(trial[None, :])[0] == i:
+                changed, going = trial, going or refused
+            else:
+                refused = True
+    distance = 0.0
+    for feature in order:
+        distance += far(feature, changed)
+    return distance, changed
+
+
+def all_counterfactuals(
+    predict, X, y, order, statistics, deviation, seed, n_draws, *, minimal=False, **cell
+):
     """Algorithm 1 for every pair N_i < N_j: (factual, i, distance, x') of each winner."""
     counts = {label: int(np.sum(y == label)) for label in sorted(set(y.tolist()))}
     found = []
@@ -116,7 +144,10 @@ def all_counterfactuals(predict, X, y, order, statistics, deviation, seed, n_dra
                 predict, X[row], row, j, i, order, statistics, deviation, seed, n_draws, **cell
             )
             if best is not None:
-                found.append((row, i, best[0], best[3]))
+                distance, changed = best[0], best[3]
+                if minimal:
+                    distance, changed = take_back(predict, X[row], changed, i, order, statistics)
+                found.append((row, i, distance, changed))
     return found
 
 

@@ -1,6 +1,7 @@
 """``counterbalance explain``: what would have to change, or why there is no answer."""
 
 import json
+import re
 
 import pytest
 
@@ -20,28 +21,50 @@ def explain(table, *options):
     return main(["explain", str(table), "--target", "Class", *map(str, options)])
 
 
-def test_the_ways_are_shown_as_a_table(table, capsys):
+def test_each_answer_is_a_table_with_the_values_that_are_accepted(table, capsys):
     assert explain(table, "--row", 0, "--to", "malignant") == 0
     lines = capsys.readouterr().out.splitlines()
     assert lines[0] == "row 0, class benign"
-    header = next(line for line in lines if line.startswith("feature"))
-    assert header.split() == ["feature", "now", "way", "1", "way", "2", "way", "3"]
-    assert any(line.startswith("CellShape") for line in lines)
-    assert any(line.startswith("score of malignant") for line in lines)
+    assert lines[2] == "What would make the classifier call it malignant, 3 answers:"
+    assert sum(line.split() == ["feature", "now", "then", "accepted"] for line in lines) == 3
+    assert any(
+        re.match(r"Answer 1: distance [\d.]+, score of malignant 0.00 → 0.5", x) for x in lines
+    )
+    assert any(re.match(r"CellSize +1 +5 +5 or more", line) for line in lines)
+    assert lines[-1] == "answer 1 is the counterfactual that balance finds for this row"
+    assert "about:" not in "\n".join(lines)
+
+
+def test_what_is_not_what_balance_finds_is_not_said_to_be(table, capsys):
+    row = 5  # malignant, the smaller class
+    assert explain(table, "--row", row) == 0
+    said = capsys.readouterr().out
+    assert "call it benign" in said
+    assert "balance finds" not in said
 
 
 def test_with_two_classes_the_other_one_is_the_default(table, capsys):
-    assert explain(table, "--row", 0, "--json", "--ways", 2) == 0
+    assert explain(table, "--row", 0, "--json", "--answers", 2) == 0
     found = json.loads(capsys.readouterr().out)
-    assert (found["class"], found["to"], len(found["ways"])) == ("benign", "malignant", 2)
-    change = next(iter(found["ways"][0]["changes"].values()))
-    assert set(change) == {"before", "after"}
+    assert (found["class"], found["to"], len(found["answers"])) == ("benign", "malignant", 2)
+    change = next(iter(found["answers"][0]["changes"].values()))
+    assert set(change) == {"before", "after", "accepted"}
+    assert change["accepted"] == {"low": 5, "high": None, "values": None, "exact": True}
+    assert (found["refits"], found["sampled"]) == (0, True)
+
+
+def test_refits_are_counted(table, capsys):
+    assert explain(table, "--row", 0, "--robust", 0.9, "--answers", 1) == 0
+    said = capsys.readouterr().out
+    assert re.search(r"(9|10) of 10 refits agree", said)
+    assert "the classifier and 90% of its refits say malignant" in said
+    assert "balance finds" not in said
 
 
 def test_a_row_that_the_classifier_already_calls_that_class_is_reported(table, capsys):
     assert explain(table, "--row", 1, "--json") == 0
     said = capsys.readouterr()
-    assert json.loads(said.out)["ways"] == []
+    assert json.loads(said.out)["answers"] == []
     assert "calls row 1 malignant already, though its class is benign" in said.err
 
 
@@ -56,8 +79,9 @@ def test_a_row_that_the_classifier_already_calls_that_class_is_reported(table, c
                 *("--row", "0", "--immutable", "CellSize,CellShape,BareNuclei,Chromatin,Mitoses"),
                 *("--immutable", "NormalNucleoli,EpithelialSize,ClumpThickness"),
             ],
-            "no change was found",
+            "makes the classifier call row 0 malignant; loosen --immutable",
         ),
+        (["--row", "0", "--robust", "1", "--max-changed", "1"], "lower --robust, loosen --max-ch"),
     ],
 )
 def test_an_error_is_one_line_with_the_remedy(table, options, message, capsys):

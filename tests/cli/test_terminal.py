@@ -53,3 +53,16 @@ def test_json_is_valid_whatever_the_values_are(capsys):
     out = capsys.readouterr().out
     assert json.loads(out) == {"1": 3, "nan": None, "list": [0.5, None], "é": "\x1b"}
     assert "\x1b" not in out
+
+
+def test_a_sentence_is_broken_between_words_on_a_terminal_and_not_in_a_pipe(monkeypatch, capsys):
+    text = "2,621 of 2,621 new rows are minimum inversions, each the nearest one found for its row."
+    terminal.say(text)
+    assert capsys.readouterr().out == f"{text}\n"
+    stream = Terminal()
+    monkeypatch.setattr(sys, "stdout", stream)
+    monkeypatch.setenv("COLUMNS", "30")
+    terminal.say(text)
+    lines = stream.getvalue().splitlines()
+    assert " ".join(lines) == text
+    assert max(map(len, lines)) <= 30

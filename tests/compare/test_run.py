@@ -14,6 +14,8 @@ from counterbalance.compare import Settings, compare, write_files
 from counterbalance.compare.data import read_compared
 from counterbalance.compare.folds import ComparisonPlan
 from counterbalance.compare.run import fingerprint
+from counterbalance.compare.strategies import resample
+from counterbalance.constraints import Immutable
 from counterbalance.errors import ClassifierError
 
 SCRIPT = Path(__file__).parents[1].joinpath("comparison_tables.py")
@@ -85,6 +87,22 @@ def test_the_fingerprint_knows_the_table_and_the_users_code():
         fingerprint(plan).digest == fingerprint(ComparisonPlan(read_compared(X, Y), CHOSEN)).digest
     )
     assert len({fingerprint(p).digest for p in (plan, other, mine)}) == 3
+
+
+@pytest.mark.filterwarnings("ignore::counterbalance.errors.ShortfallWarning")
+def test_constraints_are_kept_by_our_samplers_and_known_to_the_store():
+    X, y = two_clouds(60, 20, apart=1)
+    plain, bound = (Settings(**SMALL, constraints=given) for given in ((), [Immutable("x1")]))
+    table = read_compared(X, y, groups=None, times=None, rows=0)
+    assert bound.as_dict()["constraints"] == ["Immutable('x1')"]
+    prints = [fingerprint(ComparisonPlan(table, one)) for one in (plain, bound)]
+    assert prints[0] != prints[1]
+    made = resample("Counterfactual", table, table.kinds, 0, bound.constraints)
+    real = set(made.rows[: len(X), 1].tolist())
+    assert len(made.new) == 40
+    assert set(made.rows[made.new, 1].tolist()) <= real
+    free = resample("Counterfactual", table, table.kinds, 0)
+    assert not set(free.rows[free.new, 1].tolist()) <= real
 
 
 @pytest.mark.parametrize(

@@ -46,8 +46,8 @@ def test_an_undersampler_makes_no_rows_to_trust(results):
 def test_rows_put_among_the_majority_are_found_out(monkeypatch):
     plan = plan_of(*two_clouds(150, 50, apart=6), strategies=("SMOTE",), draws=1)
 
-    def misplaced(name, part, kinds, seed):
-        made = trust_resample(name, part, kinds, seed)
+    def misplaced(name, part, kinds, seed, constraints):
+        made = trust_resample(name, part, kinds, seed, constraints)
         rows = made.rows.copy()
         rows[made.new] = rows[np.flatnonzero(made.labels == 0)[: len(made.new)]]
         return replace(made, rows=rows)

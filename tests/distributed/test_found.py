@@ -1,3 +1,4 @@
+from dataclasses import replace
 from itertools import pairwise
 
 import numpy as np
@@ -37,6 +38,23 @@ def test_what_another_partition_found_is_not_used(tmp_path):
     assert saved(path, PLACE, 3)
     assert saved(path, PLACE, 2) is None
     assert saved(path, Place(0, "", PLACE.n_rows, PLACE.n_rows), 3) is None
+
+
+def test_changes_that_were_taken_back_are_saved_and_follow_their_inversions(tmp_path):
+    rng = np.random.default_rng(2)
+    found = random_found(rng, 30)
+    bits = rng.integers(0, 256, (len(found.inversions), 2)).astype(np.uint8)
+    found = replace(found, inversions=replace(found.inversions, taken_back=bits))
+    kept = load(save(found, tmp_path / "found.npz"))
+    assert saved(tmp_path / "found.npz", PLACE, 3)
+    some = rng.random(len(bits)) < 0.5
+    np.testing.assert_array_equal(kept.take(some).inversions.taken_back, bits[some])
+    plain = random_found(rng, 30).inversions
+    joined = Inversions.join([plain, kept.inversions]).taken_back
+    np.testing.assert_array_equal(joined, np.concatenate([np.zeros((len(plain), 2)), bits]))
+    short = replace(found, inversions=replace(found.inversions, taken_back=bits[1:]))
+    save(short, tmp_path / "short.npz")
+    assert saved(tmp_path / "short.npz", PLACE, 3) is None
 
 
 def solved_found(rng, n_rows=30):

@@ -83,6 +83,7 @@ def test_the_sections_of_a_sampler_are_these(wisconsin):
     alone = summarise_sampler(*wisconsin, alone=True, file="w.csv", target="Class")
     assert shown(alone) == {
         "title", "verdict", "data", "map", "explorer", "features", "settings", "versions", "cite",
+        "origins",
     }  # fmt: skip
 
 
@@ -362,7 +363,7 @@ def test_rows_are_chosen_evenly():
 
 def test_the_headline_counts_minimum_inversions_and_an_inflated_class_is_warned_of(wisconsin):
     verdict = summarise_sampler(*wisconsin, alone=True).verdict
-    assert verdict.headline == "217 new rows of malignant, all of them minimum inversions"
+    assert verdict.headline == "All 217 new rows of malignant are minimum inversions"
     rng = np.random.default_rng(0)
     y = np.repeat(["usual", "rare"], [500, 6])
     X = pd.DataFrame(rng.normal(size=(506, 4)), columns=list("abcd"))
@@ -370,8 +371,9 @@ def test_the_headline_counts_minimum_inversions_and_an_inflated_class_is_warned_
     summary = summarise_sampler(*arguments, alone=True)
     verdict, origin = summary.verdict, arguments[0].provenance_["origin"].tolist()
     found = origin.count("inversion")
-    what = f"{found} minimum inversions" if found else "no minimum inversion"
-    assert verdict.headline == f"494 new rows of rare; {what} among them"
+    first = f"{found} of 494 new rows of rare" if found else "No minimum inversion in 494 new rows"
+    assert verdict.headline.startswith(first)
+    assert verdict.headline.endswith("most were made within the class and are no counterfactuals")
     assert verdict.sentences[0].startswith(f"{found} of 494 new rows") or not found
     assert any("Most new rows are not" in text for text in verdict.sentences) or not found
     assert verdict.caveats[0].startswith("Warning: class 'rare' has 6 rows and got 494 new ones")
@@ -380,13 +382,34 @@ def test_the_headline_counts_minimum_inversions_and_an_inflated_class_is_warned_
     assert "has 6 rows and got 494" in render(summary)
 
 
-def test_many_pairs_of_classes_are_summed_by_the_class_they_gave_rows_to():
+def test_many_pairs_of_classes_are_a_table_by_the_class_they_gave_rows_to():
     rng = np.random.default_rng(0)
-    y = np.repeat(list("abcd"), [60, 40, 30, 20])
-    X = rng.normal(size=(150, 4)) + 2 * (y == "a")[:, None]
+    y = np.repeat([1, 2, 3, 5], [60, 40, 30, 20])
+    X = rng.normal(size=(150, 4)) + 2 * (y == 1)[:, None]
     arguments = resample(X, y)
-    sentences = summarise_sampler(*arguments, alone=True).verdict.sentences
-    turned = [text for text in sentences if "could be turned into" in text]
-    assert len(turned) == 3
-    found = sum(got.inversions for (_, to), got in arguments[0].yield_.items() if to == "d")
-    assert any(text.startswith(f"{found} of ") and "into d;" in text for text in turned)
+    page = summarise_sampler(*arguments, alone=True)
+    assert not any("could be turned into" in text for text in page.verdict.sentences)
+    assert "new rows of 3 classes" in page.verdict.headline
+    assert [row[0] for row in page.origins.rows] == ["2", "3", "5"]
+    assert page.origins.columns[-2:] == ("rows searched", "inverted at once")
+    found = sum(got.inversions for (_, to), got in arguments[0].yield_.items() if to == 5)
+    assert page.origins.rows[-1][-1] == str(found)
+    text = render(page)
+    assert "What the new rows of each class are" in text
+    assert "Inverted at once" in text
+
+
+def test_labels_that_are_numbers_are_said_to_be_classes():
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(90, 3)), np.repeat([0, 5], [70, 20])
+    X[y == 5] += 1
+    verdict = summarise_sampler(*resample(X, y), alone=True).verdict
+    assert "50 new rows of class 5" in verdict.headline
+    assert any("rows of class 0 could be turned into class 5" in text for text in verdict.sentences)
+    assert any("it class 5, distance" in text for text in verdict.sentences)
+
+
+def test_a_table_of_origins_with_a_cell_too_few_is_refused():
+    broken = {"verdict": {"headline": "x"}, "origins": {"columns": ["class", "a"], "rows": [["b"]]}}
+    with pytest.raises(SummaryError, match=r"\['origins'\]\['rows'\]\[0\] has 1 cells for 2"):
+        render(broken)

@@ -41,10 +41,11 @@ def sampler_of(**settings):
     return CounterfactualOverSampler(sampling_strategy="all", **given)
 
 
+@pytest.mark.parametrize("minimal", [False, True])
 @pytest.mark.parametrize("n_classes", [2, 3])
-def test_it_gives_what_the_papers_loops_give(n_classes):
+def test_it_gives_what_the_papers_loops_give(n_classes, minimal):
     X, y = table(n_classes)
-    sampler = sampler_of()
+    sampler = sampler_of(minimal=minimal)
     X_new, y_new = sampler.fit_resample(X, y)
     seed = draw_seed(make_random_state(sampler.random_state))
     expected = naive.all_counterfactuals(
@@ -56,6 +57,7 @@ def test_it_gives_what_the_papers_loops_give(n_classes):
         sampler.profile_.deviation,
         seed,
         3,
+        minimal=minimal,
     )
     provenance = sampler.provenance_
     found = sorted(zip(provenance["factual"], provenance["to_class"], strict=True))

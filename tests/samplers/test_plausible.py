@@ -11,6 +11,7 @@ from sklearn.pipeline import make_pipeline
 
 from counterbalance import CounterfactualOverSampler, InteriorOverSampler
 from counterbalance.constraints import Immutable, Increasing, MaxChanged
+from counterbalance.explain import explain
 from counterbalance.table.encoder import TableEncoder
 
 pytestmark = pytest.mark.filterwarnings("ignore::counterbalance.errors.ShortfallWarning")
@@ -175,3 +176,21 @@ def test_provenance_tells_how_far_out_a_row_lies():
     score = sampler.provenance_["outlier_to"]
     assert np.array_equal(score, sampler.provenance_["outlier_from"])
     assert (score > 0).mean() > 0.9
+
+
+def test_an_explanation_keeps_what_goes_together():
+    X, y = customers()
+    sampler = CounterfactualOverSampler(random_state=0)
+    row = int(np.flatnonzero(sampler.prepare(X, y).judged().answers == 0)[0])
+    ways = explain(sampler, X, y, row, to=True).answers
+    assert ways
+    for way in ways:
+        new = X.iloc[[row]].astype(object)
+        for name, (_, after) in way.changes.items():
+            new.loc[:, name] = [after]
+        assert unseen_pairs(X, new) == 0
+        before, after = (
+            (frame["total"] / (frame["months"] * frame["monthly"])).iloc[0]
+            for frame in (X.iloc[[row]], new)
+        )
+        assert after == pytest.approx(before)

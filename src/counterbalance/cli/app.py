@@ -25,6 +25,7 @@ import typer
 from counterbalance import __version__
 from counterbalance.cli import balance, compare, datasets, explain, methods, reproduce, study
 from counterbalance.cli.options import READING, make_reading
+from counterbalance.cli.rules import RULES, make_rules
 from counterbalance.cli.terminal import one_line
 
 COMMANDS: tuple[ModuleType, ...] = (balance, explain, compare, reproduce, study, datasets, methods)
@@ -32,6 +33,12 @@ DONE, FAILED, INTERRUPTED = 0, 1, 130
 DEBUG = "--debug"
 # What counterbalance and its libraries raise on purpose; anything else is our fault.
 EXPECTED = (ValueError, ImportError, OSError)
+
+# Parameters of a command that are records: the options of each, and what makes it of them.
+RECORDS: dict[str, tuple[dict[str, tuple[Any, Any]], Callable[[dict[str, Any]], Any]]] = {
+    "rules": (RULES, make_rules),
+    "reading": (READING, make_reading),
+}
 
 Execute = Callable[..., int]
 Debug = Annotated[bool, typer.Option(DEBUG, help="Show the traceback of an error.")]
@@ -107,32 +114,32 @@ def _everything(
 def _as_command(execute: Execute) -> Execute:
     """Add the option --debug to a command, and the message at Ctrl-C.
 
-    A command that takes a ``reading`` also gets the options that say how a file is read.
+    A command that takes a record (see RECORDS) gets the options that it is made of.
     """
     own = inspect.signature(execute, eval_str=True)
-    reads = "reading" in own.parameters
+    records = {name: RECORDS[name] for name in RECORDS if name in own.parameters}
 
     @functools.wraps(execute)
     def command(*, debug: Debug = False, **options: Any) -> int:
         del debug  # ``run`` looks for it by itself
         try:
-            if reads:
-                options["reading"] = make_reading(options)
+            options |= {name: make(options) for name, (_, make) in records.items()}
             return execute(**options)
         except KeyboardInterrupt as stop:
             raise typer.Exit(_stopped(stop)) from None
         except EOFError as error:  # typer takes it for a Ctrl-C at a prompt; we never prompt
             raise RuntimeError(f"unexpected end of input: {error}") from error
 
-    added: dict[str, tuple[Any, Any]] = {**(READING if reads else {}), "debug": (Debug, False)}
-    parameters = [parameter for name, parameter in own.parameters.items() if name != "reading"]
+    added = {name: one for declared, _ in records.values() for name, one in declared.items()}
+    added["debug"] = (Debug, False)
+    parameters = [parameter for name, parameter in own.parameters.items() if name not in records]
     parameters += [
         inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=kind)
         for name, (kind, default) in added.items()
     ]
     command.__signature__ = own.replace(parameters=parameters)  # type: ignore[attr-defined]
     command.__annotations__ = {
-        **{name: hint for name, hint in execute.__annotations__.items() if name != "reading"},
+        **{name: hint for name, hint in execute.__annotations__.items() if name not in records},
         **{name: kind for name, (kind, _) in added.items()},
     }
     return command

@@ -18,11 +18,8 @@ from counterbalance.cli.balance_summary import (
 )
 from counterbalance.cli.on_dask import Cluster, balance_on_dask
 from counterbalance.cli.options import (
-    Decreasing,
     DropMissingTarget,
     IgnoreRelation,
-    Immutable,
-    Increasing,
     Jobs,
     Json,
     Keep,
@@ -30,10 +27,10 @@ from counterbalance.cli.options import (
     Seed,
     Target,
     Use,
-    in_options,
     make_sampler,
     rows_wanted,
 )
+from counterbalance.cli.rules import GivenRules, in_options
 from counterbalance.cli.terminal import note, show_json, working
 from counterbalance.cli.user_table import UserTable, read_user_table
 from counterbalance.errors import CounterbalanceError, ShortfallWarning, TableError
@@ -71,6 +68,10 @@ EXAMPLES = (
     (
         "half as many rows as the largest class, and nobody gets younger",
         "counterbalance balance patients.csv --target risk --ratio 0.5 --increasing age",
+    ),
+    (
+        "only changes that make sense",
+        "counterbalance balance patients.csv --target risk --range dose=0:40 --max-changed 3",
     ),
     (
         "where every new row comes from",
@@ -120,9 +121,6 @@ def execute(
     ] = None,
     keep: Keep = None,
     use: Use = None,
-    immutable: Immutable = None,
-    increasing: Increasing = None,
-    decreasing: Decreasing = None,
     integer: Annotated[
         list[str] | None,
         typer.Option(
@@ -176,10 +174,10 @@ def execute(
         str | None,
         typer.Option(metavar="SIZE", help="Memory of each Dask worker, such as 2GB; at least 1GB."),
     ] = None,
+    rules: GivenRules,
     reading: Reading,
 ) -> int:
     """Balance the table and say what was done."""
-    rules = {"--immutable": immutable, "--increasing": increasing, "--decreasing": decreasing}
     if engine is Engine.DASK:
         unused = {
             "--provenance": provenance,
@@ -236,9 +234,10 @@ def execute(
     if provenance is not None:
         write_table_file(_provenance_table(balanced), provenance, like=table)
     if report is not None:
-        given = {"--ratio": ratio, "--keep": keep, "--use": use, **rules, "--integer": integer}
+        given = {"--ratio": ratio, "--keep": keep, "--use": use, "--integer": integer}
         given["--ignore-relation"] = ignore_relation
         switches = [
+            *rules.words,
             *reading.words,
             *([] if plausible is None else ["--plausible" if plausible else "--no-plausible"]),
             *(["--drop-missing-target"] if drop_missing_target else []),

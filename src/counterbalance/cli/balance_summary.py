@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 # How many counterfactuals are told in words, and how many features are listed.
 EXAMPLES = 3
 MOST_CHANGED = 8
+# More pairs of classes than this are added up by the smaller class.
+MOST_PAIRS = 10
 # Origins of the new rows that f puts into their new class.
 INVERTED = ("inversion", "minimum", "redraw")
 # How many relations are listed.
@@ -44,6 +46,7 @@ def summarise(balanced: BalancedTable, ratio: Sequence[str] = ()) -> dict[str, A
 
     ``ratio`` is the option as it was given.
     """
+    from counterbalance.constraints import tell_constraints
     from counterbalance.rows.origins import count_origins, most_from_one
 
     user, sampler = balanced.user, balanced.sampler
@@ -61,6 +64,7 @@ def summarise(balanced: BalancedTable, ratio: Sequence[str] = ()) -> dict[str, A
         **summarise_classes(real, after, sampler.yield_),
         **summarise_new_rows(count_origins(provenance), real, ratio, most=most),
         **summarise_relations(sampler.relations_),
+        "constraints": tell_constraints(sampler.constraints),
         "most_changed": _most_changed(balanced),
         "examples": _examples(balanced),
         "findings": [{"topic": item.topic, "text": item.text} for item in user.findings],
@@ -149,6 +153,8 @@ def show_summary(summary: dict[str, Any]) -> None:
         f"{len(summary['features'])} features, target {summary['target']}\n"
     )
     say_origins(summary)
+    if summary["constraints"]:
+        say(f"{summary['constraints']}\n")
     shown = result_tables(summary)
     if summary["most_changed"]:
         most = summary["most_changed"][:MOST_CHANGED]
@@ -194,11 +200,27 @@ def result_tables(summary: Mapping[str, Any]) -> list[ResultTable]:
                 percent(got["share"]),
                 f"{got['used']:,}",
             )
-            for got in summary["yield"]
+            for got in _by_class(summary["yield"])
         ]
-        heads = ("pair", "searched", "found", "yield", "used")
-        shown.append(ResultTable("yield", "Counterfactuals from class to class", heads, pairs))
+        heads = ("pair", "searched", "inverted", "yield", "used")
+        title = "What the first search found, from class to class"
+        shown.append(ResultTable("yield", title, heads, pairs))
     return shown
+
+
+def _by_class(yields: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
+    """Add up the pairs of each smaller class, where there are more pairs than one reads."""
+    if len(yields) <= MOST_PAIRS:
+        return list(yields)
+    found: dict[Any, dict[str, Any]] = {}
+    for got in yields:
+        total = found.setdefault(got["to"], {"from": "larger classes", "to": got["to"]})
+        for name in ("factuals", "inversions", "used"):
+            total[name] = total.get(name, 0) + got[name]
+    return [
+        {**total, "share": total["inversions"] / max(1, total["factuals"])}
+        for total in found.values()
+    ]
 
 
 def summarise_new_rows(
@@ -217,8 +239,8 @@ def summarise_new_rows(
     """
     from counterbalance.rows.origins import (
         add_counts,
+        all_gives_fewer,
         all_inflated,
-        count_nearest,
         tell_inflated,
         tell_origins,
     )
@@ -226,7 +248,7 @@ def summarise_new_rows(
     total = add_counts(list(counts.values()))
     inflated = all_inflated(counts, rows)
     remedy = _share_for(inflated, rows) if only_shares else _ratios_for(inflated, counts, ratio)
-    if count_nearest(total):
+    if all_gives_fewer(inflated):
         remedy += ", or --ratio all for minimum inversions alone"
     return {
         "origins": {origin: n for origin, n in total.items() if n},

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -19,7 +20,15 @@ from counterbalance.cli.options import (
     Target,
     Use,
 )
-from counterbalance.cli.terminal import note, say, show_json, show_tables, working
+from counterbalance.cli.rules import GivenRules
+from counterbalance.cli.terminal import (
+    note,
+    say,
+    show_json,
+    show_tables,
+    working,
+    wrapped,
+)
 from counterbalance.cli.user_table import UserTable, read_user_table
 from counterbalance.errors import TableError
 from counterbalance.extras import require
@@ -28,6 +37,7 @@ from counterbalance.io.reading import Reading
 
 if TYPE_CHECKING:
     from counterbalance.compare import Comparison, Settings
+    from counterbalance.constraints import Constraint
     from counterbalance.report import Page
 
 NAME = "compare"
@@ -154,6 +164,7 @@ def execute(
     use: Use = None,
     drop_missing_target: DropMissingTarget = False,
     json: Json = False,
+    rules: GivenRules,
     reading: Reading,
 ) -> int:
     """Compare, and say what came out."""
@@ -185,6 +196,7 @@ def execute(
         drop_missing_target=drop_missing_target,
         reading=reading,
     )
+    chosen = replace(chosen, constraints=_check_rules(rules, user, chosen))
     given: dict[str, Any] = {
         "--methods": methods,
         "--classifiers": classifiers,
@@ -203,6 +215,7 @@ def execute(
             for name in names or ()
             for word in (option, name)
         ),
+        *rules.words,
         *reading.words,
         *(name for name, is_given in flags.items() if is_given),
     ]
@@ -230,6 +243,23 @@ def execute(
         _show(result, user)
     _say_where(result, folder, report)
     return 0 if result.has_verdict else 1
+
+
+def _check_rules(rules: GivenRules, user: UserTable, chosen: Settings) -> list[Constraint]:
+    """Return the constraints; name the methods that they do not concern, refuse if all are."""
+    from counterbalance.compare.strategies import OURS, adds_rows
+
+    found = rules.checked(user)
+    ours = [method.name for method in OURS if method.name in chosen.strategies]
+    if found and not ours:
+        raise TableError(
+            f"{rules.words[0]} is kept by our own methods only, and --methods names none of them; "
+            "add Counterfactual or Interior, or leave it out"
+        )
+    others = [name for name in chosen.strategies if adds_rows(name) and name not in ours]
+    if found and others:
+        note(f"the new rows of {', '.join(others)} keep no constraint: these methods know none")
+    return found
 
 
 def make_settings(
@@ -303,21 +333,6 @@ def _show(result: Comparison, user: UserTable) -> None:
         say(wrapped(caveat))
 
 
-def wrapped(text: str, mark: str = "- ") -> str:
-    """Write a sentence as an item of a list, in lines that a terminal can show.
-
-    Examples
-    --------
-    >>> wrapped("Nothing helps.")
-    '- Nothing helps.'
-    """
-    import textwrap
-
-    return textwrap.fill(
-        text, 100, initial_indent=mark, subsequent_indent=" " * len(mark), break_long_words=False
-    )
-
-
 def _say_where(result: Comparison, folder: Path, report: Path | None) -> None:
     from counterbalance.trials.progress import duration
 
@@ -355,7 +370,10 @@ def _page(result: Comparison, *, rows: bool) -> Page:
 
     table = result.results.plan.table
     y = np.array(table.classes)[table.codes]
-    sampler = CounterfactualOverSampler(random_state=result.results.plan.settings.seed)
+    settings = result.results.plan.settings
+    sampler = CounterfactualOverSampler(
+        constraints=list(settings.constraints) or None, random_state=settings.seed
+    )
     try:
         with working("searching for counterfactuals"):
             X_resampled, y_resampled = sampler.fit_resample(table.X, y)

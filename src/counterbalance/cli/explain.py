@@ -7,10 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from counterbalance.cli.options import (
-    Decreasing,
     DropMissingTarget,
-    Immutable,
-    Increasing,
     Json,
     Keep,
     Seed,
@@ -19,34 +16,40 @@ from counterbalance.cli.options import (
     Use,
     make_sampler,
 )
+from counterbalance.cli.rules import GivenRules, in_options
 from counterbalance.cli.terminal import note, say, show_json, show_tables, working
 from counterbalance.cli.user_table import UserTable, read_user_table
-from counterbalance.errors import TableError
+from counterbalance.errors import CounterbalanceError, TableError
 from counterbalance.io.reading import Reading
 from counterbalance.result_table import ResultTable
 
 if TYPE_CHECKING:
-    from counterbalance.explain import Explanation
+    from counterbalance.explain import Answer, Explanation
 
 NAME = "explain"
 SUMMARY = "Show what would have to change for one row to be called another class."
 DESCRIPTION = (
-    "Show the nearest counterfactuals of one row, each with different features changed: what "
-    "would have to change for a classifier, trained on the table, to call the row another class. "
-    "It says what the classifier would answer, not what would happen in the world."
+    "Show what would have to change for a classifier, trained on the table, to call a row another "
+    "class. The first answer is the row that balance makes of it, the others are near and change "
+    "other features. Every change is needed, and beside it stand all values that the classifier "
+    "would accept in its place. It says what the classifier would answer, not what would happen in "
+    "the world."
 )
 EXAMPLES = (
     (
-        "three ways for the first row to be called high",
+        "three answers for the first row to be called high",
         "counterbalance explain patients.csv --target risk --row 0 --to high",
     ),
     (
         "without changes that nobody can make",
         "counterbalance explain patients.csv --target risk --row 0 --to low --increasing age",
     ),
+    (
+        "only answers that hold if a tenth of the table were not there",
+        "counterbalance explain patients.csv --target risk --row 0 --robust 1",
+    ),
 )
 BINARY = 2
-SAME = "·"
 # Numbers in this range are written in full: money, not astronomical distances.
 LARGE, TOO_LARGE = 1e4, 1e12
 
@@ -67,19 +70,33 @@ def execute(
             metavar="CLASS", help="Class to reach; may be left out if there are only two."
         ),
     ] = None,
-    ways: Annotated[int, typer.Option(metavar="N", help="Counterfactuals at most.", min=1)] = 3,
+    answers: Annotated[
+        int,
+        typer.Option(
+            metavar="N", help="Answers at most: near ones that change other features.", min=1
+        ),
+    ] = 3,
+    robust: Annotated[
+        float | None,
+        typer.Option(
+            metavar="SHARE",
+            min=0,
+            max=1,
+            help="Only answers that at least this share of ten refits of the classifier agree "
+            "with, each fitted without a tenth of the rows; 0 only tells the share.",
+        ),
+    ] = None,
     keep: Keep = None,
     use: Use = None,
-    immutable: Immutable = None,
-    increasing: Increasing = None,
-    decreasing: Decreasing = None,
     seed: Seed = 0,
     drop_missing_target: DropMissingTarget = False,
     json: Json = False,
+    rules: GivenRules,
     reading: Reading,
 ) -> int:
     """Explain one row."""
     from counterbalance.explain import explain
+    from counterbalance.table.labels import in_words
 
     user = read_user_table(
         table,
@@ -95,25 +112,30 @@ def execute(
             "count from 0 below the header"
         )
     label = _other_class(user, row, to)
-    rules = {"--immutable": immutable, "--increasing": increasing, "--decreasing": decreasing}
     counts = {name: int(count) for name, count in user.y.value_counts().items()}
     sampler = make_sampler(user, counts, rules, [], seed)
-    with working("searching for counterfactuals"):
-        found = explain(sampler, user.X, user.y, row, label, n_ways=ways)
+    try:
+        with working("searching for counterfactuals"):
+            found = explain(sampler, user.X, user.y, row, label, n_answers=answers, robust=robust)
+    except CounterbalanceError as error:
+        raise type(error)(in_options(str(error))) from error
     if json:
         show_json(_plain(found))
     else:
-        _show(found)
+        _show(found, robust)
     if found.called == found.to:
         note(
-            f"the classifier calls row {row} {found.to} already, though its class is "
+            f"the classifier calls row {row} {in_words(found.to)} already, though its class is "
             f"{found.own_class}: nothing would have to change; explain a row that it gets right"
         )
         return 0
-    if not found.ways:
+    if not found.answers:
+        agreed = "" if not robust else f", with {robust:.0%} of its refits,"
+        lower = "lower --robust, " if robust else ""
+        loosen = f"loosen {' '.join(rules.words)}, or " if rules.words else ""
         raise TableError(
-            f"no change was found that makes the classifier call row {row} {found.to}; free "
-            "columns from --immutable, --increasing and --decreasing, or try another --to or --row"
+            f"no change was found that makes the classifier{agreed} call row {row} "
+            f"{in_words(found.to)}; {lower}{loosen}try another --to or --row"
         )
     return 0
 
@@ -135,30 +157,44 @@ def _other_class(user: UserTable, row: int, to: str | None) -> Any:
     return label
 
 
-def _show(found: Explanation) -> None:
-    about = f"row {found.row}, class {found.own_class}"
-    called = "" if found.called == found.own_class else f" (the classifier calls it {found.called})"
-    say(f"{about}{called}\n")
-    if not found.ways:
+def _show(found: Explanation, robust: float | None) -> None:
+    from counterbalance.table.labels import in_words
+
+    right = found.called == found.own_class
+    called = "" if right else f" (the classifier calls it {in_words(found.called)})"
+    say(f"row {found.row}, class {found.own_class}{called}\n")
+    if not found.answers:
         return
-    changed = [name for name in found.cells if any(name in way.changes for way in found.ways)]
+    several = f", {len(found.answers)} answers" if len(found.answers) > 1 else ""
+    say(f"What would make the classifier call it {in_words(found.to)}{several}:\n")
+    show_tables([_table(found, number) for number in range(len(found.answers))])
+    who = f"the classifier and {robust:.0%} of its refits say" if robust else "the classifier says"
+    say(f"accepted: the values for which {who} {in_words(found.to)}, with the other changes kept")
+    if any(not room.exact for answer in found.answers for room in answer.room.values()):
+        say("about: the classifier was asked at some points only, and the ends are bisected")
+    if found.sampled:
+        say("answer 1 is the counterfactual that balance finds for this row")
+
+
+def _table(found: Explanation, number: int) -> ResultTable:
+    answer = found.answers[number]
     rows = [
-        (
-            name,
-            _cell(found.cells[name]),
-            *(_cell(way.changes[name][1]) if name in way.changes else SAME for way in found.ways),
-        )
-        for name in changed
+        (name, _cell(before), _cell(after), answer.room[name].tell(after))
+        for name, (before, after) in answer.changes.items()
     ]
-    rows.append(("distance", "0", *(f"{way.distance:.3g}" for way in found.ways)))
+    title = f"Answer {number + 1}: {_facts(found, answer)}"
+    return ResultTable("answer", title, ("feature", "now", "then", "accepted"), rows)
+
+
+def _facts(found: Explanation, answer: Answer) -> str:
+    from counterbalance.table.labels import in_words
+
+    facts = [f"distance {answer.distance:.3g}"]
     if found.score == found.score:
-        scores = (found.score, *(way.score for way in found.ways))
-        rows.append((f"score of {found.to}", *(f"{score:.2f}" for score in scores)))
-    ways = tuple(f"way {k + 1}" for k in range(len(found.ways)))
-    title = f"What would make the classifier call it {found.to}"
-    same = any(SAME in row for row in rows)
-    notes = (f"{SAME} stays as it is, and so do all other features",) if same else ()
-    show_tables([ResultTable("ways", title, ("feature", "now", *ways), rows, notes)])
+        facts.append(f"score of {in_words(found.to)} {found.score:.2f} → {answer.score:.2f}")
+    if found.refits:
+        facts.append(f"{round(answer.robust * found.refits)} of {found.refits} refits agree")
+    return ", ".join(facts)
 
 
 def _plain(found: Explanation) -> dict[str, Any]:
@@ -168,17 +204,24 @@ def _plain(found: Explanation) -> dict[str, Any]:
         "called": found.called,
         "to": found.to,
         "score": found.score,
+        "refits": found.refits,
+        "sampled": found.sampled,
         "values": found.cells,
-        "ways": [
+        "answers": [
             {
-                "distance": way.distance,
-                "score": way.score,
+                "distance": answer.distance,
+                "score": answer.score,
+                "robust": answer.robust,
                 "changes": {
-                    name: {"before": before, "after": after}
-                    for name, (before, after) in way.changes.items()
+                    name: {
+                        "before": before,
+                        "after": after,
+                        "accepted": vars(answer.room[name]),
+                    }
+                    for name, (before, after) in answer.changes.items()
                 },
             }
-            for way in found.ways
+            for answer in found.answers
         ],
     }
 

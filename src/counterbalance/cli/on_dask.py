@@ -20,10 +20,9 @@ from counterbalance.cli.balance_summary import (
 from counterbalance.cli.options import (
     EVERY,
     asks_for_every,
-    in_options,
-    make_rules,
     share_of_largest,
 )
+from counterbalance.cli.rules import GivenRules, in_options
 from counterbalance.cli.terminal import note, say, show_json, show_tables, working
 from counterbalance.errors import CounterbalanceError, ShortfallWarning, TableError
 
@@ -61,7 +60,7 @@ def balance_on_dask(
     target: str,
     out: Path | None,
     ratio: Sequence[str],
-    rules: dict[str, list[str] | None],
+    rules: GivenRules,
     integer: list[str] | None,
     seed: int,
     cluster: Cluster,
@@ -82,7 +81,7 @@ def balance_on_dask(
     sampler = CounterfactualOverSampler(
         sampling_strategy=strategy,
         integer_features=integer or None,
-        constraints=make_rules(rules) or None,
+        constraints=rules.constraints(_as_given) or None,
         snap_to_grid=True,
         random_state=seed,
         **plausible,
@@ -115,6 +114,11 @@ def balance_on_dask(
         show_summary(summary)
     say_warnings(summary)
     return 0
+
+
+def _as_given(names: Sequence[str], option: str) -> list[str]:
+    del option  # whether there are such columns is seen in the files
+    return list(names)
 
 
 def _strategy(share: float) -> Any:

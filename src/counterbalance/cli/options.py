@@ -2,12 +2,13 @@
 
 A command takes them as annotations of its parameters: ``target: Target``, ``seed: Seed = 0``.
 Those that say how a file is read come as one record: ``reading: Reading``, for which ``app``
-declares the options in READING. The rules and ``--ratio`` become a sampler.
+declares the options in READING; so do those that say what may change (see ``rules``). They and
+``--ratio`` become a sampler.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -19,20 +20,11 @@ from counterbalance.io.reading import Reading
 
 if TYPE_CHECKING:
     from counterbalance import CounterfactualOverSampler
+    from counterbalance.cli.rules import GivenRules
     from counterbalance.cli.user_table import UserTable
-    from counterbalance.constraints import Constraint
 
 # A class gets at most this many times the rows of the table; longer numbers are not read.
 MOST_TIMES, MOST_DIGITS = 10, 18
-# Words in the messages of the library, and the options that they stand for.
-OPTION_OF = {
-    "integer_features": "--integer",
-    "sampling_strategy": "--ratio",
-    "categorical_features": "--keep",
-    "Immutable(": "--immutable (",
-    "Increasing(": "--increasing (",
-    "Decreasing(": "--decreasing (",
-}
 # The value of --ratio and sampling_strategy that takes every counterfactual, as the paper does.
 EVERY = "all"
 
@@ -70,24 +62,6 @@ Use = Annotated[
         "--use",
         metavar="COL",
         help="Column to use although it looks like an identifier. May be given several times.",
-    ),
-]
-Immutable = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--immutable", metavar="COL", help="Column that never changes. May be given several times."
-    ),
-]
-Increasing = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--increasing", metavar="COL", help="Column that only grows. May be given several times."
-    ),
-]
-Decreasing = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--decreasing", metavar="COL", help="Column that only shrinks. May be given several times."
     ),
 ]
 Plausible = Annotated[
@@ -228,32 +202,20 @@ def make_reading(given: dict[str, Any]) -> Reading:
 def make_sampler(
     user: UserTable,
     strategy: dict[Any, int] | str,
-    rules: dict[str, list[str] | None],
+    rules: GivenRules,
     integer: list[str],
     seed: int,
 ) -> CounterfactualOverSampler:
     """Return the sampler that the options describe."""
     from counterbalance import CounterfactualOverSampler
 
-    named = {option: user.columns(given, option) for option, given in rules.items()}
     return CounterfactualOverSampler(
         sampling_strategy=strategy,
         integer_features=integer or None,
         snap_to_grid=True,
-        constraints=make_rules(named) or None,
+        constraints=rules.constraints(user.columns) or None,
         random_state=seed,
     )
-
-
-def make_rules(named: Mapping[str, Sequence[str] | None]) -> list[Constraint]:
-    """Return the constraints behind --immutable, --increasing and --decreasing."""
-    from counterbalance import constraints
-
-    return [
-        *map(constraints.Immutable, named["--immutable"] or ()),
-        *map(constraints.Increasing, named["--increasing"] or ()),
-        *map(constraints.Decreasing, named["--decreasing"] or ()),
-    ]
 
 
 def asks_for_every(ratio: Sequence[str]) -> bool:
@@ -334,10 +296,3 @@ def _share(text: str) -> float:
             f"got {text!r}; for example --ratio 0.5"
         )
     return share
-
-
-def in_options(message: str) -> str:
-    """Return a message of the library with the names of the options."""
-    for word, option in OPTION_OF.items():
-        message = message.replace(word, option)
-    return message

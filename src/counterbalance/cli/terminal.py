@@ -20,7 +20,9 @@ import json
 import math
 import os
 import re
+import shutil
 import sys
+import textwrap
 import warnings
 from collections.abc import Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
@@ -38,6 +40,8 @@ if TYPE_CHECKING:
 LONGEST_LINE, LONGEST_CELL, LONGEST_WORD = 1500, 80, 300
 LONG_WORD = re.compile(rf"\S{{{LONGEST_WORD + 1},}}")
 CUT = " ... "
+# However narrow a terminal says that it is.
+FEWEST_CHARACTERS = 20
 # The characters beyond ASCII in our own texts, and in the bars and tables that rich draws.
 PLAIN = {
     **dict.fromkeys("→⟶➜", "->"),
@@ -58,8 +62,31 @@ HANDLER = "counterbalance.plain"
 
 
 def say(text: str) -> None:
-    """Write a line of the result to stdout."""
-    sys.stdout.write(f"{plain_for(printable(shortened(text)), sys.stdout)}\n")
+    """Write a line of the result to stdout; on a terminal it is broken between words."""
+    shown = plain_for(printable(shortened(text)), sys.stdout)
+    if sys.stdout.isatty():
+        lines = (wrapped(line, "", len(line)) if line else line for line in shown.split("\n"))
+        shown = "\n".join(lines)
+    sys.stdout.write(f"{shown}\n")
+
+
+def wrapped(text: str, mark: str = "- ", most: int = 100) -> str:
+    """Write a sentence as an item of a list, in lines that the terminal can show.
+
+    Examples
+    --------
+    >>> wrapped("Nothing helps.")
+    '- Nothing helps.'
+    """
+    width = max(FEWEST_CHARACTERS, min(most, shutil.get_terminal_size((most, 0)).columns))
+    return textwrap.fill(
+        text,
+        width,
+        initial_indent=mark,
+        subsequent_indent=" " * len(mark),
+        break_long_words=False,
+        break_on_hyphens=False,
+    )
 
 
 def note(text: str) -> None:

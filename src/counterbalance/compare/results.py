@@ -238,7 +238,9 @@ def _settings(results: Results) -> dict[str, Any]:
     ours = [sampler.name for sampler in OURS if sampler.name in settings.strategies]
     made = {"settings of classifiers": classifiers}
     if ours:
-        made["settings of our samplers"] = {name: as_call(make_ours(name, 0)) for name in ours}
+        made["settings of our samplers"] = {
+            name: as_call(make_ours(name, 0, settings.constraints)) for name in ours
+        }
     return {**settings.as_dict(), **made}
 
 

@@ -58,7 +58,7 @@ TRIAL_MODULES = (
     ),
 )
 # Settings that the figures of a trial depend on; the trial itself names the others.
-TRIAL_SETTINGS = ("folds", "inner_folds", "seed")
+TRIAL_SETTINGS = ("folds", "inner_folds", "seed", "constraints")
 
 
 @dataclass(frozen=True, eq=False)
@@ -206,7 +206,8 @@ def write_files(comparison: Comparison, folder: Path, like: Path | None = None) 
 
 def fingerprint(plan: ComparisonPlan) -> Fingerprint:
     """Return what makes the figures: the table, some settings, code and versions."""
-    chosen = {name: getattr(plan.settings, name) for name in TRIAL_SETTINGS}
+    settings = plan.settings.as_dict()
+    chosen = {name: settings[name] for name in TRIAL_SETTINGS}
     modules = [*SAMPLER_MODULES, *TRIAL_MODULES, *own_modules(plan.settings.classifiers)]
     return take_fingerprint(
         {"table": plan.table.digest, **chosen}, modules=modules, packages=PACKAGES

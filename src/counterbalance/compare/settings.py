@@ -12,6 +12,7 @@ from counterbalance.compare.strategies import (
     DEFAULT_STRATEGIES,
     strategy_name,
 )
+from counterbalance.constraints import as_constraints
 from counterbalance.errors import CounterbalanceError
 
 
@@ -45,6 +46,8 @@ class Settings:
         what they have up to a share (see `data`). 0 takes all.
     seed : int
         Seed of the folds, the samplers and the classifiers.
+    constraints : constraint, str or list of them
+        What the new rows of our samplers keep; the other methods know no constraints.
     """
 
     strategies: tuple[str, ...] = DEFAULT_STRATEGIES
@@ -57,6 +60,7 @@ class Settings:
     draws: int = 5
     rows: int = 10_000
     seed: int = 0
+    constraints: Any = ()
 
     def __post_init__(self) -> None:
         named = [strategy_name(name) for name in self.strategies]
@@ -64,6 +68,7 @@ class Settings:
         classifiers = tuple(dict.fromkeys(map(classifier_name, self.classifiers)))
         object.__setattr__(self, "strategies", strategies)
         object.__setattr__(self, "classifiers", classifiers)
+        object.__setattr__(self, "constraints", tuple(as_constraints(self.constraints)))
         if not classifiers:
             raise ComparisonError(
                 "classifiers must name at least one; leave it out for the usual three"
@@ -86,7 +91,7 @@ class Settings:
 
     def as_dict(self) -> dict[str, Any]:
         """Return the settings as plain values."""
-        plain = asdict(self)
+        plain = {**asdict(self), "constraints": tuple(map(repr, self.constraints))}
         return {name: list(v) if isinstance(v, tuple) else v for name, v in plain.items()}
 
 

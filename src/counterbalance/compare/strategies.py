@@ -22,6 +22,7 @@ rows that are given to ``prepare``: the training part, never the test part.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import Any, Literal
@@ -34,6 +35,7 @@ from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
 from counterbalance.arrays import Floats, Integers
 from counterbalance.compare.data import ComparedTable
+from counterbalance.constraints import Constraint
 from counterbalance.errors import CounterbalanceError
 from counterbalance.methods.registry import all_samplers
 from counterbalance.table.encoder import TableEncoder
@@ -176,14 +178,21 @@ def adds_rows(name: str) -> bool:
     return known_strategies()[name] in {"ours", "over"}
 
 
-def resample(name: str, part: ComparedTable, kinds: list[Kind], seed: int) -> TrainingSet:
-    """Resample a training part with a strategy."""
+def resample(
+    name: str,
+    part: ComparedTable,
+    kinds: list[Kind],
+    seed: int,
+    constraints: Sequence[Constraint] = (),
+) -> TrainingSet:
+    """Resample a training part with a strategy; ``constraints`` are for our own samplers."""
     kind = known_strategies()[name]
     preparation = prepare(part.X, kinds)
     if kind in {"none", "weights"}:
         rows, labels = preparation.transform(part.X), part.codes
     elif kind == "ours":
-        table, labels = make_ours(name, seed).fit_resample(part.X, part.codes)
+        ours = make_ours(name, seed, constraints)
+        table, labels = ours.fit_resample(part.X, part.codes)
         rows = preparation.transform(table)
     elif name == "SMOTE" and preparation.nominal.size:
         rows, labels = _smote_of_levels(preparation, part, seed)
@@ -204,9 +213,9 @@ def resample(name: str, part: ComparedTable, kinds: list[Kind], seed: int) -> Tr
     return TrainingSet(rows, labels, new, shares, prior, fitted, weighted, preparation)
 
 
-def make_ours(name: str, seed: int) -> Any:
+def make_ours(name: str, seed: int, constraints: Sequence[Constraint] = ()) -> Any:
     """Return one of our samplers, with its defaults."""
-    return all_samplers()[name].factory(random_state=seed)
+    return all_samplers()[name].factory(random_state=seed, constraints=list(constraints) or None)
 
 
 def _make_peer(name: str, neighbours: int, seed: int) -> Any:

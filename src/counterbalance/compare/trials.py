@@ -135,7 +135,8 @@ def inner_thresholds(
 def learn(plan: ComparisonPlan, strategy: str, train: Integers, seed: int) -> Learned:
     """Resample a training part as a whole and without each of its inner folds."""
     part, kinds = plan.table.part(train), plan.table.kinds
-    whole = resample(strategy, part, kinds, seed)
+    rules = plan.settings.constraints
+    whole = resample(strategy, part, kinds, seed, rules)
     if not part.is_binary:
         return Learned(whole, ())
     asked = (plan.settings.inner_folds, 1, plan.settings.seed)
@@ -146,7 +147,9 @@ def learn(plan: ComparisonPlan, strategy: str, train: Integers, seed: int) -> Le
             f"a training part has too few rows of class {part.classes[-1]!r} to tune a threshold "
             "inside it; use fewer folds or collect more rows"
         )
-    inner = tuple((resample(strategy, part.part(f.train), kinds, seed), f.test) for f in folds)
+    inner = tuple(
+        (resample(strategy, part.part(f.train), kinds, seed, rules), f.test) for f in folds
+    )
     return Learned(whole, inner)
 
 

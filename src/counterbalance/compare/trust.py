@@ -69,7 +69,7 @@ def compute_trust(plan: ComparisonPlan, trial: Trial) -> TrialResult:
     if strategy == REAL_ROWS:
         rows, labels = real[seen.codes > 0], seen.codes[seen.codes > 0]
     else:
-        result = resample(strategy, seen, plan.table.kinds, ground.seed)
+        result = resample(strategy, seen, plan.table.kinds, ground.seed, plan.settings.constraints)
         rows, labels = result.rows[result.new], result.labels[result.new]
     if not len(rows):
         return TrialResult({"new": 0})

@@ -12,6 +12,7 @@ from counterbalance.constraints.constraint import (
     Relation,
     as_constraints,
     compile_rules,
+    tell_constraints,
 )
 
 __all__ = [
@@ -26,4 +27,5 @@ __all__ = [
     "Relation",
     "as_constraints",
     "compile_rules",
+    "tell_constraints",
 ]

@@ -34,7 +34,9 @@ from counterbalance.table.columns import column_position
 from counterbalance.table.kinds import Kind
 from counterbalance.table.table import Table
 
-_FOLLOWS = re.compile(r"\s*(?:`(?P<quoted>[^`]+)`|(?P<word>[^\W\d]\w*))\s+follows\s+(?P<of>.+)")
+_FOLLOWS = re.compile(r"\s*(?:`(?P<quoted>[^`]+)`|(?P<word>[^\W\d][\w.]*))\s+follows\s+(?P<of>.+)")
+# Values that an error lists.
+MOST_LISTED = 10
 
 
 class Constraint:
@@ -42,6 +44,11 @@ class Constraint:
 
     def apply(self, rules: Rules, table: Table) -> None:
         """Write the constraint into ``rules``."""
+        raise NotImplementedError
+
+    @property
+    def words(self) -> str:
+        """What every new row keeps, as a reader would say it."""
         raise NotImplementedError
 
     def __repr__(self) -> str:
@@ -67,6 +74,12 @@ class Immutable(Constraint):
                 raise ConstraintError(f"{self} names a list of columns; write Immutable({listed})")
             rules.frozen[_find(column, table, self)] = True
 
+    @property
+    def words(self) -> str:
+        """Which columns never change."""
+        changes = "changes" if len(self.columns) == 1 else "change"
+        return f"{', '.join(map(str, self.columns))} never {changes}"
+
     def __repr__(self) -> str:
         return f"Immutable({', '.join(map(repr, self.columns))})"
 
@@ -81,6 +94,11 @@ class Increasing(Constraint):
         """Bound the column from below by the factual's value."""
         rules.rising[_find_ordered(self.column, table, self)] = True
 
+    @property
+    def words(self) -> str:
+        """Which column grows."""
+        return f"{self.column} only grows"
+
 
 @dataclass(frozen=True, repr=False)
 class Decreasing(Constraint):
@@ -91,6 +109,11 @@ class Decreasing(Constraint):
     def apply(self, rules: Rules, table: Table) -> None:
         """Bound the column from above by the factual's value."""
         rules.falling[_find_ordered(self.column, table, self)] = True
+
+    @property
+    def words(self) -> str:
+        """Which column shrinks."""
+        return f"{self.column} only shrinks"
 
 
 @dataclass(frozen=True, repr=False)
@@ -123,6 +146,14 @@ class Range(Constraint):
             raise ConstraintError(f"{self} holds no value of the column's grid")
         rules.low[m], rules.high[m] = low, high
 
+    @property
+    def words(self) -> str:
+        """Where the column stays."""
+        low, high = ("" if end is None else f"{end:g}" for end in (self.low, self.high))
+        if low and high:
+            return f"{self.column} stays between {low} and {high}"
+        return f"{self.column} stays {f'at {low} or above' if low else f'at {high} or below'}"
+
 
 @dataclass(frozen=True, init=False, repr=False)
 class OneOf(Constraint):
@@ -149,7 +180,7 @@ class OneOf(Constraint):
         if absent:
             raise ConstraintError(
                 f"{self} names {absent[0]!r}, which the column does not have; "
-                "name values of the column"
+                f"name values of the column: {_examples(table, m)}"
             )
         allowed = np.unique(codes)
         if m in rules.levels:
@@ -157,6 +188,11 @@ class OneOf(Constraint):
             if not allowed.size:
                 raise ConstraintError(f"{self} contradicts another OneOf of the same column")
         rules.levels[m] = allowed
+
+    @property
+    def words(self) -> str:
+        """Which values the column takes."""
+        return f"{self.column} is one of {', '.join(map(str, self.values))}"
 
 
 @dataclass(frozen=True, repr=False)
@@ -172,6 +208,11 @@ class MaxChanged(Constraint):
             raise ConstraintError(f"{self} must allow at least one feature to change")
         rules.most_changed = min(self.count, rules.most_changed or self.count)
 
+    @property
+    def words(self) -> str:
+        """How many features change."""
+        return f"at most {self.count} {'feature changes' if self.count == 1 else 'features change'}"
+
 
 @dataclass(frozen=True, repr=False)
 class Relation(Constraint):
@@ -181,6 +222,11 @@ class Relation(Constraint):
 
     def __repr__(self) -> str:
         return repr(self.text)
+
+    @property
+    def words(self) -> str:
+        """The relation as it was written."""
+        return self.text
 
     def apply(self, rules: Rules, table: Table) -> None:
         """Parse the text."""
@@ -204,9 +250,14 @@ class Follows(Constraint):
         return repr(self.text)
 
     @property
+    def words(self) -> str:
+        """What is kept."""
+        return f"{self.column} moves along with {self.formula}"
+
+    @property
     def text(self) -> str:
         """The constraint as a text."""
-        return f"{quoted(self.column)} follows {self.formula}"
+        return f"{relations.quoted(self.column)} follows {self.formula}"
 
     def apply(self, rules: Rules, table: Table, sample: Floats | None = None) -> None:
         """Add a follower; where a table of values is needed, it is learned from ``sample``."""
@@ -215,9 +266,8 @@ class Follows(Constraint):
         if levels[m] or (single in table.names and levels[table.names.index(single)]):
             source = _find(single, table, self)
             x = table.rows(slice(None)) if sample is None else sample
-            rule: Lookup | relations.Formula = Lookup.learn(
-                x[:, source], x[:, m], by_nearest=not levels[source]
-            )
+            rule: Lookup | relations.Formula
+            rule = Lookup.learn(x[:, source], x[:, m], by_nearest=not levels[source])
             sources: tuple[int, ...] = (source,)
         else:
             rule = relations.parse_formula(
@@ -229,8 +279,8 @@ class Follows(Constraint):
         if any(reaches(rules.followers, source, m) for source in sources):
             raise ConstraintError(f"{self} makes a column follow itself; leave one formula out")
         known = table.column(m)
-        least, most = np.nanmin(known, initial=np.inf), np.nanmax(known, initial=-np.inf)
-        follower = Follower(m, sources, rule, float(least), float(most), table.grid)
+        ends = float(np.nanmin(known, initial=np.inf)), float(np.nanmax(known, initial=-np.inf))
+        follower = Follower(m, sources, rule, *ends, table.grid)
         rules.followers = in_turn([*rules.followers, follower])
 
 
@@ -252,9 +302,8 @@ def as_constraints(constraints: Any) -> list[Constraint]:
     """Return the constraints as objects."""
     if constraints is None:
         return []
-    single = isinstance(constraints, (str, Constraint))
     result: list[Constraint] = []
-    for item in [constraints] if single else constraints:
+    for item in [constraints] if isinstance(constraints, (str, Constraint)) else constraints:
         constraint = _read(item) if isinstance(item, str) else item
         if not isinstance(constraint, Constraint):
             raise ConstraintError(
@@ -265,16 +314,21 @@ def as_constraints(constraints: Any) -> list[Constraint]:
     return result
 
 
-def quoted(name: Any) -> str:
-    """Return the name of a column as a relation has it."""
-    return name if re.fullmatch(r"[^\W\d]\w*", name) else f"`{name}`"
-
-
 def _read(text: str) -> Constraint:
     match = _FOLLOWS.fullmatch(text)
     if match is None:
         return Relation(text)
     return Follows(match["quoted"] or match["word"], match["of"].strip())
+
+
+def tell_constraints(constraints: Any) -> str:
+    """Say what every new row keeps; nothing where nothing is asked for.
+
+    >>> tell_constraints([Immutable("sex"), Range("dose", 0, 40), "low <= high"])
+    'Kept in every new row: sex never changes; dose stays between 0 and 40; low <= high.'
+    """
+    said = [constraint.words for constraint in as_constraints(constraints)]
+    return f"Kept in every new row: {'; '.join(said)}." if said else ""
 
 
 def _find(column: Any, table: Table, constraint: Constraint) -> int:
@@ -326,4 +380,20 @@ def _codes(values: tuple[Any, ...], table: Table, m: int, constraint: Constraint
         return [float(n) if least <= n <= most else np.nan for n in numbers[:, 0]]
     lookup = frames.lookup(frames.column(table.native, m), codes)
     hashable = [value if isinstance(value, Hashable) else None for value in values]
-    return [lookup.get(value, np.nan) for value in hashable]
+    # A text stands for the value that is written like it, such as "True" for True.
+    written = {str(value): code for value, code in lookup.items()}
+    return [
+        lookup.get(value, written.get(value, np.nan) if isinstance(value, str) else np.nan)
+        for value in hashable
+    ]
+
+
+def _examples(table: Table, m: int) -> str:
+    """List some values of a column, or the range of a column of numbers."""
+    codes = table.column(m)
+    if not table.kinds[m].has_levels:
+        least, most = np.nanmin(codes, initial=np.inf), np.nanmax(codes, initial=-np.inf)
+        return f"{least:g} to {most:g}"
+    values = list(frames.lookup(frames.column(table.native, m), codes))
+    listed = ", ".join(map(repr, values[:MOST_LISTED]))
+    return listed if len(values) <= MOST_LISTED else f"{listed}, ..."

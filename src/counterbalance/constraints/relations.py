@@ -4,7 +4,7 @@
     sum         product  { ( + | - )  product }
     product     factor  { ( * | / )  factor }
     factor      number  |  column  |  -  factor  |  ( sum )
-    column      a word, or any text between backticks: `cell size`
+    column      a word, which may hold points, or any text between backticks: `cell size`
 
 A relation is read by this grammar and nothing else: it is never run as Python. What is divided
 by zero is unknown, as a missing cell is.
@@ -27,7 +27,7 @@ from counterbalance.errors import ConstraintError
 Term = Callable[[Floats], Any]
 
 _TOKEN = re.compile(
-    r"\s*(?:(?P<number>\d+\.?\d*(?:[eE][+-]?\d+)?|\.\d+)|(?P<word>[^\W\d]\w*)"
+    r"\s*(?:(?P<number>\d+\.?\d*(?:[eE][+-]?\d+)?|\.\d+)|(?P<word>[^\W\d][\w.]*)"
     r"|`(?P<quoted>[^`]+)`|(?P<sign><=|>=|==|!=|[<>+\-*/()]))"
 )
 # More terms than anybody writes by hand.
@@ -182,6 +182,11 @@ class _Reader:
 
 def _combined(combine: Callable[[Any, Any], Any], left: Term, right: Term) -> Term:
     return lambda x: combine(left(x), right(x))
+
+
+def quoted(name: Any) -> str:
+    """Return the name of a column as a relation has it."""
+    return name if re.fullmatch(r"[^\W\d][\w.]*", name) else f"`{name}`"
 
 
 def _divide(left: Any, right: Any) -> Any:

@@ -1,6 +1,7 @@
 """Found: what a pass found in one partition, in memory or in a file.
 
-    inversions    32 bytes for each, and the changed cells of those that were solved for
+    inversions    32 bytes for each, with a bit for each feature of a drawn one, and the changed
+                  cells of those that were solved for
     references    rows of the partition where a search that solves may start
 
 A file holds arrays of numbers and nothing else. One that is damaged, or of another partition,
@@ -94,6 +95,8 @@ def save(found: Found, path: Path) -> SavedFound:
     """Write what was found, completely or not at all."""
     arrays = {name: getattr(found.inversions, name) for name in COLUMNS}
     others = {name: getattr(found, name) for name in OTHERS}
+    if found.inversions.taken_back is not None:
+        others["taken_back"] = found.inversions.taken_back
     for group in (found.references, found.inversions.changes):
         if group is not None:
             others |= {_key(type(group), name): array for name, array in vars(group).items()}
@@ -150,6 +153,8 @@ def _read(path: Path) -> Found:
         if _key(Changes, "factual") in arrays:
             changes = Changes(*(arrays[_key(Changes, f.name)] for f in fields(Changes)))
             inversions = replace(inversions, changes=changes)
+        if "taken_back" in arrays:
+            inversions = replace(inversions, taken_back=arrays["taken_back"])
     found = Found(inversions, **others, references=references)
     _check_arrays(found, path)
     return found
@@ -158,6 +163,9 @@ def _read(path: Path) -> Found:
 def _check_arrays(found: Found, path: Path) -> None:
     """Check that the arrays of a file go together."""
     inversions, references = found.inversions, found.references
+    bits, n = inversions.taken_back, len(inversions)
+    if bits is not None and (bits.dtype != np.uint8 or bits.ndim != 2 or len(bits) != n):  # noqa: PLR2004
+        raise ValueError(f"{path} holds other bits than those of its inversions")
     solved = inversions.take(inversions.draw == NOT_DRAWN)
     changes = inversions.changes or Changes.none()
     floats = [inversions.distance, changes.value]
@@ -166,7 +174,6 @@ def _check_arrays(found: Found, path: Path) -> None:
     whole += [found.source, found.right, found.answers, references.row, references.target]
     if any(array.dtype.kind != "i" for array in whole) or any(a.dtype.kind != "f" for a in floats):
         raise ValueError(f"{path} holds columns of other types")
-    n = len(inversions)
     if (
         any(array.ndim != 1 for array in (*whole, *floats))
         or any(len(column) != n for column in (*whole[:4], inversions.distance, found.source))

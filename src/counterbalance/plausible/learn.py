@@ -17,8 +17,7 @@ import numpy as np
 
 from counterbalance.arrays import Integers
 from counterbalance.constraints import Follows, compile_rules
-from counterbalance.constraints.constraint import quoted
-from counterbalance.constraints.relations import Relation
+from counterbalance.constraints.relations import Relation, quoted
 from counterbalance.constraints.rules import Rules
 from counterbalance.errors import ConstraintError
 from counterbalance.plausible.evidence import Evidence, is_mixed

@@ -23,7 +23,7 @@ import numpy as np
 
 from counterbalance.arrays import Floats, Integers
 from counterbalance.constraints import Constraint, Follows, Relation
-from counterbalance.constraints.constraint import quoted
+from counterbalance.constraints.relations import quoted
 from counterbalance.profile import Profile
 from counterbalance.table.kinds import Kind
 

@@ -12,6 +12,7 @@ import numpy as np
 from counterbalance.arrays import Integers, Mask
 from counterbalance.projection import spread_evenly
 from counterbalance.report.records import Explorer, FeatureChange, Features, NewRow
+from counterbalance.rows.origins import CALLED
 from counterbalance.rows.provenance import Provenance
 from counterbalance.table import containers, frames
 from counterbalance.table.labels import plain
@@ -69,8 +70,8 @@ def explore(provenance: Provenance, table: Table) -> Explorer:
 
 
 def rank_features(provenance: Provenance, table: Table) -> Features:
-    """Return which features change most in rows that went over to another class, or in all."""
-    inverted = np.flatnonzero(provenance["from_class"] != provenance["to_class"])
+    """Return which features change most in rows that f calls their new class, or in all."""
+    inverted = np.flatnonzero(np.isin(provenance["origin"].astype(str), CALLED))
     some = provenance[inverted] if inverted.size else provenance
     counts = _changes(some)
     order = [m for m in _by_count(counts) if counts[m]]

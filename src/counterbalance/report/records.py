@@ -97,8 +97,8 @@ class FeatureChange:
 class Features:
     """Which features change most, the most changed first.
 
-    They are counted in the rows that went over to another class (``inverted``), or in all new
-    rows where none did.
+    They are counted in the rows that f puts into their new class (``inverted``), or in all new
+    rows where it does so with none.
     """
 
     rows: tuple[FeatureChange, ...]
@@ -107,10 +107,19 @@ class Features:
     inverted: bool = True
 
 
+@dataclass(frozen=True)
+class Origins:
+    """What the new rows of each class are: a table of texts, the class first in each row."""
+
+    columns: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+
+
 @dataclass(frozen=True, kw_only=True)
 class Page(Summary):
     """Everything that a page shows."""
 
+    origins: Origins | None = field(default=None, metadata=OPTIONAL)
     map: Map | None = field(default=None, metadata=OPTIONAL)
     explorer: Explorer | None = field(default=None, metadata=OPTIONAL)
     features: Features | None = field(default=None, metadata=OPTIONAL)
@@ -126,6 +135,8 @@ class Page(Summary):
 def read_page(summary: Summary | Mapping[str, Any]) -> Page:
     """Check a summary and return it as a page; a problem names the place and the remedy."""
     page = read_record(Page, summary, "summary")
+    if page.origins is not None:
+        _check_origins(page.origins)
     if page.explorer is not None:
         for place, row in enumerate(page.explorer.rows):
             _check_row(row, page.explorer.columns, f"summary['explorer']['rows'][{place}]")
@@ -137,15 +148,28 @@ def read_page(summary: Summary | Mapping[str, Any]) -> Page:
                     "have 'rows_of_file'; give both or neither"
                 )
     if page.map is not None:
-        for place, points in enumerate(page.map.points):
-            if len(points.x) != len(points.y):
-                raise SummaryError(
-                    f"summary['map']['points'][{place}] has {len(points.x)} values of x and "
-                    f"{len(points.y)} of y; give as many of both"
-                )
-        if page.map.regions is not None:
-            _check_regions(page.map.regions, "summary['map']['regions']")
+        _check_map(page.map)
     return page
+
+
+def _check_map(plan: Map) -> None:
+    for place, points in enumerate(plan.points):
+        if len(points.x) != len(points.y):
+            raise SummaryError(
+                f"summary['map']['points'][{place}] has {len(points.x)} values of x and "
+                f"{len(points.y)} of y; give as many of both"
+            )
+    if plan.regions is not None:
+        _check_regions(plan.regions, "summary['map']['regions']")
+
+
+def _check_origins(origins: Origins) -> None:
+    for place, cells in enumerate(origins.rows):
+        if len(cells) != len(origins.columns):
+            raise SummaryError(
+                f"summary['origins']['rows'][{place}] has {len(cells)} cells for "
+                f"{len(origins.columns)} columns; give one for each"
+            )
 
 
 def _check_regions(regions: Regions, where: str) -> None:

@@ -11,14 +11,16 @@ import numpy as np
 
 from counterbalance.compare.records import ClassCount, ColumnFacts, Data, Verdict
 from counterbalance.compare.results import CITATION
+from counterbalance.constraints import tell_constraints
 from counterbalance.report.balanced import BalancedTable, read_balanced
 from counterbalance.report.explorer import cells_changed, explore, rank_features
 from counterbalance.report.map import map_rows
-from counterbalance.report.records import Explorer, Features, Page
+from counterbalance.report.records import Explorer, Features, Origins, Page
 from counterbalance.rows.origins import (
     CALLED,
+    HEADS,
     MOST_PER_ROW,
-    MOST_PER_ROW_WITHIN,
+    MOST_PER_ROW_AT_ALL,
     add_counts,
     all_inflated,
     ask_for_fewer,
@@ -26,10 +28,11 @@ from counterbalance.rows.origins import (
     count_origins,
     most_from_one,
     tell_inflated,
+    tell_most,
     tell_origins,
 )
 from counterbalance.search.problem import Yield
-from counterbalance.table.labels import plain
+from counterbalance.table.labels import in_words, plain, rows_of
 from counterbalance.trials.fingerprint import versions
 
 # Classes that the headline names, and features that a sentence does.
@@ -96,6 +99,9 @@ def summarise_sampler(
         page,
         title=f"Balanced: {file}" if file else "A balanced table",
         verdict=tell_result(balanced, page.features, page.explorer),
+        origins=tabulate_origins(count_origins(provenance), getattr(sampler, "yield_", {}))
+        if is_new
+        else None,
         data=describe_data(balanced, file, target, notes),
         settings={name: repr(value) for name, value in sampler.get_params(deep=False).items()},
         versions={name: text for name, text in versions(PACKAGES).items() if text != "absent"},
@@ -118,53 +124,72 @@ def tell_result(
             *_yields(getattr(balanced.sampler, "yield_", {})),
             *_changes(balanced, features, example=explorer is not None),
             *_outliers(balanced),
+            *filter(None, [tell_constraints(getattr(balanced.sampler, "constraints", None))]),
         ),
         caveats=(*_inflated(balanced, counts), *caveats, *_privacy(balanced, explorer)),
     )
 
 
 def _headline(balanced: BalancedTable, total: dict[str, int]) -> str:
-    """Say how many rows there are of which class, and how many of them are minimum inversions."""
+    """Say how many of the new rows are minimum inversions, and of which classes they are."""
     counts = [(balanced.count(code, new=True), label) for code, label in enumerate(balanced.labels)]
-    grown = [f"{count:,} new rows of {label}" for count, label in counts if count]
+    grown = [f"{count:,} new rows of {in_words(label)}" for count, label in counts if count]
     if not grown:
         return "No new rows: no class asked for any"
-    if len(grown) > MOST_NAMED:
-        grown[MOST_NAMED:] = [f"more of {len(grown) - MOST_NAMED} other classes"]
-    named, found = ", ".join(grown), count_nearest(total)
-    if found == sum(total.values()):
-        return f"{named}, all of them minimum inversions"
-    searched = hasattr(balanced.sampler, "on_shortfall")
-    what = f"{found:,} minimum inversions" if found else "no minimum inversion"
-    return f"{named}; {what} among them" if searched else f"{named}, made within their class"
+    made, found = sum(total.values()), count_nearest(total)
+    one = in_words(next(label for count, label in counts if count))
+    new = f"{made:,} new rows of {one if len(grown) == 1 else f'{len(grown)} classes'}"
+    if not hasattr(balanced.sampler, "on_shortfall"):
+        several = len(grown) > MOST_NAMED
+        return f"{new if several else ', '.join(grown)}, made within their class"
+    if found == made:
+        return f"All {new} are minimum inversions" if made > 1 else f"1 minimum inversion of {one}"
+    few = (
+        f"{found:,} of {new} {'is a minimum inversion' if found == 1 else 'are minimum inversions'}"
+    )
+    return "; ".join(
+        filter(None, [few if found else f"No minimum inversion in {new}", tell_most(total)])
+    )
 
 
 def _yields(yields: dict[tuple[Any, Any], Yield]) -> list[str]:
-    """Say of each pair of classes what the search gave; of many pairs, by the class it gave to."""
-    if len(yields) <= MOST_NAMED:
-        return [
-            f"{got.inversions:,} of {got.factuals:,} {plain(larger)} rows could be turned into "
-            f"{plain(smaller)}; {got.used:,} of these were used."
-            for (larger, smaller), got in yields.items()
-        ]
-    by_class: dict[Any, list[Yield]] = {}
-    for (_, smaller), got in yields.items():
-        by_class.setdefault(plain(smaller), []).append(got)
+    """Say of each pair of classes what the search gave; of many pairs a table does."""
+    if len(yields) > MOST_NAMED:
+        return []
     return [
-        f"{sum(one.inversions for one in got):,} of {sum(one.factuals for one in got):,} rows of "
-        f"larger classes could be turned into {label}; {sum(one.used for one in got):,} of these "
-        "were used."
-        for label, got in by_class.items()
+        f"{got.inversions:,} of {got.factuals:,} {rows_of(plain(larger))} could be turned into "
+        f"{in_words(plain(smaller))} by the first search; {got.used:,} of these were used."
+        for (larger, smaller), got in yields.items()
     ]
+
+
+def tabulate_origins(
+    counts: dict[Any, dict[str, int]], yields: dict[tuple[Any, Any], Yield]
+) -> Origins:
+    """Return for each class that grew what its new rows are, and what was found for it."""
+    shown = [origin for origin in HEADS if any(made[origin] for made in counts.values())]
+    searched = ("rows searched", "inverted at once") if yields else ()
+    cells = []
+    for label, made in counts.items():
+        numbers = [made[origin] for origin in shown]
+        if yields:
+            got = [one for (_, smaller), one in yields.items() if plain(smaller) == label]
+            numbers += [sum(one.factuals for one in got), sum(one.inversions for one in got)]
+        cells.append((str(label), *(f"{number:,}" for number in numbers)))
+    return Origins(("class", *(HEADS[origin] for origin in shown), *searched), tuple(cells))
+
+
+def _real_rows(balanced: BalancedTable) -> dict[Any, int]:
+    return {
+        plain(label): balanced.count(code, new=False) for code, label in enumerate(balanced.classes)
+    }
 
 
 def _inflated(balanced: BalancedTable, counts: dict[Any, dict[str, int]]) -> list[str]:
     """Warn of classes that got far more rows than their real ones bear out."""
     searched = hasattr(balanced.sampler, "on_shortfall")
-    rows = {
-        plain(label): balanced.count(code, new=False) for code, label in enumerate(balanced.classes)
-    }
-    most = MOST_PER_ROW if searched else MOST_PER_ROW_WITHIN
+    rows = _real_rows(balanced)
+    most = MOST_PER_ROW if searched else MOST_PER_ROW_AT_ALL
     found = all_inflated(counts, rows, most)
     if not found:
         return []

@@ -2,14 +2,16 @@
 
     inversion   a minimum inversion: the nearest row found for its factual that f calls the class
     minimum     the same, solved for by the structure of f where no draw inverted the factual
-    redraw      a further inversion of a factual that was drawn again; f calls it the class, too
+    redraw      an inversion of a factual that was drawn again; f calls it the class, too
     threshold   f does not call it the class: it was taken at a threshold moved to the class's share
     interior    made from rows of the class alone: no counterfactual
     copy        a row of the class once more
 
 A class is *inflated* if it got more than ``MOST_PER_ROW`` new rows for each real one and fewer
 than one in ``1 / FEW`` of them is a minimum inversion: then a handful of real rows is all that
-the new ones are made of. The sampler, the command line and the report ask the same function.
+the new ones are made of. It is, too, if it got more than ``MOST_PER_ROW_AT_ALL``: inversions they
+may be, but all that f knows of the class it learned from that handful. The sampler, the command
+line and the report ask the same function.
 """
 
 from __future__ import annotations
@@ -36,10 +38,17 @@ HEADS = {
     "interior": "within the class",
     "copy": "copies",
 }
+# What most rows are, where most are no minimum inversions.
+MOST_ARE = {
+    "redraw": "most were found by drawing again from the same real rows",
+    "threshold": "most pass only a moved threshold: f itself does not call them the class",
+    "interior": "most were made within the class and are no counterfactuals",
+    "copy": "most are copies of real rows",
+}
 MOST_PER_ROW = 10
 FEW = 0.25
-# A sampler that makes all rows within the class has no inversions to count: only its excess is.
-MOST_PER_ROW_WITHIN = 100
+# Whatever they are. A sampler that makes all rows within the class has no inversions to count.
+MOST_PER_ROW_AT_ALL = 100
 # Classes that a sentence names, and that a remedy lists.
 MOST_NAMED = 3
 MOST_LISTED = 12
@@ -86,7 +95,7 @@ def tell_origins(counts: Counts, *, most: int = 0) -> list[str]:
     >>> for sentence in tell_origins({"inversion": 20, "redraw": 70, "interior": 10}, most=9):
     ...     print(sentence)  # doctest: +ELLIPSIS
     20 of 100 new rows (20%) are minimum inversions, each the nearest one found for its real row.
-    70 are further inversions, drawn again from real rows that inverted (up to 9 from one row).
+    70 are inversions found by drawing again, up to 9 from one real row.
     10 were made within their class and are no counterfactuals.
     Most new rows are not minimum inversions: too few rows of a larger class can be turned for...
     """
@@ -119,17 +128,31 @@ def tell_origins(counts: Counts, *, most: int = 0) -> list[str]:
 
 
 def _sentence(origin: str, count: int, most: int) -> str:
-    be, have = ("is", "a further inversion") if count == 1 else ("are", "further inversions")
+    be, have = ("is", "an inversion") if count == 1 else ("are", "inversions")
     was = "was" if count == 1 else "were"
-    up_to = f" (up to {most:,} from one row)" if most > 1 else ""
+    up_to = f", up to {most:,} from one real row" if most > 1 else ""
     return {
-        "redraw": f"{count:,} {be} {have}, drawn again from real rows that inverted{up_to}.",
+        "redraw": f"{count:,} {be} {have} found by drawing again{up_to}.",
         "threshold": f"{count:,} {was} accepted at a threshold moved to the class's share: "
         "f itself does not call them the class.",
         "interior": f"{count:,} {was} made within their class and {be} no "
         f"counterfactual{'' if count == 1 else 's'}.",
         "copy": f"{count:,} {be} {'a copy' if count == 1 else 'copies'} of real rows.",
     }[origin]
+
+
+def tell_most(counts: Counts) -> str:
+    """Say in a few words what most rows are, where most are no minimum inversions.
+
+    >>> tell_most({"inversion": 20, "interior": 80}), tell_most({"inversion": 60, "copy": 40})
+    ('most were made within the class and are no counterfactuals', '')
+    """
+    total, found = sum(counts.values()), count_nearest(counts)
+    others = {origin: counts.get(origin, 0) for origin in MOST_ARE}
+    if not total or found * 2 >= total:
+        return ""
+    origin = max(others, key=others.__getitem__)
+    return MOST_ARE[origin] if others[origin] * 2 > total else "most are something else"
 
 
 def _within(counts: Counts) -> list[str]:
@@ -164,10 +187,11 @@ class Inflated:
     """How many rows it may be asked to have in all before it counts as inflated."""
 
     def __str__(self) -> str:
+        found = f"{self.inversions:,}" if self.inversions else "none"
         return (
             f"class {self.label!r} has {self.rows:,} {'row' if self.rows == 1 else 'rows'} and got "
             f"{self.new:,} new ones ({self.new / self.rows:,.0f} for each real row; "
-            f"{self.inversions or 'none'} {'is a' if self.inversions == 1 else 'are'} minimum "
+            f"{found} {'is a' if self.inversions == 1 else 'are'} minimum "
             f"inversion{'' if self.inversions == 1 else 's'})"
         )
 
@@ -190,7 +214,7 @@ def find_inflated(
 ) -> Inflated | None:
     """Return what is to be said of a class if it is inflated."""
     new, inversions = sum(made.values()), count_nearest(made)
-    most = max(most_per_row * rows, int(inversions / FEW))
+    most = min(max(most_per_row * rows, int(inversions / FEW)), MOST_PER_ROW_AT_ALL * rows)
     if rows < 1 or new <= most:
         return None
     return Inflated(label, rows, new, inversions, rows + most)
@@ -214,9 +238,15 @@ def ask_for_fewer(
     else:
         some = ", ".join(f"{label!r}: {n}" for label, n in list(inflated.items())[:MOST_LISTED])
         remedy = f"sampling_strategy={{{some}, ...}}"
-    if not any(map(count_nearest, counts.values())):
+    if not all_gives_fewer(classes):
         return remedy
     return f"{remedy}, or sampling_strategy='all' for minimum inversions alone"
+
+
+def all_gives_fewer(classes: Sequence[Inflated]) -> bool:
+    """Whether to take every minimum inversion, and nothing else, leaves no class inflated."""
+    found = [one.inversions for one in classes]
+    return any(found) and all(one.rows + one.inversions <= one.most for one in classes)
 
 
 def tell_inflated(classes: Sequence[Inflated], remedy: str) -> str:

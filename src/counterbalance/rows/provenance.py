@@ -30,7 +30,7 @@ from numpy.typing import NDArray
 from counterbalance.arrays import Mask
 from counterbalance.extras import require
 from counterbalance.table import frames
-from counterbalance.table.labels import plain
+from counterbalance.table.labels import in_words, plain
 
 COLUMNS = (
     "sample",
@@ -157,10 +157,11 @@ class Provenance:
     def _sentence(self, row: dict[str, Any], X: Any) -> str:
         start = f"row {row['factual']}, class {row['from_class']}"
         origin, far = row["origin"], f"distance {row['distance']:.3g}"
+        to = in_words(row["to_class"])
         if origin == "copy":
             return f"{start}: copied as it is (copy)"
         if origin not in JUDGED:
-            scored = _scored(row, f"f's score of {row['to_class']} is")
+            scored = _scored(row, f"f's score of {to} is")
             return f"{start}: moved within its class, no counterfactual{scored}, {far} ({origin})"
         changes = []
         for name in row["changed"][:TOLD_CHANGES]:
@@ -171,14 +172,14 @@ class Provenance:
             changes.append(f"{len(row['changed']) - TOLD_CHANGES} more")
         what = f"{start}: {', '.join(changes)}"
         if origin == "threshold":
-            scored = _scored(row, f"scored for {row['to_class']}")
+            scored = _scored(row, f"scored for {to}")
             return (
-                f"{what}{scored}; f does not call it {row['to_class']}: accepted because the "
+                f"{what}{scored}; f does not call it {to}: accepted because the "
                 f"threshold was moved to the class's share, {far} (threshold)"
             )
         makes = "makes" if len(row["changed"]) == 1 else "make"
         again = f" ({origin})" if origin == "redraw" else ""
-        return f"{what} {makes} it {row['to_class']}, {far}{again}"
+        return f"{what} {makes} it {to}, {far}{again}"
 
     def __repr__(self) -> str:
         shown = [self[place] for place in range(min(len(self), SHOWN_ROWS))]

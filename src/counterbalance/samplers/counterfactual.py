@@ -46,7 +46,8 @@ class CounterfactualOverSampler(TableOverSampler):
     ----------
     sampling_strategy : float, str, dict or callable, default="auto"
         How many new rows each class gets, in imbalanced-learn's forms, with one meaning of
-        our own: ``"all"`` is the paper's algorithm as it is printed. For each pair of classes
+        our own: ``"all"`` is the paper's algorithm as it is printed (with ``minimal=False`` to
+        the letter). For each pair of classes
         with N_i < N_j every row of j that inverts gives its nearest counterfactual of i; the
         number is not capped and nothing is filled up, so ``selection`` and ``on_shortfall``
         have no part in it, no shortfall is warned of, and ``yield_`` tells what came of it.
@@ -85,6 +86,12 @@ class CounterfactualOverSampler(TableOverSampler):
         that they approximate, by the structure of f: in closed form where f is linear, by
         steps between the leaves where f is a forest, and by taking changes back where f can
         only be asked. Its rows are nearer, and nothing in them is random.
+
+    minimal : bool, default=True
+        Whether changes that f does not need are taken back from every counterfactual, the
+        farthest first, until none can be. A drawn one changes every feature of its rounds; what
+        is left is nearer and can be read. ``False`` gives the rows of Algorithm 1
+        as it is printed.
 
     feature_order : "spearman" or sequence of columns, default="spearman"
         I_F in the paper, the order in which features are perturbed: by the absolute
@@ -196,7 +203,7 @@ class CounterfactualOverSampler(TableOverSampler):
     >>> sorted(Counter(y_resampled.tolist()).items())
     [(0, 209), (1, 209)]
     >>> sampler.provenance_[0]["changed"]
-    ('x0', 'x1', 'x2', 'x3')
+    ('x0', 'x2', 'x3')
     """
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
@@ -205,6 +212,7 @@ class CounterfactualOverSampler(TableOverSampler):
         "epsilon": [Interval(Real, 0, None, closed="neither"), None],
         "draws": [StrOptions({"exact", "gibbs"})],
         "search": [StrOptions({"perturb", "minimum"})],
+        "minimal": ["boolean"],
         "feature_order": [StrOptions({"spearman"}), "array-like"],
         "selection": [StrOptions({"nearest", "random"})],
         "on_shortfall": [StrOptions(set(shortfall.POLICIES)), list, tuple],
@@ -221,6 +229,7 @@ class CounterfactualOverSampler(TableOverSampler):
         epsilon: float | None = None,
         draws: Way = "exact",
         search: shortfall.Search = "perturb",
+        minimal: bool = True,
         feature_order: Any = "spearman",
         selection: Selection = "nearest",
         on_shortfall: Any = shortfall.DEFAULT,
@@ -242,6 +251,7 @@ class CounterfactualOverSampler(TableOverSampler):
         self.epsilon = epsilon
         self.draws = draws
         self.search = search
+        self.minimal = minimal
         self.feature_order = feature_order
         self.selection = selection
         self.on_shortfall = on_shortfall
@@ -284,6 +294,7 @@ class CounterfactualOverSampler(TableOverSampler):
                 range(self.n_draws),
                 np.inf if self.epsilon is None else float(self.epsilon),
                 cells_in(self.working_memory),
+                self.minimal,
             ),
             random_state=self.random_state,
             plausible=self.plausible,

@@ -29,7 +29,7 @@ from counterbalance.plausible.learn import Plausible
 from counterbalance.prepare import Choices, DefaultF, Prepared
 from counterbalance.rows.build import Builder
 from counterbalance.rows.interior import Interior
-from counterbalance.rows.origins import MOST_PER_ROW_WITHIN
+from counterbalance.rows.origins import MOST_PER_ROW_AT_ALL
 from counterbalance.rows.shortfall import NewRows, warn_inflated
 from counterbalance.samplers.base import TableOverSampler
 from counterbalance.search.draws import stream, uniform
@@ -181,7 +181,7 @@ class InteriorOverSampler(TableOverSampler):
                 if part.missing:
                     _copy(part, plain(labels.classes[part.target]))
             tallies = [part.tally for part in rows]
-            warn_inflated(tallies, labels, most_per_row=MOST_PER_ROW_WITHIN)
+            warn_inflated(tallies, labels, most_per_row=MOST_PER_ROW_AT_ALL)
             return Builder(prepared.problem, prepared.f, rows, prepared.outliers)
 
     def choices(self) -> Choices:

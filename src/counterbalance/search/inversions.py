@@ -1,8 +1,8 @@
 """Inversions: what a search found, kept in little memory.
 
-A drawn inversion is built anew from (factual, draw, round) when it is taken. One of the minimum
-search cannot be, so its changed cells are kept: a few of each row, where the row itself would
-be as large as the result.
+A drawn inversion is built anew from (factual, draw, round) when it is taken, and a bit for each
+feature says which changes were taken back. One of the minimum search cannot be, so its changed
+cells are kept: a few of each row, where the row itself would be as large as the result.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from counterbalance.arrays import Floats, Integers, Mask, Small
+from counterbalance.arrays import Bits, Floats, Integers, Mask, Small
 from counterbalance.constraints.rules import differs
 
 # What stands in ``Inversions.draw`` for a row that was not drawn.
@@ -30,6 +30,7 @@ class Inversions:
     round: Small
     distance: Floats
     changes: Changes | None = None  # of those that were not drawn, and maybe of others
+    taken_back: Bits | None = None  # of drawn ones: (n, M / 8), a bit for each feature
 
     def __len__(self) -> int:
         return len(self.factual)
@@ -37,7 +38,16 @@ class Inversions:
     def take(self, positions: Integers | Mask | slice) -> Inversions:
         """Return the entries at ``positions``."""
         columns: dict[str, Any] = {name: getattr(self, name)[positions] for name in COLUMNS}
+        if self.taken_back is not None:
+            columns["taken_back"] = self.taken_back[positions]
         return replace(self, **columns)
+
+    def put_back(self, old: Floats, new: Floats) -> Floats:
+        """Return the drawn rows ``new`` with the old cells where changes were taken back."""
+        if self.taken_back is None:
+            return new
+        taken = np.unpackbits(self.taken_back, axis=1, count=old.shape[1]).astype(bool)
+        return np.where(taken, old, new)
 
     def between(self, first: int, stop: int) -> Inversions:
         """Return the entries of the factuals in a range, with no other changes than theirs."""
@@ -71,7 +81,11 @@ class Inversions:
             name: np.concatenate([getattr(part, name) for part in parts]) for name in COLUMNS
         }
         changes = [part.changes for part in parts if part.changes is not None]
-        return cls(**columns, changes=Changes.join(changes) if changes else None)
+        return cls(
+            **columns,
+            changes=Changes.join(changes) if changes else None,
+            taken_back=_join_bits(parts),
+        )
 
     @classmethod
     def solved(
@@ -148,3 +162,17 @@ class Changes:
         return Changes(
             self.factual[rows], self.target[rows], count, self.feature[cells], self.value[cells]
         )
+
+
+def _join_bits(parts: list[Inversions]) -> Bits | None:
+    """Put the bits of parts one behind the other; of a part without any nothing was taken back."""
+    width = next((part.taken_back.shape[1] for part in parts if part.taken_back is not None), None)
+    if width is None:
+        return None
+    none = [np.zeros((len(part), width), dtype=np.uint8) for part in parts]
+    return np.concatenate(
+        [
+            blank if part.taken_back is None else part.taken_back
+            for part, blank in zip(parts, none, strict=True)
+        ]
+    )

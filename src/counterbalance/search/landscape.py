@@ -46,7 +46,7 @@ class Landscape:
             score = score / prior
         if score.shape[1] == 2:  # noqa: PLR2004 (two classes: who is ahead is one number)
             score = score[:, 1:] - score[:, :1]
-        parts = [_bins(trees.cuts_of(m), m, perturbation) for m in range(trees.n_features)]
+        parts = [values_in_bins(trees.cuts_of(m), m, perturbation) for m in range(trees.n_features)]
         holds = [least <= most for least, most in parts]
         profile = perturbation.profile
         return cls(
@@ -88,7 +88,7 @@ class Landscape:
         return lowest, highest
 
 
-def _bins(cuts: Floats, m: int, perturbation: Perturbation) -> tuple[Floats, Floats]:
+def values_in_bins(cuts: Floats, m: int, perturbation: Perturbation) -> tuple[Floats, Floats]:
     """Return the least and the largest value that column ``m`` can hold in each bin."""
     profile, grid = perturbation.profile, perturbation.grid
     levels = perturbation.rules.levels.get(m)

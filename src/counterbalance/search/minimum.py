@@ -23,6 +23,7 @@ from counterbalance.classifier.judge import Classifier
 from counterbalance.classifier.trees import has_trees
 from counterbalance.profile import distance
 from counterbalance.search.inversions import Inversions
+from counterbalance.search.minimal import take_back
 from counterbalance.search.minimum_any import AnyMinimum
 from counterbalance.search.minimum_linear import LinearMinimum
 from counterbalance.search.minimum_trees import TreeMinimum
@@ -71,6 +72,9 @@ class MinimumSearch:
         left = np.flatnonzero(~reached)
         if left.size:
             rows[left], reached[left] = self.other.nearest(x[left], target[left], ids[left])
+        if self.effort.minimal and reached.any():
+            some, judge = np.flatnonzero(reached), self.f.on_candidates
+            rows[some] = take_back(self.space, judge, x[some], rows[some], target[some], ids[some])
         profile, order = self.space.perturbation.profile, self.space.order
         if self.effort.epsilon < np.inf and reached.any():
             reached &= distance(profile, order, x, rows) < self.effort.epsilon

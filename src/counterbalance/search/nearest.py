@@ -77,6 +77,7 @@ class Effort:
     draws: range = range(1)
     epsilon: float = np.inf
     cells_at_once: int = 2**20  # bounds the memory: perturbed cells, and cells shown to f
+    minimal: bool = False  # whether changes that f does not need are taken back: see ``minimal``
 
     def of_pass(self, number: int) -> Effort:
         """Return the same with the draws of a later pass."""

@@ -11,7 +11,7 @@ candidate into says whose inversion it is.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
@@ -20,10 +20,13 @@ from sklearn.utils.parallel import Parallel, delayed
 
 from counterbalance.arrays import Floats, Integers, Mask, Words, blocks
 from counterbalance.classifier.judge import Classifier
+from counterbalance.constraints.rules import differs
 from counterbalance.errors import ClassifierError
+from counterbalance.profile import distance
 from counterbalance.search.compiled import make_search
 from counterbalance.search.draws import fingerprint
 from counterbalance.search.inversions import NOT_DRAWN, Inversions
+from counterbalance.search.minimal import take_back
 from counterbalance.search.minimum import MinimumSearch
 from counterbalance.search.nearest import Effort, Space, rebuild, widths
 from counterbalance.search.references import References
@@ -94,13 +97,34 @@ class Problem:
 
         ``among`` narrows the search: for each row (and class) whether it is worth it.
         """
-        rows, wanted = self._searched(judged, targets, among)
-        search = make_search(self.space, self.effort.of_pass(number), judged.f, self.table)
+        return self.find_in(*self._searched(judged, targets, among), judged.f, number)
+
+    def find_in(self, rows: Integers, wanted: Mask, f: Classifier, number: int = 0) -> Inversions:
+        """Search some rows, whatever f says of them; ``wanted`` is for all rows of the table."""
+        search = make_search(self.space, self.effort.of_pass(number), f, self.table)
+
+        def find(chunk: Integers) -> Inversions:
+            found, _ = search(self.table.rows(chunk), chunk, wanted[chunk])
+            return self._made_minimal(found, f) if self.effort.minimal else found
+
         parts = Parallel(n_jobs=self.n_jobs, prefer="threads")(
-            delayed(search)(self.table.rows(chunk), chunk, wanted[chunk])
-            for chunk in self._chunks(rows, judged.f)
+            delayed(find)(chunk) for chunk in self._chunks(rows, f)
         )
-        return Inversions.join([found for found, _ in parts])
+        return Inversions.join(parts)
+
+    def _made_minimal(self, found: Inversions, f: Classifier) -> Inversions:
+        """Take back every change of drawn inversions that f does not need."""
+        order, profile = self.space.order, self.space.perturbation.profile
+        parts = [Inversions.join([])]
+        for block in self.build_blocks(len(found)):
+            some = found.take(block)
+            x, drawn = self.table.rows(some.factual), self.rebuild(some)
+            judge, asked = f.on_candidates, f.insight.asked
+            rows = take_back(self.space, judge, x, drawn, some.target, some.factual, asked)
+            bits = np.packbits(differs(rows, drawn), axis=1)
+            far = distance(profile, order, x, rows)
+            parts.append(replace(some, distance=far, taken_back=bits))
+        return Inversions.join(parts)
 
     def solve(
         self,
@@ -113,13 +137,18 @@ class Problem:
 
         ``starts`` holds the references of each class code, if they are not those of this table.
         """
-        rows, wanted = self._searched(judged, targets, among)
         if starts is None:
             starts = self.starts(self.references(judged, targets))
-        search = MinimumSearch.of(self.space, self.effort, judged.f, self.table, starts)
+        return self.solve_in(*self._searched(judged, targets, among), judged.f, starts)
+
+    def solve_in(
+        self, rows: Integers, wanted: Mask, f: Classifier, starts: list[Floats]
+    ) -> Inversions:
+        """Solve for some rows, whatever f says of them; ``wanted`` is for all of the table."""
+        search = MinimumSearch.of(self.space, self.effort, f, self.table, starts)
         parts = Parallel(n_jobs=self.n_jobs, prefer="threads")(
             delayed(search.find)(self.table.rows(chunk), chunk, wanted[chunk])
-            for chunk in self._chunks(rows, judged.f)
+            for chunk in self._chunks(rows, f)
         )
         return Inversions.join(parts)
 
@@ -138,15 +167,17 @@ class Problem:
 
     def rebuild(self, found: Inversions) -> Floats:
         """Return the rows of some inversions."""
-        x = self.table.rows(found.factual)
+        x, rules = self.table.rows(found.factual), self.space.perturbation.rules
         drawn = found.draw != NOT_DRAWN
         if drawn.all():
-            return rebuild(self.space, x, found.factual, found.draw, found.round)
+            drawn_rows = rebuild(self.space, x, found.factual, found.draw, found.round)
+            return rules.complete(found.put_back(x, drawn_rows), x)
         assert found.changes is not None  # noqa: S101  (they come with what was not drawn)
         some = found.take(~drawn)
         x[~drawn] = found.changes.apply(x[~drawn], some.factual, some.target)
         some = found.take(drawn)
-        x[drawn] = rebuild(self.space, x[drawn], some.factual, some.draw, some.round)
+        new = rebuild(self.space, x[drawn], some.factual, some.draw, some.round)
+        x[drawn] = rules.complete(some.put_back(x[drawn], new), x[drawn])
         return x
 
     def fingerprints(self, found: Inversions) -> Words:

@@ -75,6 +75,8 @@ class Grid:
 
 def _up(scaled: float) -> float:
     """Round up to a whole number, but forgive what a product like 0.07 * 100 is off by."""
+    if not np.isfinite(scaled):
+        return scaled
     nearest = float(np.rint(scaled))
     return (
         nearest if abs(scaled - nearest) <= 1e-9 * max(1.0, abs(scaled)) else float(np.ceil(scaled))

@@ -20,6 +20,9 @@ from counterbalance.arrays import Integers
 from counterbalance.errors import TableError
 from counterbalance.table import containers, frames
 
+# Labels that do not say what they are the class of.
+TRUTHS = frozenset({"yes", "no", "true", "false", "nan", "inf"})
+
 
 @dataclass(frozen=True)
 class Labels:
@@ -100,6 +103,30 @@ def read_labels(y: Any) -> Labels:
 def plain(label: Any) -> Any:
     """Return a numpy scalar as the Python value it stands for."""
     return label.item() if isinstance(label, np.generic) else label
+
+
+def in_words(label: Any) -> str:
+    """Return a class as a sentence can name it: a number, a letter or a truth says too little.
+
+    >>> in_words("benign"), in_words(5), in_words("yes")
+    ('benign', 'class 5', 'class yes')
+    """
+    text = str(label)
+    return (
+        text
+        if len(text) > 1 and text[0].isalpha() and text.lower() not in TRUTHS
+        else (f"class {text}")
+    )
+
+
+def rows_of(label: Any) -> str:
+    """Return what the rows of a class are called.
+
+    >>> rows_of("benign"), rows_of(5)
+    ('benign rows', 'rows of class 5')
+    """
+    named = in_words(label)
+    return f"rows of {named}" if named != str(label) else f"{named} rows"
 
 
 def as_array(y: Any) -> NDArray[Any]:

@@ -108,6 +108,7 @@ def make_sampler(method: str, seed: int) -> Any:
         estimator=LogisticRegression(class_weight=weight),
         n_draws=DRAWS,
         sampling_strategy=EVERY,
+        minimal=False,  # Algorithm 1 as it is printed
         random_state=seed,
     )
 

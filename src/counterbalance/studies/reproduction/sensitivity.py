@@ -105,6 +105,7 @@ def make_sampler(setting: str, value: str, seed: int) -> CounterfactualOverSampl
         n_draws=int(value) if setting == "T" else DRAWS,
         epsilon=float(value) if setting == "epsilon" and value != NO_LIMIT else None,
         sampling_strategy=EVERY,
+        minimal=False,  # Algorithm 1 as it is printed
         random_state=seed,
     )
 

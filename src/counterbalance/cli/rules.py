@@ -1,0 +1,237 @@
+"""Rules: the options that say which changes make sense, for every command that makes new rows.
+
+    --immutable COL         stays what it is
+    --increasing COL        only grows (--decreasing: only shrinks)
+    --range COL=LOW:HIGH    stays between two numbers; either may be left out
+    --one-of COL=A,B        takes one of these values
+    --max-changed N         at most so many features change
+    --constraint TEXT       a relation between columns, such as "word_unique <= word_count"
+
+A command takes them as one record, ``rules: GivenRules``, for which ``app`` declares the options.
+"""
+
+from __future__ import annotations
+
+import csv
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from counterbalance.errors import ConstraintError
+
+if TYPE_CHECKING:
+    from counterbalance.cli.user_table import UserTable
+    from counterbalance.constraints import Constraint
+
+# Words in the messages of the library, and the options that they stand for.
+OPTION_OF = {
+    "integer_features": "--integer",
+    "sampling_strategy": "--ratio",
+    "categorical_features": "--keep",
+    "Immutable(": "--immutable (",
+    "Increasing(": "--increasing (",
+    "Decreasing(": "--decreasing (",
+    "OneOf": "--one-of",
+    "Range(": "--range (",
+    "MaxChanged(": "--max-changed (",
+    "the relation '": "--constraint '",
+}
+# Says which columns the texts of an option name, and refuses what is none.
+Columns = Callable[[Sequence[str], str], list[str]]
+
+
+def _several(option: str, metavar: str, text: str) -> tuple[Any, Any]:
+    several = f"{text} May be given several times."
+    return Annotated[list[str] | None, typer.Option(option, metavar=metavar, help=several)], None
+
+
+RULES: dict[str, tuple[Any, Any]] = {
+    "immutable": _several("--immutable", "COL", "Column that never changes."),
+    "increasing": _several("--increasing", "COL", "Column that only grows."),
+    "decreasing": _several("--decreasing", "COL", "Column that only shrinks."),
+    "range": _several(
+        "--range",
+        "COL=LOW:HIGH",
+        "Column of numbers that stays between two of them, such as dose=0:40; either may be left "
+        "out.",
+    ),
+    "one_of": _several(
+        "--one-of", "COL=A,B", "Column that takes one of these values, such as ward=A,B."
+    ),
+    "constraint": _several(
+        "--constraint",
+        "TEXT",
+        "Relation between columns that every new row keeps, such as 'word_unique <= word_count'.",
+    ),
+    "max_changed": (
+        Annotated[
+            int | None,
+            typer.Option(
+                "--max-changed", metavar="N", min=1, help="Features of a row that change at most."
+            ),
+        ],
+        None,
+    ),
+}
+
+
+@dataclass(frozen=True)
+class GivenRules:
+    """The rules as they were given, text by text."""
+
+    immutable: tuple[str, ...] = ()
+    increasing: tuple[str, ...] = ()
+    decreasing: tuple[str, ...] = ()
+    range: tuple[str, ...] = ()
+    one_of: tuple[str, ...] = ()
+    constraint: tuple[str, ...] = ()
+    max_changed: int | None = None
+
+    @property
+    def words(self) -> list[str]:
+        """The options once more."""
+        most = () if self.max_changed is None else (str(self.max_changed),)
+        several = {**vars(self), "max_changed": most}
+        given = [(_dash(name), text) for name, texts in several.items() for text in texts]
+        return [word for pair in given for word in pair]
+
+    def constraints(self, columns: Columns) -> list[Constraint]:
+        """Return what the options mean; ``columns`` says which columns they name.
+
+        What cannot be read, and what contradicts itself, is refused.
+        """
+        from counterbalance import constraints as kinds
+
+        frozen, growing, shrinking = (
+            columns(getattr(self, name), _dash(name))
+            for name in ("immutable", "increasing", "decreasing")
+        )
+        ranges = [_read_range(text, columns) for text in self.range]
+        choices = [_read_choice(text, columns) for text in self.one_of]
+        found: list[Constraint] = [
+            *map(kinds.Immutable, frozen),
+            *map(kinds.Increasing, growing),
+            *map(kinds.Decreasing, shrinking),
+            *(kinds.Range(*given) for given in ranges),
+            *(kinds.OneOf(*given) for given in choices),
+        ]
+        steered = {
+            "--increasing": growing,
+            "--decreasing": shrinking,
+            "--range": [name for name, *_ in ranges],
+            "--one-of": [name for name, _ in choices],
+        }
+        _check_apart(frozen, steered)
+        for text in self.constraint:
+            named = _named_in(text, columns)
+            if set(named) <= set(frozen):
+                raise ConstraintError(
+                    f"--constraint {text!r} names only columns that --immutable keeps as they are, "
+                    "so it could not be met by any change; free one of them, or leave it out"
+                )
+            found.append(kinds.Relation(text))
+        return found if self.max_changed is None else [*found, kinds.MaxChanged(self.max_changed)]
+
+    def checked(self, user: UserTable) -> list[Constraint]:
+        """Return the same, refused now if the table cannot keep them, and not after a long run."""
+        from counterbalance.constraints import compile_rules
+        from counterbalance.errors import CounterbalanceError
+        from counterbalance.table.table import read_table
+
+        found = self.constraints(user.columns)
+        try:
+            compile_rules(found, read_table(user.X))
+        except CounterbalanceError as error:
+            raise type(error)(in_options(str(error))) from error
+        return found
+
+
+def make_rules(given: dict[str, Any]) -> GivenRules:
+    """Take the options in RULES out of those given, and return the rules."""
+    options = {name: given.pop(name) for name in RULES}
+    most = options.pop("max_changed")
+    return GivenRules(
+        **{name: tuple(texts or ()) for name, texts in options.items()}, max_changed=most
+    )
+
+
+def _dash(name: str) -> str:
+    return f"--{name.replace('_', '-')}"
+
+
+def _column_and_rest(text: str, option: str, form: str, columns: Columns) -> tuple[str, str]:
+    column, sign, rest = text.partition("=")
+    if not sign or not column.strip():
+        raise ConstraintError(f"{option} must be {form}, got {text!r}")
+    return columns([column.strip()], option)[0], rest.strip()
+
+
+def _read_range(text: str, columns: Columns) -> tuple[str, float | None, float | None]:
+    form = "COL=LOW:HIGH, such as dose=0:40, dose=0: or dose=:40"
+    column, rest = _column_and_rest(text, "--range", form, columns)
+    low, sign, high = rest.partition(":")
+    try:
+        ends = [float(end) if end.strip() else None for end in (low, high)]
+    except ValueError:
+        ends = [None, None]
+    known = [end for end in ends if end is not None]
+    if not sign or not known or any(map(math.isnan, known)):
+        raise ConstraintError(f"--range must be {form}, got {text!r}")
+    if known[0] > known[-1]:
+        raise ConstraintError(
+            f"--range must name the lower number first, got {text!r}; write {column}={high}:{low}"
+        )
+    return column, ends[0], ends[1]
+
+
+def _read_choice(text: str, columns: Columns) -> tuple[str, list[str]]:
+    form = "COL=A,B, such as ward=A,B"
+    column, rest = _column_and_rest(text, "--one-of", form, columns)
+    values = [value.strip() for value in next(csv.reader([rest], skipinitialspace=True), [])]
+    if not any(values):
+        raise ConstraintError(f"--one-of must be {form}, got {text!r}; name at least one value")
+    return column, [value for value in values if value]
+
+
+def _check_apart(frozen: Sequence[str], steered: dict[str, list[str]]) -> None:
+    """Refuse a column that never changes and is told how to."""
+    for option, names in steered.items():
+        for name in names:
+            if name in frozen:
+                raise ConstraintError(
+                    f"{option} names {name!r}, which --immutable keeps as it is; name it in one "
+                    "of them"
+                )
+    both = [name for name in steered["--increasing"] if name in steered["--decreasing"]]
+    if both:
+        raise ConstraintError(
+            f"--increasing and --decreasing both name {both[0]!r}, which could then only stay as "
+            f"it is; write --immutable {both[0]}, or name it in one of them"
+        )
+
+
+def _named_in(text: str, columns: Columns) -> list[str]:
+    """Return the columns that a relation names; refuse a text that is none."""
+    from counterbalance.constraints import relations
+
+    named: list[str] = []
+
+    def note(name: str) -> int:
+        named.extend(columns([name], "--constraint"))
+        return 0
+
+    try:
+        relations.parse(text, note)
+    except ConstraintError as error:
+        raise ConstraintError(str(error).replace("the relation", "--constraint")) from None
+    return named
+
+
+def in_options(message: str) -> str:
+    """Return a message of the library with the names of the options."""
+    for word, option in OPTION_OF.items():
+        message = message.replace(word, option)
+    return message
