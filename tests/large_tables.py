@@ -47,6 +47,13 @@ def mixed_table(n=600, seed=0):
     return table.assign(y=np.array(["few", "more", "most"])[2 - np.searchsorted(cuts, score)])
 
 
+def partitioned(table, n):
+    """Return the table as a Dask frame of ``n`` partitions."""
+    parts = [table.iloc[rows] for rows in np.array_split(np.arange(len(table)), n)]
+    with dask.config.set({"dataframe.convert-string": False}):
+        return dd.from_map(lambda number: parts[number], range(n), meta=table.iloc[:0])
+
+
 @contextmanager
 def no_cluster(monkeypatch):
     """Run the tasks of ``balance_files`` in this process; the tests of faults use real workers.
@@ -61,13 +68,6 @@ def no_cluster(monkeypatch):
     monkeypatch.setattr(files, "connect", here)
     with dask.config.set(scheduler="synchronous"):
         yield
-
-
-def partitioned(table, n):
-    """Return a table as a Dask dataframe of ``n`` partitions."""
-    parts = [table.iloc[rows] for rows in np.array_split(np.arange(len(table)), n)]
-    with dask.config.set({"dataframe.convert-string": False}):
-        return dd.from_map(lambda number: parts[number], range(n), meta=table.iloc[:0])
 
 
 def write_parts(table, folder, n, **settings):

@@ -70,7 +70,7 @@ def features_of(frame, **rules):
 
 def both(X, y, features, twin, random_state=5, **parameters):
     """Resample with the fast sampler and with its twin; f is the one that the fast one fitted."""
-    sampler = InteriorOverSampler(random_state=random_state, **parameters)
+    sampler = InteriorOverSampler(random_state=random_state, plausible=False, **parameters)
     resampled, _ = sampler.fit_resample(X, y)
     f = sampler.estimator_
     f = f[-1] if hasattr(f, "steps") else f

@@ -20,7 +20,7 @@ from counterbalance.studies.study import (
     settings_of,
     study,
 )
-from counterbalance.studies.study.methods import METHODS, OURS, make_peer, resampled
+from counterbalance.studies.study.methods import METHODS, NONE, OURS, VARIANTS, make_peer, resampled
 from counterbalance.studies.study.page import statements
 from counterbalance.studies.study.scores import (
     NoScoresError,
@@ -293,3 +293,10 @@ def test_the_fingerprint_covers_every_module_that_the_samplers_import():
 def test_no_figure_is_missing_without_reason(scores):
     for metric in METRICS:
         assert not math.isnan(float(scores.by_dataset(metric).sum()))
+
+
+def test_ours_can_be_run_without_plausible_rows_where_that_is_asked_for():
+    name = "counterfactuals without plausible"
+    assert VARIANTS[name]().plausible is False
+    assert name not in METHODS
+    assert settings_of(["development"], methods=[name])["development"].methods == (NONE, name)

@@ -12,9 +12,11 @@ from typing import TYPE_CHECKING, Any
 from counterbalance.cli.balance_summary import (
     result_tables,
     say_origins,
+    say_relations,
     say_warnings,
     summarise_classes,
     summarise_new_rows,
+    summarise_relations,
 )
 from counterbalance.cli.options import (
     EVERY,
@@ -68,6 +70,7 @@ def balance_on_dask(
     method: Method,
     keep: Sequence[str],
     use: Sequence[str],
+    plausible: dict[str, Any],
     json: bool,
 ) -> int:
     """Balance parquet files into a folder of such files, and say what was done."""
@@ -89,6 +92,7 @@ def balance_on_dask(
         constraints=rules.constraints(_as_given) or None,
         snap_to_grid=True,
         random_state=seed,
+        **plausible,
     )
     progress = Progress()
     try:
@@ -181,6 +185,7 @@ def summarise(balanced: BalancedFiles, target: str, *, within: bool) -> dict[str
         **summarise_new_rows(
             balanced.origins, balanced.before, (), only_shares=True, within=within
         ),
+        **summarise_relations(balanced.relations),
         "files": len([file for file in balanced.files if file.name.startswith("part-")]),
         "written": {"out": str(balanced.folder), "provenance": f"{balanced.folder}/_provenance"},
     }
@@ -190,6 +195,7 @@ def show_summary(summary: dict[str, Any]) -> None:
     """Show what the new rows are, counts and yields, and where the result is."""
     say_origins(summary)
     show_tables(result_tables(summary))
+    say_relations(summary)
     written = summary["written"]
     say(f"wrote {summary['rows_after']:,} rows to {summary['files']} files in {written['out']}")
     say(f"wrote where the new ones come from to {written['provenance']}")

@@ -1,6 +1,6 @@
 """Prepare: everything up to the search, in passes over the partitions.
 
-scan -> layout -> sample -> profile -> plan, f
+scan -> layout -> sample -> profile -> evidence -> plan, f
 
 The plan is all that a task needs to search a block of rows as the whole table would be searched.
 It is made once, on the client, by the steps that prepare a table in memory: the order of the
@@ -21,6 +21,7 @@ from counterbalance import CounterfactualOverSampler, InteriorOverSampler
 from counterbalance.arrays import Integers
 from counterbalance.classifier.judge import Classifier, judge
 from counterbalance.classifier.linear import Screen, linear_screen
+from counterbalance.constraints.together import Levels
 from counterbalance.distributed.engine import BYTES_PER_CELL, DaskEngine
 from counterbalance.distributed.fit import (
     SHARE_FOR_FIT,
@@ -48,6 +49,10 @@ from counterbalance.distributed.statistics import (
     profile_in_passes,
 )
 from counterbalance.errors import TableError
+from counterbalance.plausible.evidence import Evidence, make_levels
+from counterbalance.plausible.learn import learn, learns_pairs
+from counterbalance.plausible.outliers import Outliers
+from counterbalance.plausible.relations import Found
 from counterbalance.prepare import draw_seed, make_random_state, make_space
 from counterbalance.profile import Profile
 from counterbalance.rows.shortfall import Policy, Search
@@ -89,6 +94,8 @@ class SearchPlan:
     asked: dict[int, int]  # new rows for each class code
     size: int  # rows of a block
     own: bool  # whether f is the sampler's own, fitted to the codes of the table
+    outliers: Outliers
+    relations: tuple[Found, ...] = ()  # that new rows keep
     draw: WeightedDraw | None = None  # of the interior sampler, which does not search
 
     def problem(self, block: pd.DataFrame, first: int) -> Problem:
@@ -176,23 +183,27 @@ def make_plan(
     seed: int,
     size: int,
     cells_at_once: int,
+    evidence: Evidence,
 ) -> SearchPlan:
     """Make the plan with the steps that prepare a table in memory.
 
     ``cells_at_once`` is what the workers have room for.
     """
-    choices = sampler.choices()
+    choices, table = sampler.choices(), layout.sketch_table
+    learned = learn(evidence, table, profile, choices.plausible, choices.ignore_relations)
     room = max(choices.effort.cells_at_once, cells_at_once)
     searches = isinstance(sampler, CounterfactualOverSampler)
     return SearchPlan(
         layout,
-        make_space(layout.sketch_table, profile, seed, choices),
+        make_space(table, profile, seed, choices, learned),
         replace(choices.effort, cells_at_once=room),
         sampler.search if searches else "perturb",
         sampler.selection if searches else "nearest",
         make_asked(sampler, layout),
         size,
         own=False,
+        outliers=Outliers.of(evidence, profile),
+        relations=learned.relations,
         draw=None if searches else sampler.draw,
     )
 
@@ -265,7 +276,15 @@ def prepare(
     if rates.statistics and rates.fit.any():
         samples = engine.keep(samples, "sample")
     profile = _profile(engine, source, layout, shared_layout, samples, mode, statistics, size)
-    plan = make_plan(sampler, layout, profile, seed, size, engine.cells_at_once)
+    levels = None
+    if learns_pairs(sampler.plausible, layout.kinds):
+        levels = make_levels(layout.sketch_table, int(layout.counts.sum()))
+    tasks = [
+        engine.task(evidence_of, part, place, shared_layout, size, levels)
+        for part, place in zip(source.parts, where, strict=True)
+    ]
+    evidence = engine.joined(tasks, Evidence.joined, "what goes together")
+    plan = make_plan(sampler, layout, profile, seed, size, engine.cells_at_once, evidence)
     if is_trainer(sampler.estimator) and not sampler.prefit:
         parts = [(part, place.n_rows) for part, place in zip(source.parts, where, strict=True)]
         f, own = train(engine, parts, sampler.estimator, layout, random_state, size), True
@@ -278,6 +297,24 @@ def prepare(
         check_scores(f)
     counts = np.array([layout.count(one.labels) for one in scans])
     return PreparedTable(where, replace(plan, own=own), f, policies, index_labels, counts)
+
+
+def evidence_of(
+    partition: Partition, place: Place, layout: TableLayout, size: int, levels: Levels | None
+) -> Evidence:
+    """Look at the rows of a partition for what goes together; without levels, at a few of them."""
+    n_classes, first = len(layout.classes), place.first
+    found = Evidence.none(len(layout.features), n_classes, levels)
+    for block in blocks(partition, size):
+        ids, codes = first + np.arange(len(block)), layout.class_codes(block)
+        if levels is None:
+            nothing = np.zeros((len(block), 0))
+            ids = np.sort(Evidence.none(0, n_classes).with_rows(ids, codes, nothing).ids)
+        here = ids - first
+        if len(here):
+            found = found.with_rows(ids, codes[here], layout.encode(block.iloc[here]))
+        first += len(block)
+    return found
 
 
 def rows_for_fit(engine: DaskEngine, source: PartitionedTable) -> int:

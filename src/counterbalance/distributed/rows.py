@@ -113,17 +113,17 @@ def build_block(
         assert plan.draw is not None  # noqa: S101  (the lots were drawn)
         rows = chosen.in_block(problem, plan.draw, plan.asked[target])
     ids = np.arange(len(problem.labels.codes)) + shift
-    return build(problem, plan.classifier(f, problem), plan.layout, rows, ids)
+    return build(problem, plan.classifier(f, problem), plan, rows, ids)
 
 
 def build(
-    problem: Problem, classifier: Classifier, layout: TableLayout, new: NewRows, ids: Integers
+    problem: Problem, classifier: Classifier, plan: SearchPlan, new: NewRows, ids: Integers
 ) -> BuiltRows:
     """Build the rows of one class; ``ids`` are the positions of the block's rows in the table."""
-    builder = Builder(problem, classifier, [new])
+    builder = Builder(problem, classifier, [new], plan.outliers)
     codes, origin = (np.concatenate(parts) for parts in zip(*builder.rows(), strict=True))
     x = problem.table.decode(codes, origin)
-    rows = layout.whole(x, builder.target, pd.RangeIndex(len(x)))
+    rows = plan.layout.whole(x, builder.target, pd.RangeIndex(len(x)))
     return BuiltRows(rows, _provenance(builder, ids))
 
 
@@ -240,7 +240,7 @@ def build_interiors(
     rows.copies = chosen.copies
     shown = np.zeros(len(plan.layout.sketch), dtype=np.intp)
     ids = np.concatenate([shown, members.ids])
-    return build(problem, plan.classifier(f, problem), plan.layout, rows, ids)
+    return build(problem, plan.classifier(f, problem), plan, rows, ids)
 
 
 def _problem(members: ClassRows, plan: SearchPlan) -> Problem:

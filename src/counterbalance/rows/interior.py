@@ -271,7 +271,7 @@ class Interior:
             lot = np.where(differs(new, start), lot, np.inf)
             late = np.argsort(np.argsort(lot, axis=1), axis=1) >= rules.most_changed
             new = np.where(late, start, new)
-        return new
+        return rules.mend(new, start)
 
     def accept(self, n: int) -> Integers:
         """Return ``n`` lots whose rows keep the rules and are no copies, fewer if they are rare."""
@@ -288,11 +288,11 @@ class Interior:
     def sound(self, new: Floats, base: Integers) -> Mask:
         """Return which new rows keep the rules and are no copies of their base."""
         changed = differs(new, self.x[base]).any(axis=1)
-        return np.asarray(self.space.perturbation.rules.allow(new) & changed)
+        return np.asarray(self.space.perturbation.rules.allow(new, self.x[base]) & changed)
 
     def copies(self, n: int) -> Integers:
         """Return where ``n`` rows to copy are in the table, none where none keeps the rules."""
-        allowed = self.rows[self.space.perturbation.rules.allow(self.x)]
+        allowed = self.rows[self.space.perturbation.rules.allow(self.x, self.x)]
         return np.resize(allowed, n if allowed.size else 0)
 
 

@@ -10,6 +10,9 @@
     changed        names of the features in which it differs from its factual
     score_before   f's score of to_class for the factual (nan where f has none)
     score_after    the same for the new row
+    outlier_from   how far out the new row lies among the real rows of from_class: above 1
+                   farther than 95 % of them (see ``plausible.outliers``; nan for a class of one)
+    outlier_to     the same among the real rows of to_class
 
 The result holds both twins: row ``factual`` and row ``sample``.
 """
@@ -40,6 +43,8 @@ COLUMNS = (
     "changed",
     "score_before",
     "score_after",
+    "outlier_from",
+    "outlier_to",
 )
 # How many rows a printed table shows, and how many changes a sentence tells.
 SHOWN_ROWS = 10

@@ -15,6 +15,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from counterbalance.arrays import Floats, cells_in
 from counterbalance.classifier.fit import default_classifier
 from counterbalance.constraints import as_constraints
+from counterbalance.plausible.learn import Plausible
 from counterbalance.prepare import Choices, DefaultF
 from counterbalance.rows import shortfall
 from counterbalance.rows.build import Builder
@@ -133,6 +134,18 @@ class CounterfactualOverSampler(TableOverSampler):
         What changes make sense: see :mod:`counterbalance.constraints`. A text is a
         relation between columns, such as ``"word_unique <= word_count"``.
 
+    plausible : {"auto", "pairs", "relations"} or bool, default="auto"
+        Whether new rows keep what the table itself says about what goes together. *Pairs*: no two
+        categories (or a category and a missing cell) stand together that no real row has together,
+        and no number lies where no row of the category has one. *Relations* between columns that
+        nearly all rows keep: a column that is the sum, product, ratio or multiple of others, or
+        that goes with a category, moves along and is not counted in the distance; an order
+        such as ``part <= total`` is not broken. ``"auto"`` keeps both where the table has
+        categories. ``relations_`` lists what was found.
+
+    ignore_relations : str or list of str, default=None
+        Relations of ``relations_`` that need not be kept, by their texts.
+
     working_memory : float, default=16
         Memory in MiB that the search may take at a time, for each job. It changes the
         speed, never the result.
@@ -154,6 +167,9 @@ class CounterfactualOverSampler(TableOverSampler):
         Range, deviation, MAD and importance of each feature.
     feature_order_ : ndarray of int
         The features that may change, in the order in which they are perturbed.
+    relations_ : list of Found
+        The relations between columns that new rows keep: ``text`` (as ``constraints`` and
+        ``ignore_relations`` take it), ``words``, and the share of the rows that ``kept`` it.
     provenance_ : Provenance
         One row per new sample: see :mod:`counterbalance.rows.provenance`.
     yield_ : dict
@@ -224,6 +240,8 @@ class CounterfactualOverSampler(TableOverSampler):
         snap_to_grid: bool = False,
         change_missing: bool = False,
         constraints: Any = None,
+        plausible: Plausible = "auto",
+        ignore_relations: Any = None,
         working_memory: float = 16,
         n_jobs: int | None = None,
         random_state: Any = None,
@@ -244,6 +262,8 @@ class CounterfactualOverSampler(TableOverSampler):
         self.snap_to_grid = snap_to_grid
         self.change_missing = change_missing
         self.constraints = constraints
+        self.plausible = plausible
+        self.ignore_relations = ignore_relations
         self.working_memory = working_memory
         self.n_jobs = n_jobs
         self.random_state = random_state
@@ -262,7 +282,7 @@ class CounterfactualOverSampler(TableOverSampler):
         self.yield_ = shortfall.count_by_origin(yields, rows, labels)
         constraints = as_constraints(self.constraints)
         shortfall.report([part.tally for part in rows], labels, self.policies(), constraints)
-        return Builder(problem, prepared.f, rows)
+        return Builder(problem, prepared.f, rows, prepared.outliers)
 
     def choices(self) -> Choices:
         """Return the parameters that everything before the search depends on."""
@@ -280,6 +300,8 @@ class CounterfactualOverSampler(TableOverSampler):
                 self.minimal,
             ),
             random_state=self.random_state,
+            plausible=self.plausible,
+            ignore_relations=self.ignore_relations,
             feature_order=self.feature_order,
             draws=self.draws,
             change_missing=self.change_missing,

@@ -7,7 +7,9 @@ does not know, that one is used:
     f            scikit-learn's plain forests and decision trees, on numbers or codes; linear
                  models, whose candidates are screened and then shown to f itself
     draws        "exact"
-    constraints  all but relations between columns and allowed levels
+    constraints  all but relations between columns, followers and allowed levels; what must have
+                 been seen together is checked of the winners, and where one fails the row is
+                 searched once more without the kernel, from there on
 """
 
 from __future__ import annotations
@@ -74,7 +76,10 @@ def make_search(space: Space, effort: Effort, f: Classifier, table: Table) -> Se
     code = f.codes_of_f()
     prior = None if f.prior is None else f.prior[code]
     forest = kernel.Forest(read_trees(f.f), code, prior)
-    return partial(_search_forest, space, effort, forest)
+    by_kernel = partial(_search_forest, space, effort, forest)
+    if not space.perturbation.rules.of_the_table:
+        return by_kernel
+    return partial(_search_twice, space, by_kernel, by_numpy)
 
 
 def _kernel_takes(space: Space) -> bool:
@@ -84,6 +89,7 @@ def _kernel_takes(space: Space) -> bool:
         perturbation.way == "exact"
         and not rules.levels
         and not rules.relations
+        and not rules.followers
         and bool(np.isin(perturbation.grid.width[space.order], WIDTHS).all())
     )
 
@@ -104,6 +110,28 @@ def _search_forest(
         draws, forest, np.ascontiguousarray(wanted, dtype=np.uint8), distance, draw, round_
     )
     return _found(rows, distance, draw, round_), judged
+
+
+def _search_twice(
+    space: Space, first: Search, second: Any, x: Floats, rows: Integers, wanted: Mask
+) -> tuple[Inversions, int]:
+    """Search as if nothing had to be seen together, and again where the winner was not.
+
+    Nothing nearer than such a winner inverts, so the second search goes on from there.
+    """
+    found, judged = first(x, rows, wanted)
+    place = np.searchsorted(rows, found.factual)
+    built = rebuild(space, x[place], found.factual, found.draw, found.round)
+    good = space.perturbation.rules.allow(built, x[place])
+    if good.all():
+        return found, judged
+    again, floor = np.zeros(wanted.shape, dtype=bool), np.full(len(x), np.inf)
+    again[place[~good], found.target[~good]] = True
+    np.minimum.at(floor, place[~good], found.distance[~good])
+    some = np.flatnonzero(again.any(axis=1))
+    more, judged_more = second(x[some], rows[some], again[some], floor=floor[some])
+    both = Inversions.join([found.take(good), more])
+    return both.take(np.lexsort((both.target, both.factual))), judged + judged_more
 
 
 def _search_linear(
@@ -139,7 +167,7 @@ def _search_linear(
         if not at.size:
             break
         shown = rebuild(space, x[at], rows[at], last[1].astype(np.int32), last[2].astype(np.int32))
-        answer = judge_allowed(judge, space.perturbation.rules, shown, rows[at])
+        answer = judge_allowed(judge, space.perturbation.rules, shown, rows[at], x[at])
         judged += len(at)
         hit = np.flatnonzero((answer >= 0) & missing[at, answer])
         cell = (at[hit], answer[hit])
