@@ -25,6 +25,7 @@ from dataclasses import dataclass, replace
 from typing import Self
 
 import numpy as np
+from scipy.spatial.distance import cdist
 from sklearn.neighbors import NearestNeighbors
 
 from counterbalance.arrays import Floats, Integers, Mask, Words, blocks
@@ -34,7 +35,16 @@ from counterbalance.search.draws import stream, uniform
 from counterbalance.search.nearest import Space
 from counterbalance.search.problem import Problem
 
+try:
+    from counterbalance.rows import interior_kernel as kernel
+except ImportError:  # not built
+    kernel = None  # type: ignore[assignment]
+
 N_NEIGHBOURS = 5
+# With more features than these a tree of rows is slower than to compare all with all.
+MOST_IN_TREE = 15
+# Distances that are held at a time where all rows are compared with all.
+CELLS_COMPARED = 2**20
 # Rows that break a rule or change nothing are drawn again so many times.
 MOST_TRIES = 10
 # Numbers for the interior samples of one class, far more than are ever used.
@@ -188,6 +198,8 @@ def _partners(x: Floats, profile: Profile) -> Integers:
     """Return the nearest rows of each row by the method's distance, without itself."""
     k = min(N_NEIGHBOURS, len(x) - 1)
     space = _space(x, profile.nominal, profile.scale)
+    if space.shape[1] > MOST_IN_TREE:
+        return _nearest(space, k)
     search = NearestNeighbors(n_neighbors=k + 1, metric="manhattan").fit(space)
     near = search.kneighbors(space, return_distance=False)
     # Among duplicates a row need not come first in its own list: drop it where it
@@ -195,6 +207,24 @@ def _partners(x: Floats, profile: Profile) -> Integers:
     own = near == np.arange(len(x))[:, None]
     own[~own.any(axis=1), -1] = True
     return np.asarray(near[~own].reshape(len(x), k))
+
+
+def _nearest(x: Floats, k: int) -> Integers:
+    """Compare all rows with all; of rows that are equally far take the first ones."""
+    near = np.zeros((len(x), k), dtype=np.intp)
+    if not k:
+        return near
+    if kernel is not None:
+        kernel.nearest(np.ascontiguousarray(x), near)
+        return near
+    for block in blocks(len(x), len(x), CELLS_COMPARED):
+        far = cdist(x[block], x, "cityblock")
+        far[np.arange(len(far)), np.arange(len(x))[block]] = np.inf
+        row, column = np.nonzero(far <= np.partition(far, k - 1, axis=1)[:, k - 1 : k])
+        order = np.lexsort((column, far[row, column], row))
+        first = np.searchsorted(row, np.arange(len(far)))
+        near[block] = column[order][first[:, None] + np.arange(k)]
+    return near
 
 
 def _space(x: Floats, nominal: Mask, scale: Floats) -> Floats:
