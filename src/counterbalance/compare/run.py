@@ -39,7 +39,7 @@ HERE = "counterbalance.compare"
 # What a figure depends on. Verdict, tables and the command may change without a trial being
 # computed again.
 TRIAL_MODULES = (
-    "counterbalance.estimators.decision",
+    "counterbalance.estimators",
     "counterbalance.methods",
     "counterbalance.trials.classifiers",
     "counterbalance.trials.metrics",

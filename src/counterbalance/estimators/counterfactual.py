@@ -150,11 +150,8 @@ class CounterfactualClassifier(DecidingClassifier):
         self.estimator = estimator
         self.sampler = sampler
         self.rounds = rounds
-        self.threshold = threshold
-        self.calibration = calibration
-        self.cv = cv
-        self.n_jobs = n_jobs
-        self.random_state = random_state
+        decision = {"threshold": threshold, "calibration": calibration, "cv": cv}
+        super().__init__(**decision, n_jobs=n_jobs, random_state=random_state)
 
     def _fit(self, X: Any, labels: Labels, weights: Floats | None, groups: Any) -> Floats | None:
         X, recipe = self._recipe(X)

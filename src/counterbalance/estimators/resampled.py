@@ -144,11 +144,8 @@ class ResampledClassifier(DecidingClassifier):
     ) -> None:
         self.estimator = estimator
         self.sampler = sampler
-        self.threshold = threshold
-        self.calibration = calibration
-        self.cv = cv
-        self.n_jobs = n_jobs
-        self.random_state = random_state
+        decision = {"threshold": threshold, "calibration": calibration, "cv": cv}
+        super().__init__(**decision, n_jobs=n_jobs, random_state=random_state)
 
     def _fit(self, X: Any, labels: Labels, weights: Floats | None, groups: Any) -> Floats | None:
         sampler = InteriorOverSampler() if self.sampler is None else self.sampler
