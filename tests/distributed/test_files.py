@@ -10,7 +10,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.tree import DecisionTreeClassifier
 
 from counterbalance import CounterfactualOverSampler
-from counterbalance.distributed import files, search, write
+from counterbalance.distributed import files, resume, search, write
 from counterbalance.distributed.engine import DaskEngine, local_client
 from counterbalance.distributed.files import balance_files
 from counterbalance.distributed.inputs import cut_file
@@ -427,3 +427,22 @@ def test_the_spool_is_for_its_owner_only_and_goes_with_the_run(tmp_path, monkeyp
         path.write_bytes(b"something else")
     balance_files(source, "y", tmp_path / "out", sampler=sampler())
     assert not list((tmp_path / "out").rglob("*.arrow"))
+
+
+def test_a_file_that_another_worker_finishes_meanwhile_is_no_obstacle(tmp_path, monkeypatch):
+    source = write_parts(numeric_table(200), tmp_path / "in", 2)
+    with monkeypatch.context() as stopped:
+        stop_after(stopped, files, "_finish", 0)
+        with pytest.raises(StoppedError):
+            balance_files(source, "y", tmp_path / "out", sampler=sampler())
+    within = resume._within
+
+    def listed(folder):
+        yield from within(folder)
+        yield folder / ".part-00001.parquet.0a.part"  # there when the folder was listed
+
+    with monkeypatch.context() as busy:
+        busy.setattr(resume, "_within", listed)
+        busy.setattr(files, "publish_modes", lambda *_: None)
+        balance_files(source, "y", tmp_path / "out", sampler=sampler())
+    assert (tmp_path / "out" / "_manifest.json").exists()
