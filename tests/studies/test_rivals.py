@@ -125,6 +125,7 @@ def test_a_rival_study_is_written_and_goes_on_from_its_store(tmp_path):
     result = study(settings, **places, **options, page_file=page)
     assert (result.summary.total, result.summary.failed) == (12, 0)
     assert "On **field-open**, 2 data sets:" in page.read_text()
+    assert "- **RUSBoost**:" not in page.read_text(), "it did not run"
     assert (page.parent / "figures" / "rivals_field_open.png").stat().st_size > 1000
     by_table = pd.read_csv(tmp_path / "out" / "field_open_by_data_set.csv")
     assert len(by_table) == 2 * len(methods) * len(RIVAL_STUDY.kind.metrics)

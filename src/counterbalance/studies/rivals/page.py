@@ -72,9 +72,10 @@ def page(parts: Sequence[Part], versions: Mapping[str, str], figures: str) -> st
         lines += [f"On **{part.name}**, {len(part.scores.datasets)} data sets:", ""]
         lines += [*leaders(part.scores), ""]
     lines += [PROTOCOL, "", "## The rivals", ""]
-    for name, rival in RIVALS.items():
-        call = as_call(rival.make(0))
-        lines.append(f"- **{name}**: {rival.about}. `{call}`")
+    ran = {method for part in parts for method in part.scores.methods} or set(RIVALS)
+    for name in (name for name in RIVALS if name in ran):
+        call = as_call(RIVALS[name].make(0))
+        lines.append(f"- **{name}**: {RIVALS[name].about}. `{call}`")
     for part in parts:
         lines += ["", f"## {part.name.capitalize()}", "", sizes(part)]
         lines += ["", f"![mean ranks]({figures}/rivals_{part.slug}.png)", "", CAPTION, ""]
