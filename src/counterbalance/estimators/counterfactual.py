@@ -125,7 +125,7 @@ class CounterfactualClassifier(DecidingClassifier):
     >>> [round_.number for round_ in model.history_]
     [0, 1, 2]
     >>> float(model.predict_proba(X)[:, 1].mean().round(2)), float((y == 1).mean().round(2))
-    (0.15, 0.15)
+    (0.16, 0.16)
     """
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
