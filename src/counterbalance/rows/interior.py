@@ -305,7 +305,7 @@ def _partners(x: Floats, first: int, fellows: Fellows, profile: Profile) -> Inte
     if not len(x):
         return np.zeros((0, max(0, k)), dtype=np.intp)
     # A tree answers for every row on its own, so it does not matter how a class is cut.
-    how = "auto" if fellows.are_all else "kd_tree"
+    how = "auto" if fellows.are_all else "ball_tree"
     search = NearestNeighbors(n_neighbors=k + 1, metric="manhattan", algorithm=how)
     search.fit(_space(fellows.x, fellows.x, profile.nominal, profile.scale))
     space = _space(x, fellows.x, profile.nominal, profile.scale)
