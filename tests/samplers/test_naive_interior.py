@@ -147,7 +147,7 @@ def test_a_class_of_few_rows_has_as_many_partners_as_there_are():
 def test_the_twin_refuses_ties_because_they_have_no_order():
     features = [Feature([0.0, 1.0, 2.0])]
     with pytest.raises(AssertionError, match="ties"):
-        naive_interior.nearest(features, [[0.0], [1.0], [2.0]], 1)
+        naive_interior.nearest(features, [1.0], [[0.0], [1.0], [2.0]], range(3), 1)
 
 
 @given(seed=st.integers(0, 10_000), most_fellows=st.sampled_from([2, 5, 9]))

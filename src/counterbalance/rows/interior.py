@@ -315,10 +315,10 @@ def _partners(x: Floats, first: int, fellows: Fellows, profile: Profile) -> Inte
     if not len(x):
         return np.zeros((0, max(0, k)), dtype=np.intp)
     space = _space(x, fellows.x, profile.nominal, profile.scale)
-    if fellows.are_all and len(x) == fellows.n and space.shape[1] > MOST_IN_TREE:
+    if fellows.are_all and space.shape[1] > MOST_IN_TREE:
         return _nearest(space, k)
     # A tree answers for every row on its own, so it does not matter how a class is cut.
-    how = "auto" if fellows.are_all else "kd_tree"
+    how = "auto" if fellows.are_all else "ball_tree"
     search = NearestNeighbors(n_neighbors=k + 1, metric="manhattan", algorithm=how)
     search.fit(_space(fellows.x, fellows.x, profile.nominal, profile.scale))
     near = search.kneighbors(space, return_distance=False)
