@@ -91,6 +91,11 @@ check-peers: ## compare the other resamplers with smote-variants, a quarter of a
 deep: $(READY) ## GAMO, DOS and text-GAN measured, some 20 minutes; images need dataset-fashion-mnist
 	@OMP_NUM_THREADS=1 $(BIN)/python benchmarks/deep.py
 
+.PHONY: docs
+docs: $(READY) ## build the site into docs/_build/html, run the gallery; no network, no warning
+	@cd docs && OMP_NUM_THREADS=1 ../$(BIN)/python -m sphinx -q -W --keep-going -b html . _build/html
+	@echo "open docs/_build/html/index.html"
+
 .PHONY: wheel
 wheel: ## build the sdist and a wheel into dist/ and check them as the index would
 	@$(PYTHON) -m venv .venv-build
@@ -100,7 +105,7 @@ wheel: ## build the sdist and a wheel into dist/ and check them as the index wou
 
 .PHONY: clean
 clean: ## remove the environments and what the commands wrote
-	rm -rf $(VENV) .venv-* demo screenshots dist build .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) .venv-* demo screenshots dist build docs/_build docs/gallery docs/tutorials docs/generated .pytest_cache .mypy_cache .ruff_cache .hypothesis
 
 .PHONY: reproduce
 reproduce: $(READY) ## run the paper's experiments in full; takes hours, can be stopped and resumed

@@ -32,7 +32,7 @@ extensions = [
 myst_enable_extensions = ["colon_fence", "dollarmath", "deflist"]
 myst_heading_anchors = 3
 source_suffix = {".md": "markdown", ".rst": "restructuredtext"}
-exclude_patterns = ["_build", "gallery/**/*.ipynb", "sg_execution_times.rst"]
+exclude_patterns = ["_build", "**/*.ipynb", "sg_execution_times.rst"]
 suppress_warnings = ["config.cache"]  # the gallery's sorting keys cannot be pickled
 templates_path = ["_templates"]
 
@@ -45,9 +45,9 @@ copybutton_prompt_text = r">>> |\.\.\. |\$ "
 copybutton_prompt_is_regexp = True
 
 sphinx_gallery_conf = {
-    "examples_dirs": "../examples/gallery",
-    "gallery_dirs": "gallery",
-    "filename_pattern": r"/plot_",
+    "examples_dirs": ["../examples/gallery", "../examples/tutorials"],
+    "gallery_dirs": ["gallery", "tutorials"],
+    "filename_pattern": r"/(plot|tutorial)_",
     "within_subsection_order": "FileNameSortKey",
     "min_reported_time": 5,
     "show_memory": False,

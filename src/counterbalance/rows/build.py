@@ -18,7 +18,7 @@ from counterbalance.classifier.judge import Classifier
 from counterbalance.constraints.rules import differs
 from counterbalance.plausible.outliers import Outliers
 from counterbalance.profile import distance
-from counterbalance.rows.provenance import Provenance
+from counterbalance.rows.provenance import Provenance, Twins
 from counterbalance.rows.shortfall import NewRows
 from counterbalance.search.problem import Problem
 
@@ -47,7 +47,8 @@ class Builder:
         table, labels = self.problem.table, self.problem.labels
         X = table.append(self.n_new, self.rows())
         y, columns = labels.append(self.target), self.columns()
-        return X, y, Provenance(columns, self.changed, table.names)
+        twins = Twins.of(X, columns["sample"], self.factual)
+        return X, y, Provenance(columns, self.changed, table.names, twins)
 
     def columns(self) -> dict[str, NDArray[Any]]:
         """Return the columns of the provenance, except what changed; the rows are built before."""

@@ -187,7 +187,7 @@ class CounterfactualOverSampler(TableOverSampler):
 
     Notes
     -----
-    The distance between two rows is the sum over the features of |change| / MAD. Where
+    The distance between two rows is the sum over the features of abs(change) / MAD. Where
     a MAD is zero, the mean absolute deviation stands in, then the range. A changed
     nominal cell adds 1, as much as a change of one MAD.
 
