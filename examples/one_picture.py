@@ -47,7 +47,12 @@ if len(sys.argv) > 1:
     ax.scatter(*large.T, s=16, c="#0072b2", label="a row of the large class")
     ax.scatter(*small.T, s=26, c="#d55e00", label="a row of the small class")
     ax.scatter(
-        *new.T, s=26, c="#d55e00", edgecolors="0.15", marker="^", label="new: such a row, changed by the least that crosses"
+        *new.T,
+        s=26,
+        c="#d55e00",
+        edgecolors="0.15",
+        marker="^",
+        label="new: changed by the least that crosses",
     )
     ax.text(-1.1, 1.75, "the classifier says: small class", fontsize=9, color="#a04000")
     ax.text(0.8, -1.85, "the classifier says: large class", fontsize=9, color="#00507f")

@@ -260,9 +260,7 @@ class Provenance:
 
 def _html_line(tag: str, cells: Sequence[tuple[str, bool]]) -> str:
     """Return a line of an html table from texts and whether each is marked."""
-    inside = (
-        f"<{tag}{MARKED if marked else ''}>{escape(text)}</{tag}>" for text, marked in cells
-    )
+    inside = (f"<{tag}{MARKED if marked else ''}>{escape(text)}</{tag}>" for text, marked in cells)
     return f"<tr>{''.join(inside)}</tr>"
 
 
