@@ -262,7 +262,7 @@ def _fit(estimator: Any, X: Any, y: Any, given: dict[str, Any]) -> None:
 
 def _is_mixed(X: Any) -> bool:
     """Say whether a table may hold more than numbers."""
-    return frames.has_columns(X) or getattr(X, "dtype", None) == object
+    return frames.has_columns(X) or getattr(X, "dtype", None) == np.dtype(object)
 
 
 def _resampled(
