@@ -250,7 +250,7 @@ def _fit(estimator: Any, X: Any, y: Any, given: dict[str, Any]) -> None:
     """Fit the estimator; say what to put before one that takes numbers only."""
     try:
         estimator.fit(X, y, **given)
-    except (TypeError, ValueError) as error:
+    except ValueError as error:
         if not _is_mixed(X):
             raise
         raise ClassifierError(
