@@ -257,7 +257,10 @@ def test_what_is_not_distributed_is_refused():
     ddf = partitioned(table, 2)
     with pytest.raises(TableError, match="ddf must be a Dask dataframe, got pandas"):
         fit_resample(tree(), table, "y")
-    with pytest.raises(TableError, match="sampler must be a CounterfactualOverSampler"):
+    remedy = (
+        "got ProWSyn, which needs all rows at once .*balance a sample of the rows with it in memory"
+    )
+    with pytest.raises(TableError, match=remedy):
         fit_resample(all_samplers()["ProWSyn"].factory(), ddf, "y")
     with pytest.raises(TableError, match="'redraw' behind 'interior'"):
         fit_resample(tree(on_shortfall=("interior", "redraw")), ddf, "y")
