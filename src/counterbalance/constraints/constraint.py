@@ -53,7 +53,13 @@ class Constraint:
 
 @dataclass(frozen=True, init=False, repr=False)
 class Immutable(Constraint):
-    """The columns never change."""
+    """The columns never change.
+
+    Examples
+    --------
+    >>> Immutable("race", "sex").words
+    'race, sex never change'
+    """
 
     columns: tuple[Any, ...]
 
@@ -81,7 +87,13 @@ class Immutable(Constraint):
 
 @dataclass(frozen=True, repr=False)
 class Increasing(Constraint):
-    """The column may only grow."""
+    """The column may only grow.
+
+    Examples
+    --------
+    >>> Increasing("age").words
+    'age only grows'
+    """
 
     column: Any
 
@@ -97,7 +109,13 @@ class Increasing(Constraint):
 
 @dataclass(frozen=True, repr=False)
 class Decreasing(Constraint):
-    """The column may only shrink."""
+    """The column may only shrink.
+
+    Examples
+    --------
+    >>> Decreasing("debt").words
+    'debt only shrinks'
+    """
 
     column: Any
 
@@ -113,7 +131,13 @@ class Decreasing(Constraint):
 
 @dataclass(frozen=True, repr=False)
 class Range(Constraint):
-    """The column stays between ``low`` and ``high`` (None for no bound)."""
+    """The column stays between ``low`` and ``high`` (None for no bound).
+
+    Examples
+    --------
+    >>> Range("dose", 0, 40).words
+    'dose stays between 0 and 40'
+    """
 
     column: Any
     low: float | None = None
@@ -152,7 +176,13 @@ class Range(Constraint):
 
 @dataclass(frozen=True, init=False, repr=False)
 class OneOf(Constraint):
-    """The column takes one of ``values``."""
+    """The column takes one of ``values``.
+
+    Examples
+    --------
+    >>> OneOf("ward", ["A", "B"]).words
+    'ward is one of A, B'
+    """
 
     column: Any
     values: tuple[Any, ...]
@@ -211,7 +241,13 @@ class MaxChanged(Constraint):
 
 @dataclass(frozen=True, repr=False)
 class Relation(Constraint):
-    """A comparison between columns, such as ``"word_unique <= word_count"``."""
+    """A comparison between columns; in a list of constraints its text alone will do.
+
+    Examples
+    --------
+    >>> Relation("word_unique <= word_count").words
+    'word_unique <= word_count'
+    """
 
     text: str
 
