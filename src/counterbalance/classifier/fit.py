@@ -92,6 +92,10 @@ def paper_classifier(penalty: float = 1.0, *, class_weight: Any = "balanced") ->
         Weights of the classes. The paper has none (``None``); but a linear f that never says
         "minority" inverts nothing, so all classes weigh the same by default.
 
+    See Also
+    --------
+    counterbalance.CounterfactualOverSampler : ``estimator="ridge"`` is this one with its defaults.
+
     Examples
     --------
     >>> from counterbalance import CounterfactualOverSampler, paper_classifier

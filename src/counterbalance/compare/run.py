@@ -149,6 +149,21 @@ def compare(
         What was found in the file, for the summary.
     announce : callable, optional
         Gets, before the run, sentences that say on which rows, and how much is to be computed.
+
+    Returns
+    -------
+    comparison : Comparison
+        The verdict, the figures and the tables; a notebook shows them.
+
+    See Also
+    --------
+    counterbalance.displays.ComparisonDisplay : Draws what came out.
+    counterbalance.report.write_report : Makes a page of ``comparison.summary``.
+
+    Notes
+    -----
+    Trials run in processes of their own: in a script, call this under
+    ``if __name__ == "__main__"``.
     """
     settings = settings or Settings()
     table = read_compared(X, y, groups=groups, times=time, rows=settings.rows)

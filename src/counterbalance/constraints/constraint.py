@@ -58,7 +58,13 @@ class Constraint:
 
 @dataclass(frozen=True, init=False, repr=False)
 class Immutable(Constraint):
-    """The columns never change."""
+    """The columns never change.
+
+    Examples
+    --------
+    >>> Immutable("race", "sex").words
+    'race, sex never change'
+    """
 
     columns: tuple[Any, ...]
 
@@ -86,7 +92,13 @@ class Immutable(Constraint):
 
 @dataclass(frozen=True, repr=False)
 class Increasing(Constraint):
-    """The column may only grow."""
+    """The column may only grow.
+
+    Examples
+    --------
+    >>> Increasing("age").words
+    'age only grows'
+    """
 
     column: Any
 
@@ -102,7 +114,13 @@ class Increasing(Constraint):
 
 @dataclass(frozen=True, repr=False)
 class Decreasing(Constraint):
-    """The column may only shrink."""
+    """The column may only shrink.
+
+    Examples
+    --------
+    >>> Decreasing("debt").words
+    'debt only shrinks'
+    """
 
     column: Any
 
@@ -118,7 +136,13 @@ class Decreasing(Constraint):
 
 @dataclass(frozen=True, repr=False)
 class Range(Constraint):
-    """The column stays between ``low`` and ``high`` (None for no bound)."""
+    """The column stays between ``low`` and ``high`` (None for no bound).
+
+    Examples
+    --------
+    >>> Range("dose", 0, 40).words
+    'dose stays between 0 and 40'
+    """
 
     column: Any
     low: float | None = None
@@ -157,7 +181,13 @@ class Range(Constraint):
 
 @dataclass(frozen=True, init=False, repr=False)
 class OneOf(Constraint):
-    """The column takes one of ``values``."""
+    """The column takes one of ``values``.
+
+    Examples
+    --------
+    >>> OneOf("ward", ["A", "B"]).words
+    'ward is one of A, B'
+    """
 
     column: Any
     values: tuple[Any, ...]
@@ -216,7 +246,13 @@ class MaxChanged(Constraint):
 
 @dataclass(frozen=True, repr=False)
 class Relation(Constraint):
-    """A comparison between columns, such as ``"word_unique <= word_count"``."""
+    """A comparison between columns; in a list of constraints its text alone will do.
+
+    Examples
+    --------
+    >>> Relation("word_unique <= word_count").words
+    'word_unique <= word_count'
+    """
 
     text: str
 

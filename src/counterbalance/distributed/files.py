@@ -144,6 +144,10 @@ def balance_files(
     -------
     balanced : BalancedFiles
         The folder, the counts before and after, yields, origins, files and kept columns.
+
+    See Also
+    --------
+    counterbalance.distributed.fit_resample : The same for a Dask dataframe.
     """
     own = check_sampler(CounterfactualOverSampler(random_state=0) if sampler is None else sampler)
     inputs = read_inputs(paths, target)

@@ -73,6 +73,15 @@ def explain(
         tenth of the rows, and only changes count that f and at least this share of the refits
         call ``to``; 0 asks them and only tells the share. ``None`` asks none.
 
+    Returns
+    -------
+    explanation : Explanation
+        What f says of the row, and the answers.
+
+    See Also
+    --------
+    counterbalance.CounterfactualOverSampler : One counterfactual of each row.
+
     Examples
     --------
     >>> X, y = np.arange(20).reshape(-1, 1), np.repeat(["low", "high"], [12, 8])

@@ -96,7 +96,17 @@ class Provenance:
 
     ``provenance["distance"]`` is a column (a numpy array), ``provenance[3]`` a row
     (a dict), ``provenance[mask]`` a smaller table, ``len(provenance)`` the number
-    of new samples. ``to_pandas()`` and ``to_polars()`` give data frames.
+    of new samples. ``to_pandas()`` and ``to_polars()`` give data frames. A notebook
+    shows it with the cells that changed marked.
+
+    Examples
+    --------
+    >>> from counterbalance import CounterfactualOverSampler
+    >>> X, y = np.arange(20).reshape(-1, 1), np.repeat(["low", "high"], [12, 8])
+    >>> sampler = CounterfactualOverSampler(random_state=0)
+    >>> X_resampled, y_resampled = sampler.fit_resample(X, y)
+    >>> sampler.provenance_[0]["factual"], sampler.provenance_[0]["changed"]
+    (7, ('x0',))
     """
 
     def __init__(

@@ -185,6 +185,13 @@ class CounterfactualOverSampler(TableOverSampler):
         Only if ``sample_weight`` was given: the weights of all rows of the result. A
         new row gets the mean weight of its class.
 
+    See Also
+    --------
+    counterbalance.InteriorOverSampler : New rows within the class, to train a classifier on.
+    counterbalance.ResampledClassifier : A classifier behind a sampler, with probabilities to use.
+    counterbalance.explain.explain : Several counterfactuals of one row.
+    counterbalance.distributed.fit_resample : The same rows from a Dask dataframe.
+
     Notes
     -----
     The distance between two rows is the sum over the features of abs(change) / MAD. Where

@@ -148,6 +148,11 @@ class InteriorOverSampler(TableOverSampler):
     sample_weight_ : ndarray
         Only if ``sample_weight`` was given: the weights of all rows of the result.
 
+    See Also
+    --------
+    counterbalance.CounterfactualOverSampler : New rows at the boundary of f, to read.
+    counterbalance.ResampledClassifier : A classifier behind a sampler, with probabilities to use.
+
     Examples
     --------
     >>> from collections import Counter
