@@ -122,9 +122,7 @@ class Trees:
             np.bitwise_or.reduce(words[begin:stop])
             for begin, stop in zip(start + 1, stops, strict=True)
         ]
-        return LeafSets(
-            words, start, every, leaf, np.ascontiguousarray(lowest), np.array(by_value)
-        )
+        return LeafSets(words, start, every, leaf, np.ascontiguousarray(lowest), np.array(by_value))
 
     def features_of_trees(self) -> FeaturesOfTrees:
         """Return which features each tree looks at."""
