@@ -75,9 +75,22 @@ types: $(READY) ## check types, strictly
 bench: $(READY) ## measure speed and memory as ratios, in one run
 	@$(BIN)/python benchmarks/run.py
 
+.PHONY: bench-all
+bench-all: $(READY) ## make bench, and a million rows, and treecf in an environment of its own; writes docs/speed.md
+	@$(BIN)/python benchmarks/run.py bars --large --treecf --write
+
+.PHONY: bench-plausible
+bench-plausible: $(READY) ## impossible pairs and broken relations on six mixed tables; writes docs/plausible.md
+	@OMP_NUM_THREADS=1 $(BIN)/python benchmarks/plausible.py
+
+.PHONY: bench-deploy
+bench-deploy: $(READY) ## the classifiers to deploy beside others on 16 tables
+	@OMP_NUM_THREADS=1 $(BIN)/python benchmarks/deploy.py --rows 600
+
+SCALE ?=
 .PHONY: bench-scale
-bench-scale: $(READY) ## 20 million rows through two Dask workers of 2 GB; half an hour, 10 GB of disk
-	@OMP_NUM_THREADS=1 $(BIN)/python benchmarks/scale.py
+bench-scale: $(READY) ## both samplers on 1, 5 and 20 million rows beside the floor; 20 minutes, 10 GB of disk
+	@OMP_NUM_THREADS=1 $(BIN)/python benchmarks/scale.py $(SCALE)
 
 .PHONY: check-peers
 ONLY ?=
@@ -118,3 +131,7 @@ reproduce-quick: $(READY) ## every table and figure of the paper from few folds 
 .PHONY: study
 study: $(READY) ## rank all methods over the development and the final suite; takes hours, can be stopped and resumed
 	@OMP_NUM_THREADS=1 $(BIN)/counterbalance study --suite development,final --jobs $(JOBS) --out study
+
+.PHONY: rivals
+rivals: $(READY) ## what one would take instead of resampling, on the field collection; an hour, can be stopped and resumed
+	@OMP_NUM_THREADS=1 $(BIN)/counterbalance study --rivals --suite field-open,field-held --jobs $(JOBS) --out rivals --page docs/rivals.md
