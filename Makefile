@@ -106,7 +106,7 @@ deep: $(READY) ## GAMO, DOS and text-GAN measured, some 20 minutes; images need 
 
 .PHONY: docs
 docs: $(READY) ## build the site into docs/_build/html, run the gallery; no network, no warning
-	@cd docs && OMP_NUM_THREADS=1 ../$(BIN)/python -m sphinx -q -W --keep-going -b html . _build/html
+	@cd docs && OMP_NUM_THREADS=1 $(abspath $(BIN))/python -m sphinx -q -W --keep-going -b html . _build/html
 	@echo "open docs/_build/html/index.html"
 
 .PHONY: wheel

@@ -32,7 +32,7 @@ extensions = [
 myst_enable_extensions = ["colon_fence"]  # no formulas: MathJax comes from the network
 myst_heading_anchors = 3
 source_suffix = {".md": "markdown", ".rst": "restructuredtext"}
-exclude_patterns = ["_build", "**/*.ipynb", "sg_execution_times.rst"]
+exclude_patterns = ["_build", "**/*.ipynb"]
 suppress_warnings = ["config.cache"]  # the gallery's sorting keys cannot be pickled
 templates_path = ["_templates"]
 
@@ -50,7 +50,7 @@ sphinx_gallery_conf = {
     "gallery_dirs": ["gallery", "tutorials"],
     "filename_pattern": r"/(plot|tutorial)_",
     "within_subsection_order": "FileNameSortKey",
-    "min_reported_time": 5,
+    "write_computation_times": False,  # its page loads scripts from the network
     "show_memory": False,
     "download_all_examples": False,
     "abort_on_example_error": True,

@@ -41,9 +41,9 @@ SMALLER = {
 }
 
 
-def indented_blocks():
+def indented_blocks(*pages):
     """Return the blocks that are set off by four spaces, as lists of lines."""
-    plain = FENCED.sub("", "\n".join(PAGES.values()))
+    plain = FENCED.sub("", "\n".join(pages or PAGES.values()))
     return [[line[4:] for line in found.group().splitlines()] for found in INDENTED.finditer(plain)]
 
 
@@ -123,6 +123,21 @@ def test_a_command_of_a_page_runs(command, patients):
     for option, name in pairwise(words):
         if option in {"--out", "--report"}:
             assert (patients / name).exists()
+
+
+def sessions():
+    """Return the commands of the page of the command line that are shown with what they print."""
+    text = (ROOT / "docs/command-line.md").read_text(encoding="utf-8")
+    return [block for block in indented_blocks(text) if block[0].startswith("$ counterbalance ")]
+
+
+@pytest.mark.parametrize("block", sessions(), ids=lambda block: block[0])
+@pytest.mark.usefixtures("patients")
+def test_a_command_prints_what_its_page_shows(block, capsys):
+    assert main(shlex.split(block[0])[2:]) == 0
+    said = capsys.readouterr()
+    printed = {line.rstrip() for line in (said.out + said.err).splitlines()}
+    assert [line for line in block[1:] if line not in printed | {"", "..."}] == []
 
 
 @pytest.mark.parametrize("command", commands("make"))
