@@ -26,7 +26,7 @@ $(READY): pyproject.toml constraints.txt
 
 # The demo needs pandas and matplotlib only: a few hundred megabytes less than what the tests need.
 $(DEMO): pyproject.toml constraints.txt
-	@test -e $(READY) || { $(SET_UP) && $(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[pandas,plot]' --constraint constraints.txt; }
+	@test -e $(READY) || { $(SET_UP) && $(BIN)/python -m pip install --quiet --no-compile --disable-pip-version-check --editable '.[pandas,plot]' --constraint constraints.txt; }
 	@touch $@
 
 .PHONY: demo
