@@ -3,7 +3,7 @@
 import math
 import subprocess
 import sys
-from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -12,7 +12,6 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import average_precision_score, brier_score_loss, roc_auc_score
 
 from counterbalance.datasets import DataNotFoundError
-from counterbalance.methods import all_samplers
 from counterbalance.studies.study import (
     StudySettings,
     StudySettingsError,
@@ -102,7 +101,7 @@ def test_peers_get_mixed_tables_scaled_and_without_holes_and_ours_get_them_as_th
 
         return sampler
 
-    adasyn = replace(all_samplers()["ADASYN"], factory=noted("ADASYN", ADASYN))
+    adasyn = SimpleNamespace(factory=noted("ADASYN", ADASYN))
     monkeypatch.setattr(methods, "all_samplers", lambda: {"ADASYN": adasyn})
     monkeypatch.setitem(OURS, "interior", noted("interior", OURS["interior"]))
     with expected_warnings():
