@@ -75,7 +75,7 @@ def test_the_manifest_names_every_file_with_its_checksum(tmp_path):
 
 
 def test_the_memory_of_the_workers_changes_the_blocks_and_not_the_rows(tmp_path, monkeypatch):
-    source = write_parts(mixed_table(400), tmp_path / "in", 2)
+    source = write_parts(mixed_table(160), tmp_path / "in", 2)
     balance_files(source, "y", tmp_path / "whole", sampler=sampler())
     monkeypatch.setattr(DaskEngine, "block_rows", lambda *_: 37)
     balance_files(source, "y", tmp_path / "cut", sampler=sampler())
