@@ -45,7 +45,7 @@ def default_classifier(table: Table, encoder: TableEncoder) -> Any:
     """
     f = ExtraTreesClassifier(n_estimators=30, min_samples_leaf=3, max_leaf_nodes=MOST_LEAVES)
     fine = np.array([too_fine(table.column(m)) for m in range(len(table.names))])
-    return _behind_encoder(f, table, encoder, Rescaler(fine, np.zeros_like(fine)))
+    return _behind_encoder(f, table, encoder, Rescaler(fine))
 
 
 def interior_classifier(table: Table, encoder: TableEncoder) -> Any:
@@ -71,7 +71,7 @@ def _behind_encoder(
         steps.append(FunctionTransformer(_dense, accept_sparse=True))
     elif not isinstance(table, Block):
         steps.append(encoder)
-    if rescaler is not None and (rescaler.too_fine.any() or rescaler.empty.any()):
+    if rescaler is not None and rescaler.too_fine.any():
         steps.append(rescaler)
     return make_pipeline(*steps, f) if steps else f
 

@@ -21,7 +21,6 @@ from counterbalance import CounterfactualOverSampler, InteriorOverSampler
 from counterbalance.arrays import Integers
 from counterbalance.classifier.judge import Classifier, judge
 from counterbalance.classifier.linear import Screen, linear_screen
-from counterbalance.constraints.together import Levels
 from counterbalance.distributed.engine import BYTES_PER_CELL, DaskEngine
 from counterbalance.distributed.fit import (
     SHARE_FOR_FIT,
@@ -37,6 +36,7 @@ from counterbalance.distributed.inputs import Partition, Place, blocks, places
 from counterbalance.distributed.scan import (
     ColumnSettings,
     TableLayout,
+    evidence_of,
     join_scans,
     make_layout,
     scan_partition,
@@ -297,24 +297,6 @@ def prepare(
         check_scores(f)
     counts = np.array([layout.count(one.labels) for one in scans])
     return PreparedTable(where, replace(plan, own=own), f, policies, index_labels, counts)
-
-
-def evidence_of(
-    partition: Partition, place: Place, layout: TableLayout, size: int, levels: Levels | None
-) -> Evidence:
-    """Look at the rows of a partition for what goes together; without levels, at a few of them."""
-    n_classes, first = len(layout.classes), place.first
-    found = Evidence.none(len(layout.features), n_classes, levels)
-    for block in blocks(partition, size):
-        ids, codes = first + np.arange(len(block)), layout.class_codes(block)
-        if levels is None:
-            nothing = np.zeros((len(block), 0))
-            ids = np.sort(Evidence.none(0, n_classes).with_rows(ids, codes, nothing).ids)
-        here = ids - first
-        if len(here):
-            found = found.with_rows(ids, codes[here], layout.encode(block.iloc[here]))
-        first += len(block)
-    return found
 
 
 def rows_for_fit(engine: DaskEngine, source: PartitionedTable) -> int:

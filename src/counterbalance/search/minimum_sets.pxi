@@ -13,8 +13,7 @@ cdef class Sets:
 
     The AND of the leaf sets of all features but one leaves the leaves that the row falls into as
     that one moves, from left to right as its bin grows; those that only a missing cell leads to
-    are no part of it. After a move only the trees are looked
-    at again that have a cut on its way.
+    are no part of it. After a move only the trees are looked at again that have a cut on its way.
     """
 
     cdef Slopes slopes

@@ -99,7 +99,6 @@ class TreeMinimum:
         left = np.flatnonzero(~reached)
         if left.size:
             rows[left], reached[left] = self._walk(x[left], target[left], self.cells, frozen[left])
-        rows = np.where(differs(rows, x), rows + 0.0, x)  # a zero of a cut has no sign
         return self.space.perturbation.rules.complete(rows, x), reached
 
     def _walk(
