@@ -44,6 +44,7 @@ TRIAL_MODULES = (
     "counterbalance.methods",
     "counterbalance.trials.classifiers",
     "counterbalance.trials.metrics",
+    "counterbalance.trials.net",
     "counterbalance.trials.resamplers",
     "counterbalance.trials.trial",
     *(

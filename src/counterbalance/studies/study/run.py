@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 TRIAL_MODULES = (
     *(f"counterbalance.datasets.{name}" for name in ("collection", "dataset", "field", "keel")),
     *("counterbalance.table", "counterbalance.compare.strategies"),
-    *(f"counterbalance.trials.{name}" for name in ("classifiers", "metrics", "resamplers")),
+    *(f"counterbalance.trials.{name}" for name in ("classifiers", "metrics", "net", "resamplers")),
     "counterbalance.trials.trial",
     "counterbalance.studies.study.methods",
     "counterbalance.studies.study.trials",
