@@ -100,6 +100,44 @@ def test_the_counts_by_class_are_judged_by_the_small_classes(ours, verdict):
     assert sentence.startswith(verdict)
 
 
+def test_counts_that_vary_more_than_they_differ_cannot_be_told():
+    counted = [
+        TrialRecord(
+            {"experiment": "class counts", "method": method, "split": split},
+            "done",
+            {f"correct {x}": 30 + 5 * (split % 2) * (-1) ** place for x in published.CLASS_NAMES}
+            | {"correct picture": 30 - (method == "ours") * (split - 1)},
+            None,
+            "",
+            "",
+            1.0,
+        )
+        for place, method in enumerate(METHODS)
+        for split in range(4)
+    ]
+    assert one(claims(scores([]), ["PBC"], counted), "Table IV").startswith("Cannot be told")
+
+
+def test_a_single_figure_of_each_method_confirms_nothing():
+    found = sentences({**PEERS, "ours": 0.985}, runs=1)
+    assert one(found, "(Table III").startswith("Holds")
+    assert one(found, "The same with the folds of a run together").startswith("Cannot be told")
+
+
+def test_the_peers_say_how_hard_the_tables_are_that_were_chosen():
+    printed = {m: published.g_mean("FMN", m, "SVM")[0] for m in ("SOMO", "k-SMOTE", "CUSBoost")}
+    records = []
+    for record in records_of({"SOMO": 0.9, "k-SMOTE": 0.9, "CUSBoost": 0.8, "ours": 0.99}, runs=1):
+        trial = {**record.trial, "data": "FMN2"}
+        records.append(TrialRecord(trial, "done", {}, record.payload, "", "", 1.0))
+    sentence = one(claims(scores(records), ["WBC", "FMN2"], records), "How hard")
+    mean = sum(published.g_mean("FMN", "SOMO", c)[0] for c in CLASSIFIERS) / len(CLASSIFIERS)
+    assert f"by FMN2 SOMO {0.9005 - mean:+.2f}" in sentence
+    assert "ours" not in sentence
+    assert printed["CUSBoost"] > 0.8
+    assert "CUSBoost -0.0" in sentence
+
+
 def test_the_simulated_data_set_confirms_nothing():
     (sentence,) = claims(scores([]), ["ILC"], [])
     assert sentence.startswith("Cannot be told: every claim about ILC")
