@@ -69,11 +69,12 @@ DEFINITIONS = """\
   The best of the others is picked by the same figures, which favours it.
 - A classifier's seed belongs to the fold: every method gets the same ones. Tables of more than
   {wide} features go to the classifiers in single precision.
-- **What was chosen, and by what**: ours has its defaults, the peers have theirs. The defaults of
-  ours were chosen on a development suite of KEEL tables; it has WBC and PBC among them, in KEEL's
-  form, which can flatter ours there. The two pairs of images, and once the signal of the simulated
-  questionnaire, were chosen by the peers' figures alone, to be about as hard as the paper's tables;
-  the section on the claims says how near they come, as far as they have been run.
+- **What was chosen, and by what**: ours has its defaults, the peers have theirs, but for what the
+  list of methods says. The defaults of ours were chosen on a development suite of KEEL tables; it
+  has WBC and PBC among them, in KEEL's form, which can flatter ours there. The two pairs of images,
+  and once the signal of the simulated questionnaire, were chosen by the peers' figures alone, to be
+  about as hard as the paper's tables; the section on the claims says how near they come, as far as
+  they have been run.
 - The simulated questionnaire is not the hospital's data: its figures stand beside the paper's and
   cannot confirm them.
 - A data set of which only some rows are used has fewer minority rows than the paper's; then only

@@ -143,15 +143,18 @@ class MeasureScores:
         """Return how many whole runs a row rests on."""
         return len(self.runs.get((data, method, CLASSIFIERS[0]), {}))
 
-    def difference(self, data: str, method: str, other: str, classifier: str) -> Difference | None:
-        """Compare two methods, figure by figure, over the runs that both have."""
+    def difference(
+        self, data: str, method: str, other: str, classifier: str, margin: float = 0.0
+    ) -> Difference | None:
+        """Compare two methods, less a margin, figure by figure over the runs that both have."""
         mine, theirs = (self.runs.get((data, name, classifier), {}) for name in (method, other))
         shared = sorted(set(mine) & set(theirs))
         pairs = [pair for run in shared for pair in zip(mine[run], theirs[run], strict=True)]
         if not pairs:
             return None
         folds = len(pairs) // len(shared)
-        return paired(np.subtract(*zip(*pairs, strict=True)), 1 / (folds - 1) if folds > 1 else 0.0)
+        d: Floats = np.array([one - two - margin for one, two in pairs])
+        return paired(d, 1 / (folds - 1) if folds > 1 else 0.0)
 
     def ranking(self, data: str, classifier: str) -> tuple[str, ...]:
         """Return the four resampling methods from best to worst; empty if one is missing."""
