@@ -101,6 +101,12 @@ def test_the_counts_by_class_rest_on_the_splits_that_every_method_has():
     assert "36.5%: 1; " in table.notes[0]
 
 
+def test_the_summary_counts_nothing_where_nothing_has_run():
+    rows = {row[0]: row[1:] for row in summary_table(scores([]), ["WBC", "FMN2"]).rows}
+    assert rows["WBC g_mean"] == ("-", "-", "6", "-", "-", "-")
+    assert set(rows["FMN2 g_mean"]) == {"-"}
+
+
 def test_trials_are_in_the_order_of_runs_and_then_of_cost():
     trials = [t for t in all_trials(ReproductionSettings()) if t["experiment"] == "scores"]
     places = [(int(t["run"]), DATASETS.index(t["data"]), int(t["fold"])) for t in trials]

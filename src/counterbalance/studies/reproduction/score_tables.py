@@ -330,10 +330,9 @@ def summary_table(every: Sequence[MeasureScores], datasets: Sequence[str]) -> Re
             rows.append(
                 (
                     f"{data} {figures.measure.name}",
-                    str(won),
-                    str(len(ranked) - won),
+                    *((str(won), str(len(ranked) - won)) if ranked else (ABSENT, ABSENT)),
                     str(sum(r[0] == OURS for r in there)) if any(there) else ABSENT,
-                    str(agreed) if any(there) else ABSENT,
+                    str(agreed) if ranked and any(there) else ABSENT,
                     *(_above(figures, data, other) for other in ("none", CONTROL)),
                 )
             )
@@ -359,7 +358,8 @@ def _total(figures: MeasureScores, rows: Sequence[Sequence[str]]) -> tuple[str, 
 
 def _above(figures: MeasureScores, data: str, other: str) -> str:
     found = [figures.difference(data, OURS, other, c) for c in CLASSIFIERS]
-    return str(sum(d is not None and d.mean > 0 for d in found))
+    known = [d for d in found if d is not None]
+    return str(sum(d.mean > 0 for d in known)) if known else ABSENT
 
 
 # --- Figure 5 -------------------------------------------------------------------------
