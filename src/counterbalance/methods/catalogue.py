@@ -118,7 +118,7 @@ METHODS = (
     ),
     Method(
         "polynom-fit-SMOTE",
-        ".methods.polynom_fit_smote:PolynomFitSMOTE",
+        ".methods.smote:PolynomFitSMOTE",
         2008,
         "Gazzah, Essoukri Ben Amara, DAS",
         "Puts new rows on lines or curves through the minority: star, bus, mesh.",
@@ -133,7 +133,7 @@ METHODS = (
     ),
     Method(
         "ProWSyn",
-        ".methods.prowsyn:ProWSyn",
+        ".methods.density:ProWSyn",
         2013,
         "Barua, Islam, Murase, PAKDD",
         "SMOTE that makes more rows the nearer the minority rows are to the majority.",
@@ -141,7 +141,7 @@ METHODS = (
     ),
     Method(
         "NRSBoundary-SMOTE",
-        ".methods.nrs_boundary_smote:NRSBoundarySMOTE",
+        ".methods.smote:NRSBoundarySMOTE",
         2013,
         "Hu, Li, Mathematical Problems in Engineering",
         "SMOTE in the boundary that neighbourhood rough sets find.",
@@ -149,7 +149,7 @@ METHODS = (
     ),
     Method(
         "SSO",
-        ".methods.sso:SSO",
+        ".methods.model_guided:SSO",
         2014,
         "Rong, Gong, Ng, ICMLC",
         "Draws around minority rows where the answer of a trained network is sensitive.",
@@ -172,7 +172,7 @@ METHODS = (
     ),
     Method(
         "MDO",
-        ".methods.mdo:MDO",
+        ".methods.mahalanobis:MDO",
         2016,
         "Abdi, Hashemi, IEEE TKDE",
         "Draws rows with the Mahalanobis distance of their seed from the class mean.",
@@ -180,7 +180,7 @@ METHODS = (
     ),
     Method(
         "OUPS",
-        ".methods.propensity:OUPS",
+        ".methods.model_guided:OUPS",
         2016,
         "Rivera, Xanthopoulos, Expert Systems with Applications",
         "Puts new rows between a minority row and the next ones by propensity score.",
@@ -194,14 +194,14 @@ METHODS = (
     ),
     Method(
         "ANS",
-        ".methods.ans:ANS",
+        ".methods.density:ANS",
         2017,
         "Siriseriwan, Sinapiromsaran, SJST",
         "SMOTE whose neighbours are all within one radius, not a fixed number.",
     ),
     Method(
         "CCR",
-        ".methods.ccr:CCR",
+        ".methods.density:CCR",
         2017,
         "Koziarski, Wozniak, AMCS",
         "Pushes majority rows out of spheres around minority rows and fills the spheres.",
@@ -209,7 +209,7 @@ METHODS = (
     ),
     Method(
         "CURE-SMOTE",
-        ".methods.cure_smote:CURESMOTE",
+        ".methods.clusters:CURESMOTE",
         2017,
         "Ma, Fan, BMC Bioinformatics",
         "Clusters the minority, ignores its noise, and puts rows towards the centres.",
@@ -224,14 +224,14 @@ METHODS = (
     ),
     Method(
         "NRAS",
-        ".methods.propensity:NRAS",
+        ".methods.model_guided:NRAS",
         2017,
         "Rivera, Information Sciences",
         "Removes minority rows that look like noise by propensity score, then SMOTE.",
     ),
     Method(
         "SOMO",
-        ".methods.somo:SOMO",
+        ".methods.clusters:SOMO",
         2017,
         "Douzas, Bacao, Expert Systems with Applications",
         "SMOTE within and between the units of a self-organising map.",
@@ -252,7 +252,7 @@ METHODS = (
     ),
     Method(
         "SWIM",
-        ".methods.swim:SWIM",
+        ".methods.mahalanobis:SWIM",
         2018,
         "Sharma et al., ICDM",
         "Moves minority rows along lines of equal density of the majority.",
@@ -268,7 +268,7 @@ METHODS = (
     ),
     Method(
         "SWIM (radial)",
-        ".methods.swim:SWIM",
+        ".methods.mahalanobis:SWIM",
         2020,
         "Bellinger et al., KAIS",
         "Moves minority rows where the radial density of the majority does not rise.",
@@ -277,7 +277,7 @@ METHODS = (
     ),
     Method(
         "CFA",
-        ".methods.cfa:CFA",
+        ".methods.counterfactuals:CFA",
         2022,
         "Temraz, Keane, Machine Learning with Applications",
         "Gives majority rows the values in which a minority row differs from its near twin.",
@@ -286,7 +286,7 @@ METHODS = (
     ),
     Method(
         "Counterfactual SMOTE",
-        ".methods.counterfactual_smote:CounterfactualSMOTE",
+        ".methods.counterfactuals:CounterfactualSMOTE",
         2025,
         "Almeida, Bacao, Data Science and Management",
         "Bisects from majority to minority rows to just beyond the boundary.",
@@ -318,7 +318,7 @@ METHODS = (
     ),
     _under(
         "CUSBoost sampling",
-        ".methods.cusboost:ClusterRandomUnderSampler",
+        ".methods.under_sampling:ClusterRandomUnderSampler",
         2017,
         "Rayhan et al., CSITSS",
         "Drops majority rows at random inside each of their clusters.",
@@ -333,7 +333,7 @@ METHODS = (
     ),
     Method(
         "CUSBoost",
-        ".methods.cusboost:CUSBoostClassifier",
+        ".methods.under_sampling:CUSBoostClassifier",
         2017,
         "Rayhan et al., CSITSS",
         "A boosted classifier that undersamples inside clusters in every round.",

@@ -11,7 +11,7 @@ Glossary
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from imblearn.utils import check_target_type
@@ -25,7 +25,6 @@ from sklearn.neighbors import NearestNeighbors
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from counterbalance.arrays import Floats, Integers
 from counterbalance.errors import TableError
 from counterbalance.methods.base import generator
 from counterbalance.methods.deep import networks as nn
@@ -42,13 +41,16 @@ from counterbalance.methods.deep.training import (
     scaled,
     scaling,
 )
+from counterbalance.methods.neighbours import allocate, repeated
 from counterbalance.methods.parameters import (
     NOT_NEGATIVE_REAL,
     POSITIVE_INTEGER,
     SEED,
     parameter,
 )
-from counterbalance.methods.synthesis import allocate, repeated
+
+if TYPE_CHECKING:
+    from counterbalance.arrays import Floats, Integers
 
 
 @dataclass(frozen=True)

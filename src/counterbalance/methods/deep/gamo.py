@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from imblearn.utils import check_target_type
@@ -11,7 +11,6 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from counterbalance.arrays import Floats, Integers
 from counterbalance.methods.base import (
     PeerOverSampler,
     check_size,
@@ -30,6 +29,7 @@ from counterbalance.methods.deep.training import (
     scaled,
     scaling,
 )
+from counterbalance.methods.neighbours import allocate
 from counterbalance.methods.parameters import (
     OVER_STRATEGY,
     POSITIVE_INTEGER,
@@ -37,7 +37,9 @@ from counterbalance.methods.parameters import (
     SEED,
     parameter,
 )
-from counterbalance.methods.synthesis import allocate
+
+if TYPE_CHECKING:
+    from counterbalance.arrays import Floats, Integers
 
 
 class _Players(TrainingParameters):

@@ -9,18 +9,21 @@ weight     of a bin: 1 / (its mean hardness + alpha), so that at first every bin
 
 from __future__ import annotations
 
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.tree import DecisionTreeClassifier
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, check_random_state, validate_data
 
-from counterbalance.arrays import Floats, Integers
 from counterbalance.errors import TableError
-from counterbalance.methods.synthesis import allocate
+from counterbalance.methods.neighbours import allocate
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from counterbalance.arrays import Floats, Integers
 
 LARGEST_SEED = 2**31 - 1
 FEWEST_CLASSES = 2
