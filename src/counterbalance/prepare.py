@@ -5,32 +5,34 @@ table -> profile -> evidence -> rules -> order -> f
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from sklearn.utils import check_random_state
 
-from counterbalance.arrays import Floats, Integers
 from counterbalance.classifier.fit import check_prefit, fit_classifier, paper_classifier
 from counterbalance.classifier.judge import Classifier, check_not_constant, judge
-from counterbalance.constraints.rules import Rules
 from counterbalance.errors import ClassifierError, ConstraintError, IdentifierWarning, TableError
 from counterbalance.plausible.evidence import gather
 from counterbalance.plausible.learn import Learned, Plausible, free, learn, learns_pairs, make_rules
 from counterbalance.plausible.outliers import Outliers
 from counterbalance.profile import Profile, by_importance, profile_table
-from counterbalance.search.draws import Way
 from counterbalance.search.nearest import Effort, Space
 from counterbalance.search.perturbation import Perturbation
 from counterbalance.search.problem import Judged, Problem
 from counterbalance.table.columns import column_position
 from counterbalance.table.encoder import TableEncoder
-from counterbalance.table.identifiers import identifiers
-from counterbalance.table.labels import Labels
-from counterbalance.table.table import Table
+from counterbalance.table.table import Table, identifiers
 from counterbalance.user_warnings import warn_user
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from counterbalance.arrays import Floats, Integers
+    from counterbalance.constraints.rules import Rules
+    from counterbalance.search.draws import Way
+    from counterbalance.table.labels import Labels
 
 # Rows whose scores tell whether f says the same of everything.
 LOOKED_AT = 1000

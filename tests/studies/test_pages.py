@@ -16,7 +16,7 @@ from sklearn.preprocessing import StandardScaler
 
 from counterbalance import CounterfactualOverSampler, InteriorOverSampler
 from counterbalance.compare.classifiers import CLASSIFIERS, new_classifier
-from counterbalance.compare.settings import Settings as ComparisonSettings
+from counterbalance.compare.plan import Settings as ComparisonSettings
 from counterbalance.compare.strategies import OURS as COMPARED
 from counterbalance.compare.strategies import make_ours as make_compared
 from counterbalance.studies.reproduction import methods
@@ -24,7 +24,7 @@ from counterbalance.studies.reproduction.page import page as reproduction_page
 from counterbalance.studies.reproduction.run import all_tables, compute
 from counterbalance.studies.reproduction.settings import ReproductionSettings
 from counterbalance.studies.study.methods import OURS
-from counterbalance.studies.study.page import page as study_page
+from counterbalance.studies.study.run import page as study_page
 from counterbalance.trials import classifiers
 from counterbalance.trials.classifiers import SHOWN, as_call, f_of
 from counterbalance.trials.fingerprint import versions

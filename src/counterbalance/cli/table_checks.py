@@ -13,12 +13,10 @@ from __future__ import annotations
 
 import shlex
 from collections import Counter
-from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from counterbalance.errors import TableError
 from counterbalance.io.column_checks import (
@@ -30,10 +28,13 @@ from counterbalance.io.column_checks import (
     look_at_column,
     short_text,
 )
-from counterbalance.table.identifiers import ENOUGH_ROWS, HALF
+from counterbalance.table.table import ENOUGH_ROWS, HALF
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
     import pandas as pd
+    from numpy.typing import NDArray
 
 # A target with more classes is refused: it is an identifier, a quantity or free text.
 MOST_CLASSES = 100

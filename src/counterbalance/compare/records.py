@@ -22,7 +22,7 @@ from numbers import Integral, Real
 from typing import Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
 
 from counterbalance.errors import CounterbalanceError
-from counterbalance.io.invisible import by_number, is_invisible
+from counterbalance.io.reading import by_number, is_invisible
 
 Record = TypeVar("Record")
 # Mean predicted probability, observed share, number of rows; an empty bin has no mean.

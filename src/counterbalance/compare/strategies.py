@@ -13,22 +13,25 @@ is judged with one, and ``none`` with a tuned threshold is what the others have 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from imblearn.over_sampling import SMOTEN, SMOTENC
 
-from counterbalance.arrays import Floats, Integers
-from counterbalance.compare.data import ComparedTable
-from counterbalance.constraints import Constraint
 from counterbalance.errors import CounterbalanceError
 from counterbalance.methods.registry import all_samplers
-from counterbalance.table.kinds import Kind
-from counterbalance.table.preparation import TablePreparation
+from counterbalance.table.encoder import TablePreparation
 from counterbalance.trials.resamplers import k_means_smote
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from counterbalance.arrays import Floats, Integers
+    from counterbalance.compare.data import ComparedTable
+    from counterbalance.constraints import Constraint
+    from counterbalance.table.kinds import Kind
 
 StrategyKind = Literal["none", "weights", "ours", "over", "under"]
 BASELINE = "none"

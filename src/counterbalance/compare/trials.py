@@ -27,10 +27,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
-from counterbalance.arrays import Floats, Integers
 from counterbalance.compare.classifiers import fit, new_classifier, probabilities
-from counterbalance.compare.data import ComparedTable
-from counterbalance.compare.folds import ComparisonPlan, usable_folds
 from counterbalance.compare.metrics import (
     CORRECTED,
     EVEN,
@@ -38,6 +35,7 @@ from counterbalance.compare.metrics import (
     brier,
     probability_scores,
 )
+from counterbalance.compare.plan import ComparisonPlan, usable_folds
 from counterbalance.compare.strategies import TrainingSet, resample
 from counterbalance.compare.trust import TRUST, compute_trust, trust_trials
 from counterbalance.errors import ShortfallWarning, TableError
@@ -46,6 +44,8 @@ from counterbalance.methods import PeerFallbackWarning
 from counterbalance.trials.trial import TrialResult, seed_of
 
 if TYPE_CHECKING:
+    from counterbalance.arrays import Floats, Integers
+    from counterbalance.compare.data import ComparedTable
     from counterbalance.trials.trial import Trial
 
 SCORES = "scores"

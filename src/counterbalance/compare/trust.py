@@ -30,21 +30,21 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from sklearn.neighbors import NearestNeighbors
 
-from counterbalance.arrays import Floats, Integers
 from counterbalance.compare.classifiers import (
     DEFAULT_CLASSIFIERS,
     fit,
     new_classifier,
     probabilities,
 )
-from counterbalance.compare.data import ComparedTable
-from counterbalance.compare.folds import ComparisonPlan, usable_folds
+from counterbalance.compare.plan import ComparisonPlan, usable_folds
 from counterbalance.compare.strategies import adds_rows, resample
 from counterbalance.plausible.outliers import USUAL, K
-from counterbalance.table.preparation import TablePreparation
+from counterbalance.table.encoder import TablePreparation
 from counterbalance.trials.trial import TrialResult, seed_of
 
 if TYPE_CHECKING:
+    from counterbalance.arrays import Floats, Integers
+    from counterbalance.compare.data import ComparedTable
     from counterbalance.trials.trial import Trial
 
 TRUST = "trust"

@@ -10,16 +10,19 @@ from counterbalance.datasets.collection import (
     load_page_blocks,
 )
 from counterbalance.datasets.dataset import Dataset, DatasetSummary, load_table
-from counterbalance.datasets.fashion import load_fashion
 from counterbalance.datasets.field import list_field
-from counterbalance.datasets.questionnaire import load_questionnaire
+from counterbalance.datasets.paper import (
+    load_fashion,
+    load_questionnaire,
+    load_wisconsin,
+    read_wisconsin,
+)
 from counterbalance.datasets.synthetic import (
     SHAPES,
     load_synthetic,
     synthetic_area,
     synthetic_log_ratio,
 )
-from counterbalance.datasets.wisconsin import load_wisconsin, read_wisconsin
 from counterbalance.errors import DataNotFoundError
 
 __all__ = [

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import re
 import shlex
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any
@@ -19,9 +18,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from counterbalance.errors import TableError, near_names
-from counterbalance.table.identifiers import DIFFERENT, numbers_identify, texts_identify
+from counterbalance.table.table import DIFFERENT, numbers_identify, texts_identify
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     import pandas as pd
 
 # Texts of so few kinds are categories, even if most of them are numbers.

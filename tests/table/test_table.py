@@ -12,8 +12,7 @@ from counterbalance import CounterfactualOverSampler, InteriorOverSampler
 from counterbalance.cli.table_checks import Topic, look_at_column
 from counterbalance.constraints import Immutable
 from counterbalance.errors import IdentifierWarning
-from counterbalance.table.identifiers import identifiers
-from counterbalance.table.table import read_table
+from counterbalance.table.table import identifiers, read_table
 
 SAMPLERS = [CounterfactualOverSampler, InteriorOverSampler]
 N = 60

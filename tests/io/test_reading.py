@@ -4,7 +4,7 @@ import pandas as pd
 import pytest
 
 from counterbalance.io import HeaderError, Reading, read_table_file, write_table_file
-from counterbalance.io.header import looks_like_rows
+from counterbalance.io.reading import looks_like_rows
 
 IRIS = "5.1,3.5,setosa\n4.9,3.0,setosa\n6.3,3.3,virginica\n"
 

@@ -6,7 +6,7 @@ import pytest
 
 from comparison_tables import two_clouds
 from counterbalance.compare.data import read_compared
-from counterbalance.compare.folds import outer_folds, usable_folds
+from counterbalance.compare.plan import outer_folds, usable_folds
 from counterbalance.errors import TableError
 
 
