@@ -3,7 +3,6 @@
 import ast
 import re
 from importlib import import_module
-from typing import get_type_hints
 
 import numpy as np
 import pytest
@@ -244,14 +243,12 @@ def known_classifiers():
 @pytest.mark.parametrize("command", ["reproduce", "compare"])
 def test_the_help_of_a_command_gives_the_defaults_of_its_settings(command):
     pytest.importorskip("typer")
-    execute = import_module(f"counterbalance.cli.{command}").execute
+    commands = import_module("counterbalance.cli.app").COMMANDS
+    (options,) = [one.options for one in commands if one.name == command]
     defaults = DEFAULTS[command]()
-    hints = get_type_hints(execute, include_extras=True)
     told = {
         name: re.findall(r"default (?:is )?([\d.,]*\d)", option.help or "")
-        for name, hint in hints.items()
-        for option in getattr(hint, "__metadata__", ())
-        if getattr(option, "help", None)
+        for name, option in options.items()
     }
     numbers = {name: found[-1] for name, found in told.items() if found and hasattr(defaults, name)}
     assert numbers

@@ -1,14 +1,14 @@
-"""``counterbalance datasets``: the data sets that are available by name."""
+"""``counterbalance datasets`` and ``counterbalance methods``: what is available by name."""
 
 from __future__ import annotations
 
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
 import typer
 
-from counterbalance.cli.options import Json
+from counterbalance.cli.options import Command, valued
 from counterbalance.cli.terminal import say, show_json, show_tables
 from counterbalance.io.atomic import check_output
 from counterbalance.result_table import ABSENT, ResultTable
@@ -18,17 +18,6 @@ if TYPE_CHECKING:
 
     from counterbalance.datasets import Dataset, DatasetSummary
 
-NAME = "datasets"
-SUMMARY = "List the data sets that are available by name, show one, or save it."
-DESCRIPTION = (
-    "List the data sets of the paper, of the KEEL and of the field collection with their sizes; "
-    "with a name, show that one. --out writes it to a file, to try other commands on."
-)
-EXAMPLES = (
-    ("all of them", "counterbalance datasets"),
-    ("one of them", "counterbalance datasets WBC"),
-    ("a table to try balance on", "counterbalance datasets WBC --out wbc.csv"),
-)
 SHOWN_NAMES = 12
 TARGET = "class"
 COLLECTION = "KEEL"
@@ -43,28 +32,102 @@ SOURCES = {
 }
 
 
-def execute(
-    name: Annotated[
-        str | None, typer.Argument(help="Name of one data set.", show_default=False)
-    ] = None,
-    *,
-    out: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="FILE", help="Write the data set here: csv, tsv (also .gz), parquet, feather."
-        ),
-    ] = None,
-    json: Json = False,
-) -> int:
+def list_methods(name: str | None = None, *, json: bool = False) -> int:
+    """List the methods, or show one."""
+    methods = _methods()
+    if name is not None:
+        method = _with_parameters(_find(name, methods))
+        show_json(method) if json else _show_method(method)
+    elif json:
+        show_json([_with_parameters(method) for method in methods])
+    else:
+        rows = [
+            (item["name"], str(item["year"]), item["kind"], item["sentence"]) for item in methods
+        ]
+        columns = ("method", "year", "kind", "what it does")
+        show_tables([ResultTable("methods", f"{len(methods)} methods", columns, rows, left=4)])
+    return 0
+
+
+def _methods() -> list[dict[str, Any]]:
+    """Return what is known of each method, as plain values."""
+    from counterbalance.methods import all_samplers
+
+    return [
+        {
+            "name": method.name,
+            "year": method.year,
+            "kind": method.kind,
+            "sentence": method.sentence,
+            "reference": method.reference,
+            "makes_rows_from": method.synthesises_with,
+            "favours_boundary": method.boundary,
+            "evaluated_on_several_classes": method.multiclass,
+            "python": f"from counterbalance import {method.where.partition(':')[2]}"
+            if method.ours
+            else f'counterbalance.methods.all_samplers()["{method.name}"].factory()',
+        }
+        for method in all_samplers().values()
+    ]
+
+
+def _with_parameters(method: dict[str, Any]) -> dict[str, Any]:
+    """Return it with the parameters that it is made with; this loads the method itself."""
+    from counterbalance.methods import all_samplers
+
+    made = all_samplers()[method["name"]].factory()
+    return {**method, "parameters": made.get_params(deep=False)}
+
+
+def _find(name: str, methods: list[dict[str, Any]]) -> dict[str, Any]:
+    from counterbalance.methods.registry import find_method
+
+    wanted = find_method(name, "NAME").name
+    return next(item for item in methods if item["name"] == wanted)
+
+
+def _show_method(method: dict[str, Any]) -> None:
+    mark = {True: "yes", False: "no"}
+    say(f"{method['name']} ({method['year']})")
+    say(method["sentence"])
+    say("")
+    for what, text in (
+        ("paper", method["reference"]),
+        ("kind", method["kind"]),
+        ("new rows from", method["makes_rows_from"] or "none: it makes no new rows"),
+        ("at the boundary", mark[method["favours_boundary"]]),
+        ("in Python", method["python"]),
+    ):
+        say(f"  {what:<16} {text}")
+    say("\nparameters")
+    for name, value in method["parameters"].items():
+        say(f"  {name} = {value!r}")
+
+
+METHODS = Command(
+    "methods",
+    "List the resampling methods, or show one.",
+    "List every resampling method of the registry with a sentence each, ours first; with a name, "
+    "show that one: its paper and its parameters.",
+    (
+        ("all of them", "counterbalance methods"),
+        ("one of them", "counterbalance methods ProWSyn"),
+    ),
+    list_methods,
+    {"name": typer.Argument(help="Name of one method.", show_default=False)},
+)
+
+
+def list_datasets(name: str | None = None, *, out: Path | None = None, json: bool = False) -> int:
     """List the data sets, show one, or save it."""
     if name is None:
         if out is not None:
             raise typer.BadParameter("needs the NAME of a data set", param_hint="--out")
-        _list(json=json)
+        _list_datasets(json=json)
         return 0
     data = load_named(name)
     target = _save(data, out) if out is not None else None
-    show_json(_plain(data)) if json else _show(data)
+    show_json(_plain(data)) if json else _show_dataset(data)
     if out is not None and not json:
         say(f"\nwrote it to {out}; the column with the classes is {target}")
     return 0
@@ -72,29 +135,24 @@ def execute(
 
 def catalogue() -> Iterator[tuple[DatasetSummary | None, str, str]]:
     """Yield (summary, name, where it comes from) of each; no summary where it is not here."""
-    from counterbalance.datasets import (
-        DataNotFoundError,
-        DatasetSummary,
-        list_datasets,
-        list_field,
-    )
+    from counterbalance import datasets
     from counterbalance.datasets.field import FIELD_OPEN
     from counterbalance.datasets.field import PACKAGE as FIELD_PACKAGE
 
     for name, loader in _loaders().items():
         try:
             data = loader()
-        except DataNotFoundError:
+        except datasets.DataNotFoundError:
             yield None, name, f"{SOURCES[name]}; not on this machine"
         else:
             counts = {str(label): count for label, count in data.class_counts.items()}
-            yield DatasetSummary(name, *data.X.shape, counts), name, SOURCES[name]
+            yield datasets.DatasetSummary(name, *data.X.shape, counts), name, SOURCES[name]
     if find_spec(FIELD_PACKAGE) is not None:
-        for summary in list_field():
+        for summary in datasets.list_field():
             yield summary, summary.name, OPEN if summary.name in FIELD_OPEN else HELD
     try:
-        summaries = list_datasets()
-    except DataNotFoundError:
+        summaries = datasets.list_datasets()
+    except datasets.DataNotFoundError:
         return
     for summary in summaries:
         yield summary, summary.name, COLLECTION
@@ -122,7 +180,7 @@ def _loaders() -> dict[str, Callable[[], Dataset]]:
     }
 
 
-def _list(*, json: bool) -> None:
+def _list_datasets(*, json: bool) -> None:
     entries = list(catalogue())
     if json:
         show_json(
@@ -172,7 +230,7 @@ def _plain(data: Dataset) -> dict[str, Any]:
     }
 
 
-def _show(data: Dataset) -> None:
+def _show_dataset(data: Dataset) -> None:
     about = _plain(data)
     say(f"{data.name}: {about['rows']:,} rows, {len(about['features'])} features")
     say(data.description)
@@ -201,3 +259,21 @@ def _save(data: Dataset, out: Path) -> str:
     frame = data.X.assign(**{target: data.y})
     write_table_file(CsvTable.from_frame(frame, Dialect()), out)
     return target
+
+
+DATASETS = Command(
+    "datasets",
+    "List the data sets that are available by name, show one, or save it.",
+    "List the data sets of the paper, of the KEEL and of the field collection with their sizes; "
+    "with a name, show that one. --out writes it to a file, to try other commands on.",
+    (
+        ("all of them", "counterbalance datasets"),
+        ("one of them", "counterbalance datasets WBC"),
+        ("a table to try balance on", "counterbalance datasets WBC --out wbc.csv"),
+    ),
+    list_datasets,
+    {
+        "name": typer.Argument(help="Name of one data set.", show_default=False),
+        "out": valued("FILE", "Write the data set here: csv, tsv (also .gz), parquet, feather."),
+    },
+)
