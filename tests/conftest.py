@@ -19,7 +19,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if not item.path.is_relative_to(HERE):
             continue
-        names = (item.path.relative_to(HERE).as_posix(), getattr(item, "originalname", item.name))
+        file = item.path.relative_to(HERE).as_posix()
+        names = (file, item.name, getattr(item, "originalname", item.name))
         for marker, patterns in MARKED.items():
             if any(fnmatch(name, pattern) for pattern in patterns for name in names):
                 item.add_marker(marker)

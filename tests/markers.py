@@ -1,5 +1,7 @@
 """Which tests are marked, by patterns of their files and names; `make quick` leaves them out.
 
+A `?` begins the pattern of a test's parameters.
+
 Slow is what computes for more than about a second, measured one by one. What is short, or the
 heart of the method (the naive twins, the properties of a counterfactual), stays in `make quick`.
 """
@@ -29,6 +31,28 @@ MARKED = {
         "test_data_sets_are_listed_with_their_sizes",
         "test_a_page_of_a_normal_table_is_under_a_megabyte",
         "test_real_rows_of_separate_clouds_are_beyond_doubt",
+        # whole comparisons; a smaller one stays
+        "test_it_answers_in_words_and_writes_tables_summary_and_page",
+        "test_a_subsample_is_announced_first_and_keeps_the_minority",
+        "test_full_uses_every_row_and_the_number_of_fits_is_said_before",
+        "test_a_page_is_as_private_as_its_table_and_can_do_without_rows",
+        "test_another_method_is_computed_and_the_others_are_kept",
+        "test_a_notebook_shows_the_verdict_and_every_table_as_text",
+        # whole experiments, listed
+        "test_trials_are_distinct_and_as_many_as_the_settings_say",
+        "studies/test_identity.py",
+        "test_a_file_that_is_not_a_store_is_refused_and_left_alone",
+        # many searches of one kind; the naive twins and a smaller table of each stay
+        "test_jobs_and_memory_never_change_a_byte",
+        "test_jobs_and_memory_change_nothing",
+        "test_every_counterfactual_is_what_its_provenance_says",
+        "test_a_remedy_of_many_classes_stays_short",
+        "test_a_sentence_says_makes_it_only_if_f_agrees",
+        "test_the_moved_f_says_the_class_that_gains_most_over_its_prior",
+        "test_without_the_kernel_the_bytes_are_the_same_*",
+        "test_without_the_kernel_the_bytes_are_the_same?*-own-3?",
+        "test_the_kernel_finds_what_the_papers_loops_find?3?",
+        "test_the_kernel_finds_what_numpy_finds_with_300_features",
         # one long search
         "test_no_draw_of_the_same_row_that_flips_is_nearer",
         "test_jobs_and_memory_never_change_a_byte_on_a_table_of_many_chunks",
