@@ -120,24 +120,13 @@ class Components:
 
 @dataclass(frozen=True, eq=False)
 class Projection:
-    """Two dimensions of a table.
+    """Two dimensions of a table."""
 
-    Parameters
-    ----------
-    table : Table
-        The table.
-    labels : tuple of two str
-        Names of the axes.
-    features : tuple of two int, optional
-        The columns that are the axes; None for principal components.
-    components : Components, optional
-        The components, where the axes are not features.
-    """
-
-    table: Table
-    labels: tuple[str, str]
+    table: Table  # the table
+    labels: tuple[str, str]  # names of the axes
+    # The columns that are the axes; None for principal components.
     features: tuple[int, int] | None = None
-    components: Components | None = None
+    components: Components | None = None  # the components, where the axes are not features
 
     @classmethod
     def of(cls, X: Any, features: Sequence[Any] | None = None) -> Projection:

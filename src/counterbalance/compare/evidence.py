@@ -55,30 +55,18 @@ class Gain:
 
 @dataclass(frozen=True)
 class Evidence:
-    """What the folds say of one classifier.
+    """What the folds say of one classifier."""
 
-    Parameters
-    ----------
-    classifier : str
-        Which.
-    reference : float
-        Score of ``none`` at the better of its thresholds.
-    gains : tuple of Gain
-        What each candidate adds, the largest mean gain first; none that failed on a fold.
-    moving : Gain or None
-        What the tuned threshold adds to 0.5, without resampling; with more than two classes,
-        what dividing by the class shares adds.
-    threshold : tuple of float or None
-        Median, least and greatest tuned threshold of ``none``; None with more than two.
-    chosen_gain : float or None
-        Mean gain on a fold of the candidate that was best on the other folds.
-    """
-
-    classifier: str
-    reference: float
+    classifier: str  # which
+    reference: float  # score of ``none`` at the better of its thresholds
+    # What each candidate adds, the largest mean gain first; none that failed on a fold.
     gains: tuple[Gain, ...]
+    # What the tuned threshold adds to 0.5, without resampling; with more than two classes, what
+    # dividing by the class shares adds.
     moving: Gain | None
+    # Median, least and greatest tuned threshold of ``none``; None with more than two.
     threshold: tuple[float, float, float] | None
+    # Mean gain on a fold of the candidate that was best on the other folds.
     chosen_gain: float | None
 
     @property

@@ -65,33 +65,19 @@ class StrategyError(CounterbalanceError):
 
 @dataclass(frozen=True, eq=False)
 class TrainingSet:
-    """What a classifier is fitted to.
+    """What a classifier is fitted to."""
 
-    Parameters
-    ----------
-    rows, labels
-        The prepared training part, after resampling.
-    new : ndarray of int
-        Which of the rows were added: the last ones of every class that grew.
-    base, prior : ndarray
-        The share of each class before and after: the shift that a prior correction undoes.
-        Where the rows are a subsample of a larger table, as they would be with all rows.
-    fitted : ndarray
-        The share of each class that the classifier is fitted at.
-    weighted : bool
-        Whether every class is to weigh the same.
-    preparation : TablePreparation
-        For the rows to be judged.
-    """
-
+    # The prepared training part, after resampling.
     rows: Floats
     labels: Integers
-    new: Integers
+    new: Integers  # which of the rows were added: the last ones of every class that grew
+    # The share of each class before and after: the shift that a prior correction undoes. Where the
+    # rows are a subsample of a larger table, as they would be with all rows.
     base: Floats
     prior: Floats
-    fitted: Floats
-    weighted: bool
-    preparation: TablePreparation
+    fitted: Floats  # the share of each class that the classifier is fitted at
+    weighted: bool  # whether every class is to weigh the same
+    preparation: TablePreparation  # for the rows to be judged
 
 
 def known_strategies() -> dict[str, StrategyKind]:

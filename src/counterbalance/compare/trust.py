@@ -87,25 +87,14 @@ def compute_trust(plan: ComparisonPlan, trial: Trial) -> TrialResult:
 
 @dataclass(frozen=True, eq=False)
 class Ground:
-    """What the new rows of a draw are held against.
+    """What the new rows of a draw are held against."""
 
-    Parameters
-    ----------
-    seen : ComparedTable
-        The rows that samplers see.
-    real, hidden : ndarray
-        Those rows and the hidden ones, prepared.
-    committee : tuple of classifiers
-        Fitted to the other half.
-    seed : int
-        Seed of the draw.
-    """
-
-    seen: ComparedTable
+    seen: ComparedTable  # the rows that samplers see
+    # Those rows and the hidden ones, prepared.
     real: Floats
     hidden: Floats
-    committee: tuple[Any, ...]
-    seed: int
+    committee: tuple[Any, ...]  # fitted to the other half
+    seed: int  # seed of the draw
 
     def votes(self, rows: Floats) -> Integers:
         """Return the class that the committee gives to each row."""

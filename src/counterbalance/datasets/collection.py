@@ -166,30 +166,14 @@ WAYS = (
 
 @dataclass(frozen=True)
 class DelimitedFormat:
-    """How a data set of delimited files is to be read.
+    """How a data set of delimited files is to be read."""
 
-    Parameters
-    ----------
-    files : tuple of str
-        Files whose rows follow one another.
-    separator : str or None
-        Separator of the cells; None is any run of blanks.
-    target : int
-        Column of the target; negative counts from the end.
-    labels : str
-        File of the labels, one per line, where the rows carry none.
-    drop : tuple of int
-        Columns that only name or number the rows.
-    nominal : tuple of int
-        Columns whose numbers are codes.
-    """
-
-    files: tuple[str, ...]
-    separator: str | None = ","
-    target: int = -1
-    labels: str = ""
-    drop: tuple[int, ...] = ()
-    nominal: tuple[int, ...] = ()
+    files: tuple[str, ...]  # files whose rows follow one another
+    separator: str | None = ","  # separator of the cells; None is any run of blanks
+    target: int = -1  # column of the target; negative counts from the end
+    labels: str = ""  # file of the labels, one per line, where the rows carry none
+    drop: tuple[int, ...] = ()  # columns that only name or number the rows
+    nominal: tuple[int, ...] = ()  # columns whose numbers are codes
 
 
 DELIMITED = {

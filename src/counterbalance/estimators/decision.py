@@ -196,23 +196,13 @@ def _middle_best(score: Floats) -> int:
 
 @dataclass(frozen=True, eq=False)
 class Rule:
-    """How an answer is chosen: by a cut with two classes, by factors and costs with more.
+    """How an answer is chosen: by a cut with two classes, by factors and costs with more."""
 
-    Parameters
-    ----------
-    factors : ndarray of shape (C,)
-        What each probability is multiplied by; all ones leave the most probable class.
-    cost : ndarray of shape (C, C), optional
-        With it, the answer is the class whose expected cost is least.
-    rarest : int
-        Code of the class that ``cut`` is about.
-    cut : float, optional
-        With two classes: the probability of the rarest class from which on it is the answer.
-    """
-
+    # What each probability is multiplied by; all ones leave the most probable class.
     factors: Floats
-    cost: Floats | None = None
-    rarest: int = 1
+    cost: Floats | None = None  # with it, the answer is the class whose expected cost is least
+    rarest: int = 1  # code of the class that ``cut`` is about
+    # With two classes: the probability of the rarest class from which on it is the answer.
     cut: float | None = None
 
     def answer(self, p: Floats) -> Integers:

@@ -18,27 +18,13 @@ from counterbalance.table.table import Table, read_table
 
 @dataclass(frozen=True, eq=False)
 class BalancedTable:
-    """What a fitted sampler was given and what it made of it.
+    """What a fitted sampler was given and what it made of it."""
 
-    Parameters
-    ----------
-    sampler : CounterfactualOverSampler or InteriorOverSampler
-        The fitted sampler.
-    table : Table
-        The real rows, and the new ones below.
-    codes : ndarray of int
-        The class of each of these rows, as a place in `classes`.
-    classes : ndarray
-        The labels in sorted order.
-    n_real : int
-        How many rows are real.
-    """
-
-    sampler: Any
-    table: Table
-    codes: Integers
-    classes: NDArray[Any]
-    n_real: int
+    sampler: Any  # the fitted sampler
+    table: Table  # the real rows, and the new ones below
+    codes: Integers  # the class of each of these rows, as a place in `classes`
+    classes: NDArray[Any]  # the labels in sorted order
+    n_real: int  # how many rows are real
 
     @property
     def provenance(self) -> Provenance:

@@ -184,34 +184,19 @@ def fingerprint(*, ours: bool) -> Fingerprint:
 
 @dataclass(frozen=True, eq=False)
 class Protocol:
-    """A kind of study: what a trial computes, what is scored, and what is written.
+    """A kind of study: what a trial computes, what is scored, and what is written."""
 
-    Parameters
-    ----------
-    name, pictures : str
-        Name of the page, and how the names of its pictures begin.
-    kind : ScoreKind
-        What is scored.
-    compute : callable
-        Computes a trial.
-    fingerprint : callable
-        Returns what makes the figures, of ours or of all others.
-    tables : callable
-        Makes the tables of a part.
-    page : callable
-        Writes the page from the parts, the versions and the folder of the pictures.
-    packages : tuple of str
-        Whose versions the page gives.
-    """
-
+    # Name of the page, and how the names of its pictures begin.
     name: str
     pictures: str
-    kind: ScoreKind
-    compute: Compute
+    kind: ScoreKind  # what is scored
+    compute: Compute  # computes a trial
+    # Returns what makes the figures, of ours or of all others.
     fingerprint: Callable[..., Fingerprint]
-    tables: Callable[[StudyScores], list[ResultTable]]
+    tables: Callable[[StudyScores], list[ResultTable]]  # makes the tables of a part
+    # Writes the page from the parts, the versions and the folder of the pictures.
     page: Callable[[Sequence[Part], Mapping[str, str], str], str]
-    packages: tuple[str, ...] = SHOWN
+    packages: tuple[str, ...] = SHOWN  # whose versions the page gives
 
 
 RESAMPLER_STUDY = Protocol("results", "study", RESAMPLERS, compute, fingerprint, all_tables, page)
