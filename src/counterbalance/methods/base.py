@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from imblearn.over_sampling.base import BaseOverSampler
 from imblearn.under_sampling.base import BaseUnderSampler
+from imblearn.utils import check_target_type
 from scipy import sparse
 
 from counterbalance.arrays import Floats, Integers, Mask
@@ -68,6 +69,12 @@ def generator(random_state: Any) -> np.random.Generator:
 def seed_from(rng: np.random.Generator) -> int:
     """Draw a seed for a scikit-learn estimator."""
     return int(rng.integers(2**31 - 1))
+
+
+def check_labels(y: Any) -> None:
+    """Refuse several labels to a row: imbalanced-learn has the words for it."""
+    if getattr(y, "ndim", 1) > 1:
+        check_target_type(y)
 
 
 def is_sparse(X: Any) -> bool:

@@ -3,7 +3,6 @@
 from typing import Any, ClassVar
 
 import numpy as np
-from imblearn.utils import check_target_type
 from sklearn.ensemble import AdaBoostClassifier
 from sklearn.utils._param_validation import StrOptions
 
@@ -11,6 +10,7 @@ from counterbalance.arrays import Floats, Integers
 from counterbalance.methods.base import (
     PeerUnderSampler,
     RoundsIntegerColumns,
+    check_labels,
     dense,
     generator,
     in_form_of,
@@ -283,8 +283,7 @@ class CUSBoostClassifier(AdaBoostClassifier):
         CUSBoostClassifier
             The fitted classifier.
         """
-        if getattr(y, "ndim", 1) > 1:
-            check_target_type(y)  # several labels per row: imbalanced-learn has the message for it
+        check_labels(y)
         super().fit(X, y, sample_weight)
         return self
 

@@ -7,20 +7,21 @@ shows the answers that f gives to the rows lying nearest on the map, weighted by
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from scipy.spatial import KDTree
 
-from counterbalance.arrays import Floats, Integers, Mask
 from counterbalance.errors import TableError
 from counterbalance.extras import require
 from counterbalance.projection import DIMENSIONS, Components, Projection, spread_evenly
-from counterbalance.report.balanced import BalancedTable
-from counterbalance.report.records import Map, Points, Regions
+from counterbalance.report.records import BalancedTable, Map, Points, Regions
 from counterbalance.table import containers
 from counterbalance.table.columns import column_position
-from counterbalance.table.table import Table
+
+if TYPE_CHECKING:
+    from counterbalance.arrays import Floats, Integers, Mask
+    from counterbalance.table.table import Table
 
 Frame = tuple[tuple[float, float], tuple[float, float]]
 

@@ -40,7 +40,29 @@ LOOKED_AT = 1000
 MAY_BE_LOST = 0.1
 
 
-class TableEncoder(TransformerMixin, BaseEstimator):
+class _TableTransformer(TransformerMixin, BaseEstimator):
+    """Takes a user's table, with what the user says of its columns."""
+
+    def __init__(self, *, categorical_features: Any = None, integer_features: Any = None) -> None:
+        self.categorical_features = categorical_features
+        self.integer_features = integer_features
+
+    def _read(self, X: Any) -> Table:
+        return read_table(
+            X,
+            categorical_features=self.categorical_features,
+            integer_features=self.integer_features,
+        )
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
+        tags.input_tags.categorical = True
+        tags.input_tags.string = True
+        return tags
+
+
+class TableEncoder(_TableTransformer):
     """Turn a table into the floats that the search works on.
 
     Numbers stay numbers, levels become their codes; a missing cell, or a level
@@ -52,19 +74,10 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         As in :class:`~counterbalance.CounterfactualOverSampler`.
     """
 
-    def __init__(self, *, categorical_features: Any = None, integer_features: Any = None) -> None:
-        self.categorical_features = categorical_features
-        self.integer_features = integer_features
-
     def fit(self, X: Any, y: Any = None) -> Self:
         """Learn the levels of every column."""
         del y
-        table = read_table(
-            X,
-            categorical_features=self.categorical_features,
-            integer_features=self.integer_features,
-        )
-        return self.learn(table)
+        return self.learn(self._read(X))
 
     def learn(self, table: Table) -> Self:
         """Learn the levels of a table that has been read already."""
@@ -87,13 +100,6 @@ class TableEncoder(TransformerMixin, BaseEstimator):
             else:
                 codes[:, m] = [levels.get(cell, np.nan) for cell in frames.cells_of(column)]
         return codes
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.allow_nan = True
-        tags.input_tags.categorical = True
-        tags.input_tags.string = True
-        return tags
 
 
 class Rescaler(TransformerMixin, BaseEstimator):
@@ -150,7 +156,7 @@ NO_LEVEL = -1.0
 MOST_LEVELS = 30  # rarer levels share one column
 
 
-class TablePreparation(TransformerMixin, BaseEstimator):
+class TablePreparation(_TableTransformer):
     """Make numbers of a table: medians for gaps, unit variance, one column for each category.
 
     It goes before a classifier that takes numbers only, where the table has categories, texts,
@@ -179,10 +185,6 @@ class TablePreparation(TransformerMixin, BaseEstimator):
     [[-1.22, 1.0, 0.0], [0.0, 0.0, 1.0], [1.22, 1.0, 0.0]]
     """
 
-    def __init__(self, *, categorical_features: Any = None, integer_features: Any = None) -> None:
-        self.categorical_features = categorical_features
-        self.integer_features = integer_features
-
     def fit(self, X: Any, y: Any = None) -> Self:
         """Recognise the columns and learn medians, scales and categories.
 
@@ -200,11 +202,7 @@ class TablePreparation(TransformerMixin, BaseEstimator):
         """
         del y
         X = self._checked(X, reset=True)
-        table = read_table(
-            X,
-            categorical_features=self.categorical_features,
-            integer_features=self.integer_features,
-        )
+        table = self._read(X)
         return self._learn(X, TableEncoder().learn(table), table.kinds)
 
     def fit_kinds(self, X: Any, kinds: Sequence[Kind]) -> Self:
@@ -272,13 +270,6 @@ class TablePreparation(TransformerMixin, BaseEstimator):
         rows = frames.from_list(X) if isinstance(X, list) else X
         validate_data(self, rows, reset=reset, skip_check_array=True)
         return rows
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.allow_nan = True
-        tags.input_tags.categorical = True
-        tags.input_tags.string = True
-        return tags
 
 
 def _with_missing_level(codes: Floats) -> Floats:

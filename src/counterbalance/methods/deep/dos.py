@@ -14,7 +14,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from imblearn.utils import check_target_type
 from sklearn.base import (
     BaseEstimator,
     ClassifierMixin,
@@ -22,7 +21,6 @@ from sklearn.base import (
     TransformerMixin,
 )
 from sklearn.neighbors import NearestNeighbors
-from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from counterbalance.errors import TableError
@@ -31,11 +29,12 @@ from counterbalance.methods.deep import networks as nn
 from counterbalance.methods.deep.training import (
     SIZES,
     Bar,
+    NetworkClassifier,
     Patience,
-    PredictsTheMostProbable,
     Singles,
     TrainingParameters,
     batches,
+    checked_rows,
     checked_sizes,
     one_hot,
     scaled,
@@ -98,7 +97,7 @@ def drawn_targets(deep: Floats, codes: Integers, k: int, rng: np.random.Generato
 
 class DOSClassifier(
     TrainingParameters,
-    PredictsTheMostProbable,
+    NetworkClassifier,
     ClassifierMixin,
     ClassNamePrefixFeaturesOutMixin,
     TransformerMixin,
@@ -188,11 +187,7 @@ class DOSClassifier(
         DOSClassifier
             The fitted classifier.
         """
-        self._validate_params()
-        if getattr(y, "ndim", 1) > 1:
-            check_target_type(y)  # several labels to a row: imbalanced-learn has the words for it
-        X, y = validate_data(self, X, y, dtype=np.float64)
-        check_classification_targets(y)
+        X, y = checked_rows(self, X, y, dtype=np.float64)
         self.classes_, codes = np.unique(y, return_inverse=True)
         self._check_classes(codes)
         rng = generator(self.random_state)
@@ -291,20 +286,8 @@ class DOSClassifier(
         X = validate_data(self, X, reset=False, dtype=np.float64)
         return self._embedded(self._p, (X - self._mean) / self._scale)
 
-    def predict_proba(self, X: Any) -> Floats:
-        """Return the probability of each class for each row.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            The rows.
-
-        Returns
-        -------
-        ndarray of shape (n_samples, n_classes)
-            Probabilities, in the order of ``classes_``.
-        """
-        deep = self.transform(X)
+    def _probabilities(self, X: Floats) -> Floats:
+        deep = self._embedded(self._p, (X - self._mean) / self._scale)
         return np.asarray(nn.softmax(np, nn.dense(self._p, "out", deep)))
 
     @property
