@@ -7,8 +7,7 @@ from it. ``all_samplers`` returns all methods by name: ours, these, and imbalanc
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from counterbalance.methods.catalogue import METHODS, Method
-from counterbalance.methods.registry import all_samplers
+from counterbalance.methods.registry import METHODS, Method, all_samplers
 
 if TYPE_CHECKING:
     from counterbalance.methods.base import PeerFallbackWarning
