@@ -45,8 +45,7 @@ class DefaultF:
     """The classifier that ``estimator=None`` stands for."""
 
     make: Callable[[Table, TableEncoder], Any]
-    balance: float
-    """How the classes are weighted: 0 as they are, 1 as if all had as many rows."""
+    balance: float  # how the classes are weighted: 0 as they are, 1 as if all had as many rows
 
 
 @dataclass(frozen=True)
@@ -98,8 +97,7 @@ class Prepared:
     """A table that is measured, and the f that was fitted to it: ready for a search."""
 
     problem: Problem
-    estimator: Any
-    """f as scikit-learn knows it."""
+    estimator: Any  # f as scikit-learn knows it
     f: Classifier
     learned: Learned
     outliers: Outliers

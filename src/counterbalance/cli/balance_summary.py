@@ -60,8 +60,7 @@ class BalancedTable:
     sampler: Any  # one of ours, fitted, or a Peer
     X: Any
     y: Any
-    stored: TableFile
-    """The whole result, as a file holds it."""
+    stored: TableFile  # the whole result, as a file holds it
 
 
 def balance_table(user: UserTable, sampler: Any) -> BalancedTable:

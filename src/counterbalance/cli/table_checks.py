@@ -57,8 +57,7 @@ class Diagnosis:
     """What was recognised in a table, and which part of it is used."""
 
     target: str
-    rows: NDArray[np.intp]
-    """Positions of the rows that are used."""
+    rows: NDArray[np.intp]  # positions of the rows that are used
     features: tuple[str, ...]
     kept: tuple[str, ...]
     findings: tuple[TableFinding, ...]

@@ -80,12 +80,9 @@ class Remedies:
     In the texts ``{name!r}`` stands for the column, and ``{quoted}`` for it in a shell.
     """
 
-    option: str
-    """What names columns that are to be used whatever they look like."""
-    use: str
-    """How one column is used all the same."""
-    number: str
-    """How a column of numbers with some texts among them is read as numbers."""
+    option: str  # what names columns that are to be used whatever they look like
+    use: str  # how one column is used all the same
+    number: str  # how a column of numbers with some texts among them is read as numbers
 
     def using(self, name: str) -> str:
         """Say how a column is used all the same."""

@@ -34,8 +34,7 @@ class NativePairs:
 
     factual: Integers
     counterfactual: Integers
-    n_differences: int
-    """The largest number of differences that was admitted."""
+    n_differences: int  # the largest number of differences that was admitted
 
 
 def fewest_differences(ours: Floats, theirs: Floats, tolerance: float) -> tuple[Integers, Integers]:

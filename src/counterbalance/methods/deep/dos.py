@@ -56,14 +56,10 @@ if TYPE_CHECKING:
 class Targets:
     """Synthetic targets in the deep features, the classes equally many."""
 
-    rows: Integers
-    """(t,) the row that each target is for."""
-    neighbours: Integers
-    """(t, k + 1) the rows that it lies between; the row itself first."""
-    weights: Floats
-    """(t, k + 1) positive, and they add up to one."""
-    values: Floats
-    """(t, e) the targets."""
+    rows: Integers  # (t,) the row that each target is for
+    neighbours: Integers  # (t, k + 1) the rows that it lies between; the row itself first
+    weights: Floats  # (t, k + 1) positive, and they add up to one
+    values: Floats  # (t, e) the targets
 
 
 def in_class_neighbours(deep: Floats, codes: Integers, k: int) -> Integers:

@@ -186,8 +186,7 @@ class Rival:
     make: Callable[[int], Any]
     about: str
     ours: bool = False
-    requires: str | None = None
-    """The optional package that it needs."""
+    requires: str | None = None  # the optional package that it needs
 
 
 class Encoded(TransformerMixin, BaseEstimator):

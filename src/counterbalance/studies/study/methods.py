@@ -60,10 +60,8 @@ class ResampledFold(NamedTuple):
 
     rows: NDArray[np.float64]
     labels: NDArray[np.intp]
-    preparation: TablePreparation
-    """Fitted, for the test fold."""
-    origins: dict[str, int]
-    """How many new rows of ours have which origin; empty for peers."""
+    preparation: TablePreparation  # fitted, for the test fold
+    origins: dict[str, int]  # how many new rows of ours have which origin; empty for peers
 
 
 def resampled(name: str, X: Any, y: NDArray[np.intp], seed: int) -> ResampledFold:
