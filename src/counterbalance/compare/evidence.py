@@ -14,6 +14,7 @@ gain on each fold of the candidate that was best on the other folds.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Literal
 
 import numpy as np
@@ -42,12 +43,12 @@ class Gain:
     score: float
     rope: float
 
-    @property
+    @cached_property
     def better(self) -> float:
         """Probability of a gain that counts."""
         return self.belief.above(self.rope)
 
-    @property
+    @cached_property
     def worse(self) -> float:
         """Probability of a loss that counts."""
         return self.belief.below(-self.rope)
@@ -74,7 +75,7 @@ class Evidence:
         """The probability that a claim has to reach."""
         return 1 - ERROR / max(len(self.gains), 1)
 
-    @property
+    @cached_property
     def best(self) -> Gain | None:
         """The candidate to speak of: the largest gain among those that are surest."""
         for least in (self.bar, LIKELY):

@@ -145,7 +145,7 @@ class ComparisonPlan:
         """Return one fold."""
         return next(f for f in self.folds if (f.repeat, f.number) == (repeat, number))
 
-    @property
+    @cached_property
     def ratio(self) -> float:
         """Rows of a test part over rows of its training part, on average."""
         return sum(len(f.test) / len(f.train) for f in self.folds) / len(self.folds)

@@ -36,6 +36,7 @@ from counterbalance.classifier.linear import Screen, linear_screen
 from counterbalance.classifier.trees import Trees, has_trees, read_trees
 from counterbalance.search.landscape import values_in_bins
 from counterbalance.search.nearest import Judge, Space, judge_allowed
+from counterbalance.table.kinds import is_mixed
 
 if TYPE_CHECKING:
     from counterbalance.classifier.judge import Classifier
@@ -204,7 +205,7 @@ class Rooms:
         """Whether f alone decides, and sees the very numbers that the table is encoded as."""
         if self.judge is not None:
             return False
-        plain = not any(kind.has_levels for kind in self.table.kinds)
+        plain = not is_mixed(self.table.kinds)
         return self.f.takes_codes or (plain and self.f.decode == self.table.decode)
 
     @cached_property
