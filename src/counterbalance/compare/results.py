@@ -35,8 +35,7 @@ from counterbalance.compare.records import (
     Verdict,
 )
 from counterbalance.compare.strategies import BASELINE, OURS, make_ours
-from counterbalance.compare.trials import SCORES
-from counterbalance.compare.trust import TRUST
+from counterbalance.compare.trials import SCORES, TRUST
 from counterbalance.trials.classifiers import as_call
 from counterbalance.trials.fingerprint import versions
 

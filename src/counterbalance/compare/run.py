@@ -16,8 +16,7 @@ from counterbalance.compare.plan import ComparisonPlan, Settings
 from counterbalance.compare.records import Score, Summary, Verdict, as_plain
 from counterbalance.compare.results import PACKAGES, Pair, Results, summarise
 from counterbalance.compare.strategies import BASELINE
-from counterbalance.compare.trials import SCORES, all_trials, compute
-from counterbalance.compare.trust import TRUST
+from counterbalance.compare.trials import SCORES, TRUST, all_trials, compute
 from counterbalance.compare.verdict import judge
 from counterbalance.io.atomic import written_whole
 from counterbalance.result_table import ABSENT, FAILED, ResultTable, Value, as_csv, as_html
@@ -204,7 +203,6 @@ TRIAL_MODULES = (
             "plan",
             "strategies",
             "trials",
-            "trust",
         )
     ),
 )

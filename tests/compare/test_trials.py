@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from comparison_tables import mixed_table, plan_of, results_of, two_clouds
-from counterbalance.compare import trust
+from counterbalance.compare import trials
 from counterbalance.compare.trials import compute
 
 
@@ -52,8 +52,8 @@ def test_rows_put_among_the_majority_are_found_out(monkeypatch):
         rows[made.new] = rows[np.flatnonzero(made.labels == 0)[: len(made.new)]]
         return replace(made, rows=rows)
 
-    trust_resample = trust.resample
-    monkeypatch.setattr(trust, "resample", misplaced)
+    trust_resample = trials.resample
+    monkeypatch.setattr(trials, "resample", misplaced)
     cell = {"experiment": "trust", "strategy": "SMOTE", "draw": 0}
     figures = compute(plan, cell).figures
     assert figures["hidden_majority"] > 0.9
@@ -65,7 +65,7 @@ def test_rows_put_among_the_majority_are_found_out(monkeypatch):
 def test_halves_share_no_row_and_hide_only_the_majority(groups):
     X, y = two_clouds(150, 50, apart=1)
     table = plan_of(X, y, groups=groups).table
-    seen, hidden, other = trust.halves(table, seed=3, draw=1)
+    seen, hidden, other = trials.halves(table, seed=3, draw=1)
     assert sorted([*seen, *hidden, *other]) == list(range(200))
     assert len(hidden) > 10
     assert (table.codes[hidden] == 0).all()
