@@ -77,8 +77,7 @@ class Choices:
         if self.estimator is not None:
             return paper_classifier() if isinstance(self.estimator, str) else self.estimator
         encoder = TableEncoder(
-            categorical_features=self.categorical_features,
-            integer_features=self.integer_features,
+            categorical_features=self.categorical_features, integer_features=self.integer_features
         )
         return self.default.make(table, encoder)
 

@@ -132,12 +132,8 @@ class Projection:
     def of(cls, X: Any, features: Sequence[Any] | None = None) -> Projection:
         """Project a user's table on two features, or on its principal components.
 
-        Parameters
-        ----------
-        X : {array-like, dataframe, sparse matrix} of shape (n_samples, n_features)
-            The table.
-        features : sequence of two columns, optional
-            Names or positions. By default the principal components.
+        X         (n_samples, n_features) the table
+        features  names or positions. By default the principal components
         """
         table = read_table(X.toarray() if sparse.issparse(X) else X)  # type: ignore[attr-defined]
         n_features = len(table.names)

@@ -19,14 +19,7 @@ from counterbalance.cli.balance_summary import (
     summarise,
 )
 from counterbalance.cli.on_dask import Cluster, balance_on_dask
-from counterbalance.cli.options import (
-    Command,
-    as_words,
-    asks_for_every,
-    flag,
-    rows_wanted,
-    valued,
-)
+from counterbalance.cli.options import Command, as_words, asks_for_every, flag, rows_wanted, valued
 from counterbalance.cli.rules import GivenRules, make_sampler
 from counterbalance.cli.terminal import note, show_json
 from counterbalance.cli.user_table import read_user_table
@@ -201,12 +194,7 @@ def execute(
         )
     check_outputs(table, {"--out": out, "--provenance": provenance, PAGE: report})
     user = read_user_table(
-        table,
-        target,
-        keep=keep,
-        use=use,
-        drop_missing_target=drop_missing_target,
-        reading=reading,
+        table, target, keep=keep, use=use, drop_missing_target=drop_missing_target, reading=reading
     )
     strategy = rows_wanted(user, ratio or ())
     if not isinstance(strategy, str):  # the size that "all" gives is not known yet

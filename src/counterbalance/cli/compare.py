@@ -12,14 +12,7 @@ import typer
 
 from counterbalance.cli.options import Command, as_words, flag, valued
 from counterbalance.cli.rules import GivenRules
-from counterbalance.cli.terminal import (
-    note,
-    say,
-    show_json,
-    show_tables,
-    working,
-    wrapped,
-)
+from counterbalance.cli.terminal import note, say, show_json, show_tables, working, wrapped
 from counterbalance.cli.user_table import UserTable, read_user_table
 from counterbalance.errors import TableError
 from counterbalance.extras import require
@@ -81,8 +74,7 @@ OPTIONS = {
     "rope": valued("X", "A difference of the metric up to this does not count."),
     "groups": valued("COL", "Rows with the same value stay together in a fold; it is no feature."),
     "time": valued(
-        "COL",
-        "Dates or numbers: train on the past, test on what comes after; it is no feature.",
+        "COL", "Dates or numbers: train on the past, test on what comes after; it is no feature."
     ),
     "quick": flag("--quick", "One repeat, at most 1,000 rows: a first answer."),
     "full": flag("--full", "Every row, however long it takes (by default 10,000)."),
@@ -259,10 +251,7 @@ def _check_usage(table: Path, folder: Path, report: Path | None, *, jobs: int, b
 
 def _all_strategies(listed: list[str]) -> tuple[str, ...]:
     """Put in the place of ``default`` and ``all`` what they stand for."""
-    from counterbalance.compare.strategies import (
-        DEFAULT_STRATEGIES,
-        known_strategies,
-    )
+    from counterbalance.compare.strategies import DEFAULT_STRATEGIES, known_strategies
 
     meant = {DEFAULT: DEFAULT_STRATEGIES, ALL: tuple(known_strategies())}
     return tuple(name for part in listed for name in meant.get(part.lower(), (part,)))

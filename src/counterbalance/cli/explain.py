@@ -78,12 +78,7 @@ def execute(
     from counterbalance.table.labels import in_words
 
     user = read_user_table(
-        table,
-        target,
-        keep=keep,
-        use=use,
-        drop_missing_target=drop_missing_target,
-        reading=reading,
+        table, target, keep=keep, use=use, drop_missing_target=drop_missing_target, reading=reading
     )
     if row >= len(user.y):
         raise TableError(
@@ -189,11 +184,7 @@ def _plain(found: Explanation) -> dict[str, Any]:
                 "score": answer.score,
                 "robust": answer.robust,
                 "changes": {
-                    name: {
-                        "before": before,
-                        "after": after,
-                        "accepted": vars(answer.room[name]),
-                    }
+                    name: {"before": before, "after": after, "accepted": vars(answer.room[name])}
                     for name, (before, after) in answer.changes.items()
                 },
             }

@@ -109,10 +109,7 @@ METHODS = Command(
     "List the resampling methods, or show one.",
     "List every resampling method of the registry with a sentence each, ours first; with a name, "
     "show that one: its paper and its parameters.",
-    (
-        ("all of them", "counterbalance methods"),
-        ("one of them", "counterbalance methods ProWSyn"),
-    ),
+    (("all of them", "counterbalance methods"), ("one of them", "counterbalance methods ProWSyn")),
     list_methods,
     {"name": typer.Argument(help="Name of one method.", show_default=False)},
 )

@@ -109,10 +109,7 @@ READING: dict[str, tuple[Any, Any]] = {
         list[str] | None,
         several("COL", "Column of texts, even if its cells look like numbers."),
     ),
-    "na": (
-        list[str] | None,
-        several("TEXT", "Text that stands for a missing cell, such as -999."),
-    ),
+    "na": (list[str] | None, several("TEXT", "Text that stands for a missing cell, such as -999.")),
     "header": (
         bool | None,
         flag(

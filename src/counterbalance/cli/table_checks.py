@@ -73,18 +73,11 @@ def diagnose(
 ) -> Diagnosis:
     """Look at a table before it is used.
 
-    Parameters
-    ----------
-    frame : pandas.DataFrame
-        The table, target and all.
-    target : str
-        Name of the column with the classes.
-    keep : sequence of str
-        Columns that are not to be used.
-    use : sequence of str
-        Columns that are to be used whatever they look like.
-    drop_missing_target : bool
-        Whether rows without a class are left out; else they are an error.
+    frame                the table, target and all
+    target               name of the column with the classes
+    keep                 columns that are not to be used
+    use                  columns that are to be used whatever they look like
+    drop_missing_target  whether rows without a class are left out; else they are an error
     """
     names = [str(name) for name in frame.columns]
     _check_frame(frame, names)

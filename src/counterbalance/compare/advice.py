@@ -192,10 +192,7 @@ def scope(table: ComparedTable) -> str:
     each = ", ".join(
         f"{'all' if kept == whole else f'{kept:,} of'} {whole:,} of class {label!r}"
         for label, kept, whole in zip(
-            reversed(table.classes),
-            drawn.kept[::-1],
-            drawn.whole[::-1],
-            strict=True,
+            reversed(table.classes), drawn.kept[::-1], drawn.whole[::-1], strict=True
         )
     )
     how = f"{len(table.codes):,} of {drawn.whole.sum():,} rows are used, drawn at random: "

@@ -140,13 +140,10 @@ def _evidence(results: Results, base: Pair) -> Evidence:
 def is_fragile(threshold: tuple[float, float, float], share: float) -> bool:
     """Say whether a tuned threshold should not be copied.
 
-    Parameters
-    ----------
-    threshold : tuple of float
-        Its median, least and greatest over the folds.
-    share : float
-        Share of the minority. The threshold of a well calibrated model lies near it for G-mean
-        and above it for F1; far below it, probabilities hardly differ and any cut is chance.
+        threshold  its median, least and greatest over the folds
+        share      share of the minority. The threshold of a well calibrated model lies near it
+                   for G-mean and above it for F1; far below it, probabilities hardly differ and
+                   any cut is chance
 
     Examples
     --------
@@ -166,10 +163,7 @@ def best_values(pair: Pair, metric: str, threshold: str) -> Floats:
 def chosen_gain(gains: Floats) -> float:
     """Return the mean gain on a fold of the candidate that was best on all other folds.
 
-    Parameters
-    ----------
-    gains : array of shape (candidates, folds)
-        Gain of each candidate on each fold.
+        gains  (candidates, folds) gain of each candidate on each fold
 
     Examples
     --------

@@ -154,15 +154,10 @@ class ComparisonPlan:
 def usable_folds(table: ComparedTable, folds: int, repeats: int, seed: int) -> list[Fold]:
     """Return the folds that can be used.
 
-    Parameters
-    ----------
-    table : ComparedTable
-        With groups or times, they decide.
-    folds, repeats : int
-        How many; no more folds than rows of the smallest class. Time has one order, so it
-        is never repeated.
-    seed : int
-        Seed of the first repeat; each next one has the next seed.
+    table           with groups or times, they decide
+    folds, repeats  how many; no more folds than rows of the smallest class. Time has one
+                    order, so it is never repeated
+    seed            seed of the first repeat; each next one has the next seed
     """
     if table.times is not None:
         repeats = 1

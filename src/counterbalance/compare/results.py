@@ -275,11 +275,7 @@ def _curves(pair: Pair) -> Curves:
     """Return the curves of the first repeat: every row is tested once in it."""
     ((p, y, w),) = pair.pooled("p")
     ((corrected, *_),) = pair.pooled("corrected")
-    curves = (
-        calibration_curve(p, y, w),
-        calibration_curve(corrected, y, w),
-        recall_curve(p, y, w),
-    )
+    curves = (calibration_curve(p, y, w), calibration_curve(corrected, y, w), recall_curve(p, y, w))
     rounded: list[Any] = [
         tuple(tuple(round(value, DIGITS) for value in point) for point in curve) for curve in curves
     ]

@@ -184,27 +184,15 @@ def _mean(score: Score | None) -> str:
     return "0.000" if text == "-0.000" else text
 
 
-HERE = "counterbalance.compare"
 # What a figure depends on. Verdict, tables and the command may change without a trial being
 # computed again.
-TRIAL_MODULES = (
-    "counterbalance.estimators",
-    "counterbalance.methods",
-    "counterbalance.trials.classifiers",
-    "counterbalance.trials.metrics",
-    "counterbalance.trials.resamplers",
-    "counterbalance.trials.trial",
-    *(
-        f"{HERE}.{name}"
-        for name in (
-            "classifiers",
-            "data",
-            "metrics",
-            "plan",
-            "strategies",
-            "trials",
-        )
-    ),
+TRIAL_MODULES = tuple(
+    f"counterbalance.{name}"
+    for name in (
+        *("estimators", "methods", "compare.classifiers", "compare.data", "compare.metrics"),
+        *("compare.plan", "compare.strategies", "compare.trials", "trials.classifiers"),
+        *("trials.metrics", "trials.resamplers", "trials.trial"),
+    )
 )
 # Settings that the figures of a trial depend on; the trial itself names the others.
 TRIAL_SETTINGS = ("folds", "inner_folds", "seed", "constraints")

@@ -121,9 +121,7 @@ def _too_few(results: Results, fewest: int) -> tuple[str, list[str]]:
         )
     return (
         f"Too few data to tell: class {label!r} has {fewest} rows.",
-        [
-            "Collect more before you choose a method; the figures below are leads, not results.",
-        ],
+        ["Collect more before you choose a method; the figures below are leads, not results."],
     )
 
 

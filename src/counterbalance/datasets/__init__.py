@@ -4,11 +4,7 @@ Nothing is downloaded unless you ask for it. Data that are not on the machine ra
 `DataNotFoundError`, which names every way to get them.
 """
 
-from counterbalance.datasets.collection import (
-    list_datasets,
-    load,
-    load_page_blocks,
-)
+from counterbalance.datasets.collection import list_datasets, load, load_page_blocks
 from counterbalance.datasets.dataset import Dataset, DatasetSummary, load_table
 from counterbalance.datasets.field import list_field
 from counterbalance.datasets.paper import (

@@ -86,11 +86,7 @@ SHAPES = {
         17.7,
     ),
     "round": Shape(
-        "round clouds that overlap",
-        np.array([3.0, 3.0]) / np.sqrt(2),
-        ROUND,
-        2.25,
-        2.56,
+        "round clouds that overlap", np.array([3.0, 3.0]) / np.sqrt(2), ROUND, 2.25, 2.56
     ),
     "one feature": Shape(
         "round clouds that the first feature alone tells apart",

@@ -351,10 +351,7 @@ class BoundaryDisplay(Display):
                 ax.contour(*self.grid, here.astype(float), levels=[0.5], **style)
         for code, label in enumerate(self.classes.tolist()):
             shown_as = as_written(label)
-            for is_new, name, style in (
-                (False, "real", REAL),
-                (True, "new", NEW),
-            ):
+            for is_new, name, style in ((False, "real", REAL), (True, "new", NEW)):
                 places = np.flatnonzero((self.labels == code) & (self.new == is_new))
                 if len(places):
                     shown = self.points[some_of(places, max_points // (2 * n))]

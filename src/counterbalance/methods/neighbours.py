@@ -91,12 +91,7 @@ def standardised(minority: Floats, majority: Floats) -> tuple[Floats, Floats]:
 
 
 def k_means(
-    rows: Floats,
-    n_clusters: int,
-    rng: np.random.Generator,
-    *,
-    n_init: int = 1,
-    max_iter: int = 300,
+    rows: Floats, n_clusters: int, rng: np.random.Generator, *, n_init: int = 1, max_iter: int = 300
 ) -> tuple[Floats, Integers]:
     """Return centres and each row's cluster; never more clusters than distinct rows."""
     # Adding zero turns -0.0 into 0.0: the same number, but other bytes.

@@ -102,9 +102,7 @@ def render(summary: Summary | Mapping[str, Any]) -> str:
 
 
 def write_report(
-    summary: Summary | Mapping[str, Any],
-    path: str | os.PathLike[str],
-    like: Path | None = None,
+    summary: Summary | Mapping[str, Any], path: str | os.PathLike[str], like: Path | None = None
 ) -> Path:
     """Write the page of a summary to ``path``, whole or not at all, and return the path.
 

@@ -256,12 +256,7 @@ def _is_sparse(native: Any) -> bool:
 
 
 def _objects_like(
-    native: NDArray[np.object_],
-    values: Floats,
-    gone: Mask,
-    origin: Integers | None,
-    *,
-    whole: bool,
+    native: NDArray[np.object_], values: Floats, gone: Mask, origin: Integers | None, *, whole: bool
 ) -> NDArray[np.object_]:
     cells = np.empty(len(values), dtype=object)
     cells[:] = values

@@ -41,12 +41,7 @@ from counterbalance.methods.deep.training import (
     scaling,
 )
 from counterbalance.methods.neighbours import allocate, repeated
-from counterbalance.methods.parameters import (
-    NOT_NEGATIVE_REAL,
-    POSITIVE_INTEGER,
-    SEED,
-    parameter,
-)
+from counterbalance.methods.parameters import NOT_NEGATIVE_REAL, POSITIVE_INTEGER, SEED, parameter
 
 if TYPE_CHECKING:
     from counterbalance.arrays import Floats, Integers

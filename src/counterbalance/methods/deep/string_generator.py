@@ -273,11 +273,7 @@ class StringCounts:
 
 
 def new_strings(
-    trained: TrainedGenerator,
-    n: int,
-    real: set[str],
-    settings: Any,
-    rng: np.random.Generator,
+    trained: TrainedGenerator, n: int, real: set[str], settings: Any, rng: np.random.Generator
 ) -> tuple[list[str], StringCounts]:
     """Draw until there are ``n`` distinct new valid strings, or ``max_draws`` for each."""
     counts = StringCounts()

@@ -20,10 +20,7 @@ def draw_calibration(name: str, curves: Curves) -> str:
     title = f"Calibration of {curves.classifier}, {curves.strategy}"
     drawing, x, y = _square(name, title, _gap(curves), "predicted probability", "observed share")
     drawing.line((x(0), y(0)), (x(1), y(1)), "ideal")
-    for points, kind in (
-        (curves.calibration, "raw"),
-        (curves.calibration_corrected, "corrected"),
-    ):
+    for points, kind in ((curves.calibration, "raw"), (curves.calibration_corrected, "corrected")):
         places = [(x(point[0]), y(point[1])) for point in known(points)]
         drawing.path(polyline(places), f"curve {kind}")
         drawing.path(dots(places), f"marks {kind}")

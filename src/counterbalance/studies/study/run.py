@@ -95,14 +95,7 @@ def page(parts: Sequence[Part], versions: Mapping[str, str], figures: str) -> st
         for name, text in descriptions(small=True).items()
     ]
     for part in parts:
-        lines += [
-            "",
-            f"## {part.name.capitalize()}",
-            "",
-            sizes(part),
-            "",
-            *statements(part.scores),
-        ]
+        lines += ["", f"## {part.name.capitalize()}", "", sizes(part), "", *statements(part.scores)]
         lines += ["", f"![mean ranks]({figures}/study_{part.slug}.png)", "", CAPTION, ""]
         lines += [as_markdown(table) for table in part.tables]
     lines += ["", "## Versions", ""]
@@ -224,24 +217,16 @@ def study(
 ) -> Study:
     """Compute what the store does not have yet, then write tables, pictures and the page.
 
-    Parameters
-    ----------
-    suites : mapping of str to StudySettings
-        What to compute, by the name of the part on the page, such as that of the suite.
-    store : path
-        The store of the trials; its folder is made if it is not there.
-    out : path
-        Folder for the output; made if it is not there.
-    jobs : int, default=1
-        Number of processes; -1 is one per core.
-    progress : Progress or bool, optional
-        See `counterbalance.trials.run`.
-    retry_failed : bool, default=False
-        Whether trials that failed before are computed again.
-    page_file : path, optional
-        A second place for the page, with its pictures in a folder ``figures`` beside it.
-    protocol : Protocol
-        The kind of study.
+    suites        what to compute, by the name of the part on the page, such as that of the
+                  suite
+    store         the store of the trials; its folder is made if it is not there
+    out           folder for the output; made if it is not there
+    jobs          number of processes; -1 is one per core
+    progress      see `counterbalance.trials.run`
+    retry_failed  whether trials that failed before are computed again
+    page_file     A second place for the page, with its pictures in a folder ``figures``
+                  beside it
+    protocol      the kind of study
     """
     out.mkdir(parents=True, exist_ok=True)
     parts = []

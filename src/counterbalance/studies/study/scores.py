@@ -143,10 +143,7 @@ def _finished(by_method: Mapping[str, Mapping[Place, TrialRecord]]) -> list[Plac
 
 
 def _figures(
-    by_method: Mapping[str, Mapping[Place, TrialRecord]],
-    method: str,
-    place: Place,
-    kind: ScoreKind,
+    by_method: Mapping[str, Mapping[Place, TrialRecord]], method: str, place: Place, kind: ScoreKind
 ) -> list[list[float]]:
     """Return the figures of a trial, (classifiers, metrics)."""
     record = by_method[method][place]
