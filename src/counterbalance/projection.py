@@ -27,7 +27,6 @@ from sklearn.decomposition import PCA
 
 from counterbalance.arrays import Floats, Integers
 from counterbalance.errors import TableError
-from counterbalance.table import frames
 from counterbalance.table.columns import column_position
 from counterbalance.table.table import Table, read_table
 
@@ -197,8 +196,8 @@ class Projection:
         if self.features is None or not self.table.kinds[self.features[axis]].has_levels:
             return None
         m = self.features[axis]
-        lookup = frames.lookup(frames.column(self.table.native, m), self.table.column(m))
-        return [str(level) for level, _ in sorted(lookup.items(), key=lambda item: item[1])]
+        codes = self.table.codes_of_levels(m)
+        return [str(level) for level in sorted(codes, key=codes.__getitem__)]
 
     def stepped(self, axis: int) -> bool:
         """Whether places along an axis are whole numbers or levels, so that rows pile up."""

@@ -13,7 +13,6 @@ from counterbalance.constraints import relations
 from counterbalance.constraints.follower import Follower, Lookup, in_turn, reaches
 from counterbalance.constraints.rules import Rules
 from counterbalance.errors import ConstraintError, TableError
-from counterbalance.table import frames
 from counterbalance.table.columns import column_position
 from counterbalance.table.kinds import Kind
 from counterbalance.table.table import Table
@@ -347,7 +346,7 @@ def _codes(values: tuple[Any, ...], table: Table, m: int, constraint: Constraint
         numbers = np.array([[_number(value, constraint)] for value in values])
         table.grid.snap(numbers, np.array([m]))
         return [float(n) if least <= n <= most else np.nan for n in numbers[:, 0]]
-    lookup = frames.lookup(frames.column(table.native, m), table.column(m))
+    lookup = table.codes_of_levels(m)
     hashable = [value if isinstance(value, Hashable) else None for value in values]
     # A text stands for the value that is written like it, such as "True" for True.
     written = {str(value): code for value, code in lookup.items()}
@@ -361,6 +360,6 @@ def _examples(table: Table, m: int) -> str:
     """List some values of a column, or the range of a column of numbers."""
     if not table.kinds[m].has_levels:
         return "{:g} to {:g}".format(*_ends(table, m))
-    values = list(frames.lookup(frames.column(table.native, m), table.column(m)))
+    values = list(table.codes_of_levels(m))
     listed = ", ".join(map(repr, values[:MOST_LISTED]))
     return listed if len(values) <= MOST_LISTED else f"{listed}, ..."

@@ -82,12 +82,10 @@ class TableEncoder(_TableTransformer):
     def learn(self, table: Table) -> Self:
         """Learn the levels of a table that has been read already."""
         self.n_features_in_ = len(table.names)
-        self.levels_: list[dict[Any, float] | None] = []
-        for m, kind in enumerate(table.kinds):
-            levels = None
-            if kind.has_levels:
-                levels = frames.lookup(frames.column(table.native, m), table.column(m))
-            self.levels_.append(levels)
+        self.levels_: list[dict[Any, float] | None] = [
+            table.codes_of_levels(m) if kind.has_levels else None
+            for m, kind in enumerate(table.kinds)
+        ]
         return self
 
     def transform(self, X: Any) -> Floats:

@@ -20,6 +20,7 @@ invented row. Whoever looks at a table decides what to do about such a column, a
 
 from __future__ import annotations
 
+import math
 import re
 from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING, Any
@@ -69,6 +70,12 @@ class Table(ABC):
     @abstractmethod
     def decode(self, codes: Floats, origin: Integers | None = None) -> Any:
         """Turn encoded rows into the user's container; missing cells come from ``origin``."""
+
+    def codes_of_levels(self, m: int) -> dict[Any, float]:
+        """Return the code of every level of a column."""
+        cells = frames.cells_of(frames.column(self.native, m))
+        pairs = zip(cells, self.column(m).tolist(), strict=True)
+        return {cell: code for cell, code in pairs if not math.isnan(code)}
 
     def append(self, n_new: int, new: Iterator[tuple[Floats, Integers]]) -> Any:
         """Return the user's table with ``n_new`` rows below, given as (codes, origin) in blocks."""
