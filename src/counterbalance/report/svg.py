@@ -7,9 +7,12 @@ colours them, in light and in dark.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 from xml.etree.ElementTree import Element, SubElement, tostring
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
 
 Point = tuple[float, float]
 
@@ -93,6 +96,12 @@ class Drawing:
     def text(self, at: Point, text: str, class_: str = "", anchor: str = "start") -> None:
         """Write a text."""
         self.add("text", text, x=at[0], y=at[1], class_=class_, text_anchor=anchor)
+
+    def upright(self, middle: Point, text: str, class_: str) -> None:
+        """Write a text from the bottom to the top."""
+        x, y = middle
+        turn = f"rotate(-90 {x} {y:.0f})"
+        self.add("text", text, x=x, y=y, class_=class_, text_anchor="middle", transform=turn)
 
     def path(self, steps: str, class_: str) -> None:
         """Draw a path, if there is anything to draw."""
