@@ -11,8 +11,6 @@ import numpy as np
 from counterbalance.compare.records import ClassCount, ColumnFacts, Data, Verdict
 from counterbalance.compare.results import CITATION
 from counterbalance.constraints import tell_constraints
-from counterbalance.report.explorer import cells_changed, explore, rank_features
-from counterbalance.report.map import map_rows
 from counterbalance.report.records import (
     BalancedTable,
     Explorer,
@@ -21,6 +19,7 @@ from counterbalance.report.records import (
     Page,
     read_balanced,
 )
+from counterbalance.report.sections import cells_changed, explore, map_rows, rank_features
 from counterbalance.rows.origins import (
     CALLED,
     HEADS,
