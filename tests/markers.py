@@ -28,6 +28,10 @@ MARKED = {
         "test_every_data_set_loads_as_it_is_listed",
         "test_no_column_tells_the_answer_alone",
         # whole pages, and all the data sets
+        "test_data_sets_are_listed_for_machines",
+        "test_the_list_has_every_data_set_of_the_package",
+        "test_many_tables_are_mixed_and_some_have_holes",
+        "test_every_table_loads_as_it_is_listed_and_is_imbalanced",
         "test_data_sets_are_listed_with_their_sizes",
         "test_a_page_of_a_normal_table_is_under_a_megabyte",
         "test_real_rows_of_separate_clouds_are_beyond_doubt",
@@ -35,12 +39,14 @@ MARKED = {
         "test_it_answers_in_words_and_writes_tables_summary_and_page",
         "test_a_subsample_is_announced_first_and_keeps_the_minority",
         "test_full_uses_every_row_and_the_number_of_fits_is_said_before",
+        "test_a_file_without_a_header_gets_the_same_options_as_balance",
         "test_a_page_is_as_private_as_its_table_and_can_do_without_rows",
         "test_another_method_is_computed_and_the_others_are_kept",
         "test_a_notebook_shows_the_verdict_and_every_table_as_text",
         # whole experiments, listed
         "test_trials_are_distinct_and_as_many_as_the_settings_say",
         "studies/test_identity.py",
+        "test_a_run_is_complete_on_every_data_set_before_the_next_one_begins",
         "test_a_file_that_is_not_a_store_is_refused_and_left_alone",
         # many searches of one kind; the naive twins and a smaller table of each stay
         "test_jobs_and_memory_never_change_a_byte",
@@ -53,6 +59,8 @@ MARKED = {
         "test_without_the_kernel_the_bytes_are_the_same?*-own-3?",
         "test_the_kernel_finds_what_the_papers_loops_find?3?",
         "test_the_kernel_finds_what_numpy_finds_with_300_features",
+        "test_drawing_again_makes_at_most_twice_the_draws_of_the_first_pass",
+        "test_rows_drawn_again_are_minimal_too_and_none_comes_twice",
         # one long search
         "test_no_draw_of_the_same_row_that_flips_is_nearer",
         "test_jobs_and_memory_never_change_a_byte_on_a_table_of_many_chunks",
@@ -74,6 +82,7 @@ MARKED = {
         "test_a_cross_validation_warns_once_and_at_the_line_that_called_it",
         "test_the_sampler_loads_hardly_more_than_imbalanced_learn_does",
         "test_importing_the_*_loads_no_extra",
+        "test_compare_loads_neither_studies_nor_pages_nor_plots",
         "test_on_a_terminal_*",
         "test_a_shell_can_complete_commands_and_options",
         "test_a_reader_that_goes_away_*",

@@ -86,6 +86,7 @@ def explain(
 
     Examples
     --------
+    >>> from counterbalance import CounterfactualOverSampler
     >>> X, y = np.arange(20).reshape(-1, 1), np.repeat(["low", "high"], [12, 8])
     >>> sampler = CounterfactualOverSampler(random_state=0)
     >>> answer = explain(sampler, X, y, 7, "high").answers[0]
