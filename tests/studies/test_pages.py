@@ -3,7 +3,6 @@
 import ast
 import re
 from importlib import import_module
-from typing import get_type_hints
 
 import numpy as np
 import pytest
@@ -16,7 +15,7 @@ from sklearn.preprocessing import StandardScaler
 
 from counterbalance import CounterfactualOverSampler, InteriorOverSampler
 from counterbalance.compare.classifiers import CLASSIFIERS, new_classifier
-from counterbalance.compare.settings import Settings as ComparisonSettings
+from counterbalance.compare.plan import Settings as ComparisonSettings
 from counterbalance.compare.strategies import OURS as COMPARED
 from counterbalance.compare.strategies import make_ours as make_compared
 from counterbalance.studies.reproduction import data, methods
@@ -25,7 +24,7 @@ from counterbalance.studies.reproduction.run import all_tables, compute
 from counterbalance.studies.reproduction.scores import trials as score_trials
 from counterbalance.studies.reproduction.settings import ReproductionSettings
 from counterbalance.studies.study.methods import OURS
-from counterbalance.studies.study.page import page as study_page
+from counterbalance.studies.study.run import page as study_page
 from counterbalance.studies.study.settings import DEVELOPMENT
 from counterbalance.trials import TrialRecord, classifiers
 from counterbalance.trials.classifiers import SHOWN, as_call, f_of
@@ -270,14 +269,12 @@ def known_classifiers():
 @pytest.mark.parametrize("command", ["reproduce", "compare"])
 def test_the_help_of_a_command_gives_the_defaults_of_its_settings(command):
     pytest.importorskip("typer")
-    execute = import_module(f"counterbalance.cli.{command}").execute
+    commands = import_module("counterbalance.cli.app").COMMANDS
+    (options,) = [one.options for one in commands if one.name == command]
     defaults = DEFAULTS[command]()
-    hints = get_type_hints(execute, include_extras=True)
     told = {
         name: re.findall(r"default (?:is )?([\d.,]*\d)", option.help or "")
-        for name, hint in hints.items()
-        for option in getattr(hint, "__metadata__", ())
-        if getattr(option, "help", None)
+        for name, option in options.items()
     }
     numbers = {name: found[-1] for name, found in told.items() if found and hasattr(defaults, name)}
     assert numbers
