@@ -20,12 +20,13 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from counterbalance.arrays import Floats, Integers, Mask
+from counterbalance.arrays import Floats, Integers, Mask, Small
 from counterbalance.classifier import boosting
 from counterbalance.classifier.judge import Classifier
 from counterbalance.classifier.linear import Screen
-from counterbalance.classifier.trees import has_trees, read_trees
+from counterbalance.classifier.trees import has_trees
 from counterbalance.search.inversions import Inversions
+from counterbalance.search.minimal import take_back
 from counterbalance.search.nearest import (
     Effort,
     Judge,
@@ -54,6 +55,13 @@ class Search(Protocol):
         """Search the encoded rows ``x``, which are the ``rows`` of the table."""
 
 
+class TakeBack(Protocol):
+    """Takes back every change of counterfactuals that f does not need: see ``minimal``."""
+
+    def __call__(self, x: Floats, rows: Floats, target: Integers | Small, ids: Integers) -> Floats:
+        """Return minimal rows, made from the factuals ``x``."""
+
+
 def is_compiled() -> bool:
     """Say whether the kernels are there."""
     return kernel is not None and boosting.is_compiled()
@@ -71,15 +79,55 @@ def make_search(space: Space, effort: Effort, f: Classifier, table: Table) -> Se
         return by_numpy
     if f.screen is not None:
         return partial(_search_linear, space, effort, f.screen, f.on_candidates)
-    if not _is_plain(f, table):
+    forest = _as_forest(f, table)
+    if forest is None:
         return by_numpy
-    code = f.codes_of_f()
-    prior = None if f.prior is None else f.prior[code]
-    forest = kernel.Forest(read_trees(f.f), code, prior)
     by_kernel = partial(_search_forest, space, effort, forest)
     if not space.perturbation.rules.of_the_table:
         return by_kernel
     return partial(_search_twice, space, by_kernel, by_numpy)
+
+
+def make_take_back(space: Space, f: Classifier, table: Table) -> TakeBack:
+    """Return the fastest way to take back what f does not need: see ``minimal``."""
+    forest = _as_forest(f, table)
+    if forest is None:
+        return partial(take_back, space, f.on_candidates, asked=f.insight.asked)
+    if space.perturbation.rules.checked:
+        return partial(take_back, space, partial(_judge, forest), asked=f.insight.asked)
+    return partial(_take_back, space, forest)
+
+
+def _as_forest(f: Classifier, table: Table) -> Any:
+    """Return f as the kernel knows it, None where it does not."""
+    if kernel is None or not _is_plain(f, table):
+        return None
+    code = f.codes_of_f()
+    return kernel.Forest(f.trees, code, None if f.prior is None else f.prior[code])
+
+
+def _judge(forest: Any, x: Floats, rows: Integers) -> Integers:
+    """Answer as ``Classifier.on_candidates`` does."""
+    answer = np.empty(len(rows), dtype=np.intp)
+    kernel.judge_forest(forest, np.ascontiguousarray(x), answer)
+    return answer
+
+
+def _take_back(
+    space: Space, forest: Any, x: Floats, rows: Floats, target: Integers | Small, ids: Integers
+) -> Floats:
+    del ids
+    profile, rows = space.perturbation.profile, rows.copy()
+    kernel.take_back_forest(
+        forest,
+        np.ascontiguousarray(x),
+        rows,
+        target.astype(np.intp),
+        space.order,
+        profile.scale,
+        profile.nominal.astype(np.uint8),
+    )
+    return rows
 
 
 def _kernel_takes(space: Space) -> bool:

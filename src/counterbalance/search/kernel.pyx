@@ -20,7 +20,7 @@ are those of the numpy path to the last bit.
 from libc.math cimport INFINITY, NAN, fabs, isnan, rint
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint64_t
 from libc.stdlib cimport free, malloc
-from libc.string cimport memcpy
+from libc.string cimport memcpy, memset
 from scipy.special.cython_special cimport ndtri
 
 import numpy as np
@@ -387,4 +387,5 @@ cdef Py_ssize_t search_row(
 
 
 include "kernel_sets.pxi"
+include "kernel_back.pxi"
 include "kernel_linear.pxi"

@@ -22,8 +22,8 @@ from counterbalance.arrays import Floats, Integers, Mask
 from counterbalance.classifier.judge import Classifier
 from counterbalance.classifier.trees import has_trees
 from counterbalance.profile import distance
+from counterbalance.search.compiled import TakeBack, make_take_back
 from counterbalance.search.inversions import Inversions
-from counterbalance.search.minimal import take_back
 from counterbalance.search.minimum_any import AnyMinimum
 from counterbalance.search.minimum_linear import LinearMinimum
 from counterbalance.search.minimum_trees import TreeMinimum
@@ -41,6 +41,7 @@ class MinimumSearch:
     trees: TreeMinimum | None
     linear: LinearMinimum | None
     other: AnyMinimum
+    take_back: TakeBack
 
     @classmethod
     def of(
@@ -57,7 +58,7 @@ class MinimumSearch:
         elif row_by_row and not rules.levels and not rules.followers and _has_numbers(table):
             linear = LinearMinimum.of(space, f)
         other = AnyMinimum(space, effort, f.on_candidates, references)
-        return cls(space, effort, f, trees, linear, other)
+        return cls(space, effort, f, trees, linear, other, make_take_back(space, f, table))
 
     def rows(self, x: Floats, target: Integers, ids: Integers) -> tuple[Floats, Mask]:
         """Return for each row the nearest one of class ``target``, and where there is one."""
@@ -73,8 +74,8 @@ class MinimumSearch:
         if left.size:
             rows[left], reached[left] = self.other.nearest(x[left], target[left], ids[left])
         if self.effort.minimal and reached.any():
-            some, judge = np.flatnonzero(reached), self.f.on_candidates
-            rows[some] = take_back(self.space, judge, x[some], rows[some], target[some], ids[some])
+            some = np.flatnonzero(reached)
+            rows[some] = self.take_back(x[some], rows[some], target[some], ids[some])
         profile, order = self.space.perturbation.profile, self.space.order
         if self.effort.epsilon < np.inf and reached.any():
             reached &= distance(profile, order, x, rows) < self.effort.epsilon

@@ -10,7 +10,6 @@ from numpy.typing import NDArray
 
 from counterbalance.arrays import Floats, Integers, Mask, Small
 from counterbalance.classifier.judge import Classifier
-from counterbalance.classifier.trees import read_trees
 from counterbalance.constraints.rules import differs
 from counterbalance.search.landscape import Landscape
 from counterbalance.search.minimum_twin import Walker as Twin
@@ -63,7 +62,7 @@ class TreeMinimum:
         """Prepare a search; ``references`` holds rows that f puts into each class code."""
         code = f.codes_of_f()
         prior = None if f.prior is None else f.prior[code]
-        landscape = Landscape.of(read_trees(f.f), prior, space.perturbation)
+        landscape = Landscape.of(f.trees, prior, space.perturbation)
         place = np.full(len(references), -1, dtype=np.intp)
         place[code[code >= 0]] = np.flatnonzero(code >= 0)
         none = np.zeros((0, landscape.trees.n_features))

@@ -23,10 +23,9 @@ from counterbalance.classifier.judge import Classifier
 from counterbalance.constraints.rules import differs
 from counterbalance.errors import ClassifierError
 from counterbalance.profile import distance
-from counterbalance.search.compiled import make_search
+from counterbalance.search.compiled import TakeBack, make_search, make_take_back
 from counterbalance.search.draws import fingerprint
 from counterbalance.search.inversions import NOT_DRAWN, Inversions
-from counterbalance.search.minimal import take_back
 from counterbalance.search.minimum import MinimumSearch
 from counterbalance.search.nearest import Effort, Space, rebuild, widths
 from counterbalance.search.references import References
@@ -107,25 +106,25 @@ class Problem:
     def find_in(self, rows: Integers, wanted: Mask, f: Classifier, number: int = 0) -> Inversions:
         """Search some rows, whatever f says of them; ``wanted`` is for all rows of the table."""
         search = make_search(self.space, self.effort.of_pass(number), f, self.table)
+        take_back = make_take_back(self.space, f, self.table)
 
         def find(chunk: Integers) -> Inversions:
             found, _ = search(self.table.rows(chunk), chunk, wanted[chunk])
-            return self._made_minimal(found, f) if self.effort.minimal else found
+            return self._made_minimal(found, take_back) if self.effort.minimal else found
 
         parts = Parallel(n_jobs=self.n_jobs, prefer="threads")(
             delayed(find)(chunk) for chunk in self._chunks(rows, f)
         )
         return Inversions.join(parts)
 
-    def _made_minimal(self, found: Inversions, f: Classifier) -> Inversions:
+    def _made_minimal(self, found: Inversions, take_back: TakeBack) -> Inversions:
         """Take back every change of drawn inversions that f does not need."""
         order, profile = self.space.order, self.space.perturbation.profile
         parts = [Inversions.join([])]
         for block in self.build_blocks(len(found)):
             some = found.take(block)
             x, drawn = self.table.rows(some.factual), self.rebuild(some)
-            judge, asked = f.on_candidates, f.insight.asked
-            rows = take_back(self.space, judge, x, drawn, some.target, some.factual, asked)
+            rows = take_back(x, drawn, some.target, some.factual)
             bits = np.packbits(differs(rows, drawn), axis=1)
             far = distance(profile, order, x, rows)
             parts.append(replace(some, distance=far, taken_back=bits))
