@@ -32,6 +32,7 @@ MISSING = -1
 WORD = 64
 # Words of all leaf sets: more would not stay in the caches, and grow with the square of the trees.
 MOST_WORDS = 2**22
+BUCKETS_A_CUT = 2
 
 
 @dataclass(frozen=True, eq=False)
@@ -87,6 +88,26 @@ class Trees:
         nodes[is_leaf, 1] = np.iinfo(np.int32).max
         nodes[is_leaf, 2:] = np.flatnonzero(is_leaf)[:, None]
         return nodes
+
+    def buckets(self) -> tuple[Small, Small, Floats, Floats]:
+        """Cut the way from the first to the last cut of each feature into equal buckets.
+
+        A value in bucket b, that is ``int((value - low) * rate)``, is above all cuts in buckets before
+        it, as rounding never changes an order. So few cuts are left to be looked at. What comes
+        back: where the buckets of each feature begin, how many cuts of the feature are in those
+        before each (one more for its end), low and rate.
+        """
+        first, counts = [0], []
+        low, rate = np.zeros(self.n_features), np.ones(self.n_features)
+        for m in range(self.n_features):
+            cuts = self.cuts_of(m)
+            n = max(1, BUCKETS_A_CUT * len(cuts))
+            low[m] = cuts[0] if len(cuts) else 0.0
+            rate[m] = n / (cuts[-1] - cuts[0]) if len(cuts) > 1 else 1.0
+            place = np.minimum((cuts - low[m]) * rate[m], n - 1).astype(np.int32)
+            counts.append(np.searchsorted(place, np.arange(n + 1)))
+            first.append(first[-1] + n + 1)
+        return np.array(first, np.int32), np.concatenate(counts).astype(np.int32), low, rate
 
     @cached_property
     def leaf_sets(self) -> LeafSets | None:

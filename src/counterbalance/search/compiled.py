@@ -90,12 +90,14 @@ def make_search(space: Space, effort: Effort, f: Classifier, table: Table) -> Se
 
 def make_take_back(space: Space, f: Classifier, table: Table) -> TakeBack:
     """Return the fastest way to take back what f does not need: see ``minimal``."""
-    forest = _as_forest(f, table)
-    if forest is None:
-        return partial(take_back, space, f.on_candidates, asked=f.insight.asked)
-    if space.perturbation.rules.checked:
-        return partial(take_back, space, partial(_judge, forest), asked=f.insight.asked)
-    return partial(_take_back, space, forest)
+    forest, rules = _as_forest(f, table), space.perturbation.rules
+    judge = f.on_candidates if forest is None else partial(_judge, forest)
+    by_numpy = partial(take_back, space, judge, asked=f.insight.asked)
+    if kernel is None or rules.checked:
+        return by_numpy
+    if f.screen is not None:
+        return partial(_take_back_linear, space, f.screen, by_numpy)
+    return by_numpy if forest is None else partial(_take_back, space, forest)
 
 
 def _as_forest(f: Classifier, table: Table) -> Any:
@@ -117,17 +119,36 @@ def _take_back(
     space: Space, forest: Any, x: Floats, rows: Floats, target: Integers | Small, ids: Integers
 ) -> Floats:
     del ids
-    profile, rows = space.perturbation.profile, rows.copy()
-    kernel.take_back_forest(
-        forest,
-        np.ascontiguousarray(x),
-        rows,
-        target.astype(np.intp),
-        space.order,
-        profile.scale,
-        profile.nominal.astype(np.uint8),
-    )
+    rows = rows.copy()
+    kernel.take_back_forest(forest, *_tried(space, x, rows, target))
     return rows
+
+
+def _take_back_linear(
+    space: Space,
+    screen: Screen,
+    by_numpy: TakeBack,
+    x: Floats,
+    rows: Floats,
+    target: Integers | Small,
+    ids: Integers,
+) -> Floats:
+    """Take back by the scores of the screen, and ask f about rows where they do not tell."""
+    new, sure = rows.copy(), np.zeros(len(rows), dtype=np.uint8)
+    weight = np.ascontiguousarray(screen.weight)
+    tried = _tried(space, x, new, target)
+    kernel.take_back_linear(weight, screen.intercept, screen.slack, *tried, sure)
+    left = np.flatnonzero(sure == 0)
+    if left.size:
+        new[left] = by_numpy(x[left], rows[left], target[left], ids[left])
+    return new
+
+
+def _tried(space: Space, x: Floats, rows: Floats, target: Integers | Small) -> tuple[Any, ...]:
+    profile = space.perturbation.profile
+    nominal = profile.nominal.astype(np.uint8)
+    x, target = np.ascontiguousarray(x), target.astype(np.intp)
+    return x, rows, target, np.ascontiguousarray(space.order), profile.scale, nominal
 
 
 def _kernel_takes(space: Space) -> bool:

@@ -110,6 +110,27 @@ def take_back_forest(
     clear_room(&room)
 
 
+cdef inline Py_ssize_t fill_queue(
+    const double* x, const double* row, const Py_ssize_t[::1] order, const double[::1] scale,
+    const uint8_t[::1] nominal, Py_ssize_t* queue, double* shares,
+) noexcept nogil:
+    """Line up the features that changed, the farthest first, of equal ones the least important."""
+    cdef Py_ssize_t n = 0, k, j, m
+    cdef double share
+    for k in range(order.shape[0] - 1, -1, -1):
+        m = order[k]
+        if row[m] == x[m] or (isnan(row[m]) and isnan(x[m])):
+            continue
+        share = 1.0 if nominal[m] or isnan(x[m]) else fabs(row[m] - x[m]) / scale[m]
+        j = n
+        while j > 0 and shares[j - 1] < share:
+            shares[j], queue[j] = shares[j - 1], queue[j - 1]
+            j -= 1
+        shares[j], queue[j] = share, m
+        n += 1
+    return n
+
+
 cdef void take_back_row(
     Forest forest, const double* x, double* row, Py_ssize_t M, Py_ssize_t target,
     const Py_ssize_t[::1] order, const double[::1] scale, const uint8_t[::1] nominal, Room* room,
@@ -120,25 +141,13 @@ cdef void take_back_row(
     what was looked at before (together ``kept``), of the cell that is tried, at home, and of what
     is ``behind`` it in the queue.
     """
-    cdef Py_ssize_t n = 0, n_trees = forest.n_trees, left, k, j, m
-    cdef double share
+    cdef Py_ssize_t n_trees = forest.n_trees, n, left, j, m
     cdef int32_t bin
     cdef bint refused, again = True, good
     memset(room.queued, 0, M * sizeof(bint))
-    for k in range(order.shape[0] - 1, -1, -1):
-        m = order[k]
-        if row[m] == x[m] or (isnan(row[m]) and isnan(x[m])):
-            continue
-        if not forest.asks(m):
-            row[m] = x[m]
-            continue
-        share = 1.0 if nominal[m] or isnan(x[m]) else fabs(row[m] - x[m]) / scale[m]
-        j = n
-        while j > 0 and room.share[j - 1] < share:
-            room.share[j], room.queue[j] = room.share[j - 1], room.queue[j - 1]
-            j -= 1
-        room.share[j], room.queue[j], room.queued[m] = share, m, True
-        n += 1
+    n = fill_queue(x, row, order, scale, nominal, room.queue, room.share)
+    for j in range(n):
+        room.queued[room.queue[j]] = True
     memset(room.rest, 0xFF, n_trees * sizeof(uint64_t))
     for m in range(M):
         room.bins[m] = forest.bin(m, row[m])
@@ -159,7 +168,9 @@ cdef void take_back_row(
         for j in range(n):
             m = room.queue[j]
             bin, room.bins[m] = room.bins[m], forest.bin(m, x[m])
-            if forest.has_sets:
+            if not forest.asks(m):
+                good = True
+            elif forest.has_sets:
                 join(room.tried, room.kept, forest.word(m, room.bins[m]), n_trees)
                 good = target == forest.answer_to(
                     room.tried, room.behind + (j + 1) * n_trees, room.leaves, room.votes
@@ -178,3 +189,76 @@ cdef void take_back_row(
             if forest.has_sets:
                 join(room.kept, room.kept, forest.word(m, room.bins[m]), n_trees)
         n = left
+
+
+def take_back_linear(
+    const double[:, ::1] weight,
+    const double[::1] intercept,
+    double slack,
+    const double[:, ::1] x,
+    double[:, ::1] rows,
+    const Py_ssize_t[::1] target,
+    const Py_ssize_t[::1] order,
+    const double[::1] scale,
+    const uint8_t[::1] nominal,
+    uint8_t[::1] sure,
+):
+    """Do the same for a linear f; rows where a score came too close to another are not ``sure``.
+
+    What they have become is not to be used: f itself must be asked about them.
+    """
+    cdef Py_ssize_t C = weight.shape[0], M = x.shape[1], r, m, c
+    cdef Py_ssize_t* queue = <Py_ssize_t*>malloc((M + 1) * sizeof(Py_ssize_t))
+    cdef double* share = <double*>malloc((M + 1) * sizeof(double))
+    cdef double* score = <double*>malloc(C * sizeof(double))
+    try:
+        if not (queue and share and score):
+            raise MemoryError
+        with nogil:
+            for r in range(x.shape[0]):
+                for c in range(C):
+                    score[c] = intercept[c]
+                    for m in range(M):
+                        score[c] += rows[r, m] * weight[c, m]
+                m = fill_queue(&x[r, 0], &rows[r, 0], order, scale, nominal, queue, share)
+                sure[r] = take_back_scored(
+                    weight, slack, &x[r, 0], &rows[r, 0], target[r], m, queue, score
+                )
+    finally:
+        free(queue)
+        free(share)
+        free(score)
+
+
+cdef bint take_back_scored(
+    const double[:, ::1] weight, double slack, const double* x, double* row, Py_ssize_t target,
+    Py_ssize_t n, Py_ssize_t* queue, double* score,
+) noexcept nogil:
+    cdef Py_ssize_t C = weight.shape[0], left, j, m, c
+    cdef double step, ahead
+    cdef bint refused, again = True
+    while again and n:
+        refused = again = False
+        left = 0
+        for j in range(n):
+            m = queue[j]
+            step, ahead = x[m] - row[m], INFINITY
+            for c in range(C):
+                if c != target:
+                    ahead = min(
+                        ahead,
+                        score[target] + step * weight[target, m] - score[c] - step * weight[c, m],
+                    )
+            if ahead > slack:
+                row[m] = x[m]
+                for c in range(C):
+                    score[c] += step * weight[c, m]
+                again = again or refused
+            elif ahead < -slack:
+                refused = True
+                queue[left] = m
+                left += 1
+            else:
+                return False
+        n = left
+    return True
