@@ -3,7 +3,8 @@
 This is the objective itself (Section IV-A of the paper), of which the draws of Algorithm 1
 are an approximate optimiser. The structure of f says how it is solved:
 
-    trees      scikit-learn's forests and decision trees   ``minimum_trees``, near the minimum
+    trees      scikit-learn's forests, decision trees      ``minimum_trees``, near the minimum
+               and boosting
     linear     two classes, dense numbers                  ``minimum_linear``, the minimum
     any other  is only asked                               ``minimum_any``
 
@@ -20,7 +21,7 @@ from sklearn.frozen import FrozenEstimator
 
 from counterbalance.arrays import Floats, Integers, Mask
 from counterbalance.classifier.judge import Classifier
-from counterbalance.classifier.trees import has_trees
+from counterbalance.classifier.trees import has_trees, is_boosting
 from counterbalance.profile import distance
 from counterbalance.search.compiled import TakeBack, make_take_back
 from counterbalance.search.inversions import Inversions
@@ -53,7 +54,8 @@ class MinimumSearch:
         rules = space.perturbation.rules
         row_by_row = not rules.relations and rules.most_changed is None
         trees = linear = None
-        if row_by_row and has_trees(f.f) and (f.takes_codes or _has_numbers(table)):
+        known = has_trees(f.f) or (is_boosting(f.f) and f.prior is None)
+        if row_by_row and known and (f.takes_codes or _has_numbers(table)):
             trees = TreeMinimum.of(space, f, references)
         elif row_by_row and not rules.levels and not rules.followers and _has_numbers(table):
             linear = LinearMinimum.of(space, f)

@@ -11,6 +11,7 @@ candidate into says whose inversion it is.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
@@ -34,6 +35,8 @@ from counterbalance.table.table import Table
 
 # A job gets at least so many rows: fewer would not pay for its start.
 FEWEST_ROWS = 256
+# Chunks whose finds are kept one by one.
+CHUNKS_AT_A_TIME = 64
 
 
 class Yield(NamedTuple):
@@ -112,10 +115,7 @@ class Problem:
             found, _ = search(self.table.rows(chunk), chunk, wanted[chunk])
             return self._made_minimal(found, take_back) if self.effort.minimal else found
 
-        parts = Parallel(n_jobs=self.n_jobs, prefer="threads")(
-            delayed(find)(chunk) for chunk in self._chunks(rows, f)
-        )
-        return Inversions.join(parts)
+        return self._on_chunks(find, self._chunks(rows, f))
 
     def _made_minimal(self, found: Inversions, take_back: TakeBack) -> Inversions:
         """Take back every change of drawn inversions that f does not need."""
@@ -150,11 +150,11 @@ class Problem:
     ) -> Inversions:
         """Solve for some rows, whatever f says of them; ``wanted`` is for all of the table."""
         search = MinimumSearch.of(self.space, self.effort, f, self.table, starts)
-        parts = Parallel(n_jobs=self.n_jobs, prefer="threads")(
-            delayed(search.find)(self.table.rows(chunk), chunk, wanted[chunk])
-            for chunk in self._chunks(rows, f)
-        )
-        return Inversions.join(parts)
+
+        def find(chunk: Integers) -> Inversions:
+            return search.find(self.table.rows(chunk), chunk, wanted[chunk])
+
+        return self._on_chunks(find, self._chunks(rows, f))
 
     def references(self, judged: Judged, targets: list[int]) -> References:
         """Choose rows that f puts into each of ``targets``; one without a class is never chosen."""
@@ -209,6 +209,21 @@ class Problem:
         if among is not None:
             wanted &= among
         return np.flatnonzero(self.right(judged) & wanted.any(axis=1)), wanted
+
+    def _on_chunks(
+        self, find: Callable[[Integers], Inversions], chunks: list[Integers]
+    ) -> Inversions:
+        """Let the jobs search all chunks.
+
+        What they find is joined now and then: small arrays that stay for long between those that
+        come and go would keep the memory of the latter from being given back.
+        """
+        starts = range(0, len(chunks), CHUNKS_AT_A_TIME)
+        groups = (chunks[start : start + CHUNKS_AT_A_TIME] for start in starts)
+        with Parallel(n_jobs=self.n_jobs, prefer="threads") as jobs:
+            return Inversions.join(
+                [Inversions.join(jobs(delayed(find)(chunk) for chunk in group)) for group in groups]
+            )
 
     def _chunks(self, rows: Integers, f: Classifier) -> list[Integers]:
         """Cut rows into what a job gets: what its memory holds, or an even share."""
