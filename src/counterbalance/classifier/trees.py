@@ -10,8 +10,8 @@
 
 The trees see nothing of a row but its bins, so a search among rows is one among bins.
 scikit-learn compares float32 cells with float64 thresholds: a threshold stands here as the
-largest float32 that is not above it, which splits the float32 numbers in the same way. Its histogram
-boosting compares cells as they are.
+largest float32 that is not above it, which splits the float32 numbers in the same way. Its
+histogram boosting compares cells as they are.
 
 A forest says the class with the largest mean of probabilities. Boosting adds up raw scores, of the
 second class where there are two, and where it starts from; as that is one number for each class,
@@ -100,19 +100,20 @@ class Trees:
     def buckets(self) -> tuple[Small, Small, Floats, Floats]:
         """Cut the way from the first to the last cut of each feature into equal buckets.
 
-        A value in bucket b, that is ``int((value - low) * rate)``, is above all cuts in buckets before
-        it, as rounding never changes an order. So few cuts are left to be looked at. What comes
-        back: where the buckets of each feature begin, how many cuts of the feature are in those
-        before each (one more for its end), low and rate.
+        A value in bucket b, that is ``int((value - low) * rate)``, is above all cuts in buckets
+        before it, as rounding never changes an order. So few cuts are left to be looked at. What
+        comes back: where the buckets of each feature begin, how many cuts of the feature are in
+        those before each (one more for its end), low and rate.
         """
         first, counts = [0], []
         low, rate = np.zeros(self.n_features), np.ones(self.n_features)
         for m in range(self.n_features):
             cuts = self.cuts_of(m)
             n = max(1, BUCKETS_A_CUT * len(cuts))
-            low[m] = cuts[0] if len(cuts) else 0.0
-            rate[m] = n / (cuts[-1] - cuts[0]) if len(cuts) > 1 else 1.0
-            place = np.minimum((cuts - low[m]) * rate[m], n - 1).astype(np.int32)
+            finite = cuts[np.isfinite(cuts)]  # a cut may set missing cells apart from all others
+            low[m] = finite[0] if len(finite) else 0.0
+            rate[m] = n / (finite[-1] - finite[0]) if len(finite) > 1 else 1.0
+            place = np.clip((cuts - low[m]) * rate[m], 0, n - 1).astype(np.int32)
             counts.append(np.searchsorted(place, np.arange(n + 1)))
             first.append(first[-1] + n + 1)
         return np.array(first, np.int32), np.concatenate(counts).astype(np.int32), low, rate

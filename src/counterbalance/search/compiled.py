@@ -137,7 +137,7 @@ def _take_back_linear(
     new, sure = rows.copy(), np.zeros(len(rows), dtype=np.uint8)
     weight = np.ascontiguousarray(screen.weight)
     tried = _tried(space, x, new, target)
-    kernel.take_back_linear(weight, screen.intercept, screen.slack, *tried, sure)
+    kernel.take_back_linear(weight, screen.intercept, screen.slack, sure, *tried)
     left = np.flatnonzero(sure == 0)
     if left.size:
         new[left] = by_numpy(x[left], rows[left], target[left], ids[left])

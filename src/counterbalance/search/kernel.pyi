@@ -33,13 +33,13 @@ def take_back_linear(
     weight: NDArray[np.float64],
     intercept: NDArray[np.float64],
     slack: float,
+    sure: NDArray[np.uint8],
     x: NDArray[np.float64],
     rows: NDArray[np.float64],
     target: NDArray[np.intp],
     order: NDArray[np.intp],
     scale: NDArray[np.float64],
     nominal: NDArray[np.uint8],
-    sure: NDArray[np.uint8],
 ) -> None: ...
 def next_hopeful(
     draws: Draws,

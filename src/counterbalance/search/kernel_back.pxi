@@ -195,13 +195,13 @@ def take_back_linear(
     const double[:, ::1] weight,
     const double[::1] intercept,
     double slack,
+    uint8_t[::1] sure,
     const double[:, ::1] x,
     double[:, ::1] rows,
     const Py_ssize_t[::1] target,
     const Py_ssize_t[::1] order,
     const double[::1] scale,
     const uint8_t[::1] nominal,
-    uint8_t[::1] sure,
 ):
     """Do the same for a linear f; rows where a score came too close to another are not ``sure``.
 

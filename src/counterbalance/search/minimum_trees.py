@@ -131,7 +131,7 @@ class TreeMinimum:
             cells.first,
             found,
             distance,
-            anew,
+            anew=anew,
         )
         return np.where(mutable, land.values(found, home, origin), x), distance
 

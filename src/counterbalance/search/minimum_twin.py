@@ -97,6 +97,7 @@ class Walker:
         first_cell: NDArray[np.intp],
         found: Small,
         distance: Floats,
+        *,
         anew: bool = False,
     ) -> None:
         """Write the bins and the distance of the inversion of every row, infinite for none.
