@@ -23,6 +23,7 @@ from counterbalance.search.perturbation import Perturbation
 
 # Scores are counted in so many parts of one: whole numbers add up alike in every order.
 ONE = 2**40
+MOST_SCORE = 2.0**20
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,6 +46,9 @@ class Landscape:
         score = trees.value / len(trees.roots)
         if prior is not None:
             score = score / prior
+        largest = np.abs(score).max(initial=0.0)
+        if largest > MOST_SCORE:  # of a boosting with steps that are far too long
+            score = score * (MOST_SCORE / largest)
         if score.shape[1] == 2:  # noqa: PLR2004 (two classes: who is ahead is one number)
             score = score[:, 1:] - score[:, :1]
         parts = [

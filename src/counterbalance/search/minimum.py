@@ -54,8 +54,7 @@ class MinimumSearch:
         rules = space.perturbation.rules
         row_by_row = not rules.relations and rules.most_changed is None
         trees = linear = None
-        known = has_trees(f.f) or (is_boosting(f.f) and f.prior is None)
-        if row_by_row and known and (f.takes_codes or _has_numbers(table)):
+        if row_by_row and _has_known_trees(f) and (f.takes_codes or _has_numbers(table)):
             trees = TreeMinimum.of(space, f, references)
         elif row_by_row and not rules.levels and not rules.followers and _has_numbers(table):
             linear = LinearMinimum.of(space, f)
@@ -95,3 +94,11 @@ class MinimumSearch:
 def _has_numbers(table: Table) -> bool:
     """Say whether f sees the very numbers that the table is encoded as."""
     return not any(kind.has_levels for kind in table.kinds)
+
+
+def _has_known_trees(f: Classifier) -> bool:
+    """Say whether the answer of f is that of the class with the largest sum over its trees."""
+    if has_trees(f.f):
+        return True
+    # Scores without a bound have no order to climb; a prior divides probabilities, not scores.
+    return is_boosting(f.f) and f.prior is None and bool(np.isfinite(f.trees.value).all())
