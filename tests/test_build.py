@@ -15,7 +15,12 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[1]
-KERNELS = ("classifier/boosting_kernel", "search/kernel", "search/minimum_kernel")
+KERNELS = (
+    "classifier/boosting_kernel",
+    "classifier/committee_kernel",
+    "search/kernel",
+    "search/minimum_kernel",
+)
 LEFT_OUT = shutil.ignore_patterns(
     ".*", "*.so", "*.c", "*.egg-info", "__pycache__", "build", "dist", "study", "reproduction*"
 )

@@ -13,6 +13,7 @@ import numpy as np
 from sklearn.utils import check_random_state
 
 from counterbalance.arrays import Floats, Integers
+from counterbalance.classifier.agreement import Agreement, sampled
 from counterbalance.classifier.fit import check_prefit, fit_classifier, paper_classifier
 from counterbalance.classifier.judge import Classifier, check_not_constant, judge
 from counterbalance.constraints import compile_rules
@@ -23,6 +24,7 @@ from counterbalance.search.draws import Way
 from counterbalance.search.nearest import Effort, Space
 from counterbalance.search.perturbation import Perturbation
 from counterbalance.search.problem import Judged, Problem
+from counterbalance.search.selection import Ranking, Selection
 from counterbalance.table.columns import column_position
 from counterbalance.table.encoder import TableEncoder
 from counterbalance.table.identifiers import identifiers
@@ -156,6 +158,20 @@ def fit_f(
         weights = labels.balanced_weight**choices.default.balance * given
     f = choices.classifier(table)
     return fit_classifier(f, table, labels.values, weights, random_state, own=choices.own)
+
+
+def make_ranking(how: Selection, problem: Problem, weights: Floats | None) -> Ranking:
+    """Return which inversions are taken first; judges that agree are fitted only if asked for."""
+    if how != "agreement":
+        return Ranking(how)
+    table, labels, seed = problem.table, problem.labels, problem.space.seed
+    rows, weight = sampled(labels.codes, seed)
+    if weights is not None:
+        weight = weight * weights[rows]
+    judges = Agreement.fit(
+        table.rows(rows), labels.codes[rows], weight, table.nominal, len(labels.classes), seed
+    )
+    return Ranking(how, judges)
 
 
 def _order(table: Table, profile: Profile, rules: Rules, wanted: Any) -> Integers:

@@ -169,10 +169,15 @@ class Boosting(ClassifierMixin, BaseEstimator):
         return tags
 
 
-def draw_rows(codes: Integers, n: int, random: np.random.RandomState) -> tuple[Integers, Floats]:
-    """Draw about ``n`` rows by the share of each class; return them, and what each stands for."""
+def draw_rows(
+    codes: Integers, n: int, random: np.random.RandomState, least: int = LEAST_OF_CLASS
+) -> tuple[Integers, Floats]:
+    """Draw about ``n`` rows by the share of each class; return them, and what each stands for.
+
+    A class keeps ``least`` of its rows, or all that it has.
+    """
     counts = np.bincount(codes)
-    kept = np.minimum(counts, np.maximum(n * counts // len(codes), LEAST_OF_CLASS))
+    kept = np.minimum(counts, np.maximum(n * counts // len(codes), least))
     rows = [
         random.choice(np.flatnonzero(codes == code), size, replace=False)
         for code, size in enumerate(kept.tolist())

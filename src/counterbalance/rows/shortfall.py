@@ -15,7 +15,7 @@ the column ``origin`` of the provenance.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -35,6 +35,7 @@ from counterbalance.rows.origins import (
 )
 from counterbalance.search.inversions import Inversions
 from counterbalance.search.problem import Judged, Problem, Yield
+from counterbalance.search.selection import select
 from counterbalance.table.labels import Labels, plain
 from counterbalance.user_warnings import warn_user
 
@@ -57,8 +58,10 @@ MOST_DRAWN_AGAIN = 2
 Search = Literal["perturb", "minimum"]
 # Origins of what a search found.
 SEARCHED = ("inversion", "minimum", "redraw", "threshold")
-# Picks so many of the inversions.
-Pick = Callable[[Inversions, int], Inversions]
+# Where inversions are selected by agreement, so many times those asked for are looked for first,
+# in so many passes of draws. Their numbers are none of those that draw again.
+POOL = 3
+POOL_PASSES = range(2 * MOST_REDRAWS + 1, 2 * MOST_REDRAWS + POOL)
 
 
 @dataclass(frozen=True)
@@ -68,6 +71,7 @@ class Tally:
     target: int
     asked: int
     made: dict[str, int]
+    pooled: int = 0  # drawn again before any was chosen, not to fill the class
 
     @property
     def missing(self) -> int:
@@ -82,6 +86,7 @@ class NewRows:
     target: int
     asked: int
     parts: list[tuple[str, Inversions]] = field(default_factory=list)
+    pooled: int = 0  # see ``Tally``
     interior: Interior | None = None  # what the lots are drawn from
     lots: Integers = field(default_factory=lambda: np.zeros(0, dtype=np.intp))
     scores: Floats | None = None  # f's score of the class for each lot, where it is known
@@ -107,7 +112,7 @@ class NewRows:
         """How many samples have which origin."""
         made = {origin: self.count(origin) for origin in SEARCHED}
         made |= {"interior": len(self.lots), "copy": len(self.copies)}
-        return Tally(self.target, self.asked, made)
+        return Tally(self.target, self.asked, made, self.pooled)
 
     @property
     def factuals(self) -> Integers:
@@ -115,11 +120,43 @@ class NewRows:
         return np.concatenate([np.zeros(0, np.intp), *(found.factual for _, found in self.parts)])
 
 
-def choose(found: Inversions, asked: dict[int, int], pick: Pick) -> list[NewRows]:
-    """Pick for each class as many inversions as are asked for."""
+def pool(
+    found: Inversions, asked: dict[int, int], problem: Problem, judged: Judged
+) -> Inversions:
+    """Draw again from the factuals that inverted, where POOL times those asked for were not found.
+
+    A factual that inverted once is likely to do so again; the others cost the most and give the
+    least. Rows that were found before are left out.
+    """
+    likely = np.zeros((len(problem.labels.codes), len(problem.labels.classes)), dtype=bool)
+    likely[found.factual, found.target] = True
+    parts = {target: [_of(found, target)] for target, n in asked.items() if n}
+    going = list(parts)
+    for number in POOL_PASSES:
+        going = [t for t in going if 0 < sum(map(len, parts[t])) < POOL * asked[t]]
+        if not going:
+            break
+        drawn = problem.find(judged, number, going, likely)
+        for target in list(going):
+            seen = np.concatenate([problem.fingerprints(part) for part in parts[target]])
+            more = _fresh(_of(drawn, target), seen, problem)
+            parts[target].append(more)
+            if not len(more):
+                going.remove(target)
+    return Inversions.join([part for own in parts.values() for part in own[1:]])
+
+
+def choose(found: Inversions, asked: dict[int, int], more: Inversions) -> list[NewRows]:
+    """Choose for each class as many as are asked for: of the first pass, and ``more`` of a pool."""
     classes = [NewRows(target, n) for target, n in asked.items() if n]
+    first_pooled = more.draw.min(initial=np.iinfo(np.int32).max)
     for rows in classes:
-        rows.add("inversion", pick(_of(found, rows.target), rows.asked))
+        both = Inversions.join([_of(part, rows.target) for part in (found, more)])
+        chosen = select(both, rows.asked)
+        again = chosen.draw >= first_pooled
+        rows.add("inversion", chosen.take(~again))
+        rows.add("redraw", chosen.take(again))
+        rows.pooled = int(again.sum())
     return classes
 
 
@@ -127,7 +164,6 @@ def fill(
     classes: list[NewRows],
     problem: Problem,
     judged: Judged,
-    pick: Pick,
     policies: tuple[Policy, ...],
 ) -> None:
     """Fill up the classes that are short, policy by policy."""
@@ -136,12 +172,12 @@ def fill(
         if not short or policy in ENDS:
             break
         if policy == "minimum":
-            _solve(short, problem, judged, pick)
+            _solve(short, problem, judged)
         elif policy == "redraw":
             first = [rows.target for rows in classes]
-            _redraw(short, problem, judged, pick, first)
+            _redraw(short, problem, judged, first)
         elif policy == "threshold":
-            _move_threshold(short, problem, judged.f, pick)
+            _move_threshold(short, problem, judged.f)
         else:
             for rows in short:
                 rows.interior = Interior.of(problem, rows.target)
@@ -159,7 +195,7 @@ def report(
     if policies == NO_NUMBER:
         return
     for tally in tallies:
-        found = count_nearest(tally.made)
+        found = count_nearest(tally.made) + tally.pooled
         if found == tally.asked:
             continue
         label = plain(labels.classes[tally.target])
@@ -168,15 +204,16 @@ def report(
             head += " (no class is larger)"
         if constraints:
             head += f" under the constraints {', '.join(map(str, constraints))}"
+        more = tally.made | {"redraw": tally.made["redraw"] - tally.pooled}
         done = [
-            f"{tally.made[origin]} more by {how}"
+            f"{more[origin]} more by {how}"
             for origin, how in (
                 ("redraw", "drawing again"),
                 ("threshold", "moving the threshold of f to the class prior"),
                 ("interior", "interpolating between rows of the class"),
                 ("copy", "copying rows of the class"),
             )
-            if tally.made[origin]
+            if more[origin]
         ]
         if tally.missing and _last_word(policies) != "accept":
             raise ShortfallError(
@@ -263,18 +300,18 @@ def count_by_origin(
     }
 
 
-def _solve(short: list[NewRows], problem: Problem, judged: Judged, pick: Pick) -> None:
+def _solve(short: list[NewRows], problem: Problem, judged: Judged) -> None:
     """Solve for the nearest inversion of the factuals that gave none."""
     without = np.ones((len(problem.labels.codes), len(problem.labels.classes)), dtype=bool)
     for rows in short:
         without[rows.factuals, rows.target] = False
     found = problem.solve(judged, [rows.target for rows in short], without)
     for rows in short:
-        rows.add("minimum", pick(_of(found, rows.target), rows.missing))
+        rows.add("minimum", select(_of(found, rows.target), rows.missing))
 
 
 def _redraw(
-    short: list[NewRows], problem: Problem, judged: Judged, pick: Pick, first: list[int]
+    short: list[NewRows], problem: Problem, judged: Judged, first: list[int]
 ) -> None:
     """Search with further draws, first of the factuals that inverted, then of all.
 
@@ -301,7 +338,7 @@ def _redraw(
             found = problem.find(judged, number, targets, among)
             for rows in list(going):
                 more = _fresh(_of(found, rows.target), seen[rows.target], problem)
-                rows.add("redraw", pick(more, rows.missing))
+                rows.add("redraw", select(more, rows.missing))
                 words = problem.fingerprints(more)
                 seen[rows.target] = np.append(seen[rows.target], words)
                 if not len(more) or not rows.missing:
@@ -337,7 +374,7 @@ class Allowance:
         return int(self._right[larger].sum())
 
 
-def _move_threshold(short: list[NewRows], problem: Problem, f: Classifier, pick: Pick) -> None:
+def _move_threshold(short: list[NewRows], problem: Problem, f: Classifier) -> None:
     """Search with the moved f among the factuals that gave nothing yet."""
     moved = f.at_prior(problem.prior)
     if moved is None:
@@ -346,7 +383,7 @@ def _move_threshold(short: list[NewRows], problem: Problem, f: Classifier, pick:
     for rows in short:
         more = _of(found, rows.target)
         unused = ~np.isin(more.factual, rows.factuals)
-        rows.add("threshold", pick(more.take(unused), rows.missing))
+        rows.add("threshold", select(more.take(unused), rows.missing))
 
 
 def _fingerprints(rows: NewRows, problem: Problem) -> Words:

@@ -5,7 +5,7 @@ table -> columns -> profile -> classifier f -> search -> selection -> decoded ta
 
 from __future__ import annotations
 
-from functools import partial
+from dataclasses import replace
 from numbers import Integral, Real
 from typing import Any, ClassVar
 
@@ -15,16 +15,19 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from counterbalance.arrays import Floats, cells_in
 from counterbalance.classifier.fit import default_classifier
 from counterbalance.constraints import as_constraints
-from counterbalance.prepare import Choices, DefaultF
+from counterbalance.prepare import Choices, DefaultF, make_ranking
 from counterbalance.rows import shortfall
 from counterbalance.rows.build import Builder
 from counterbalance.samplers.base import TableOverSampler
 from counterbalance.search.draws import Way
+from counterbalance.search.inversions import Inversions
 from counterbalance.search.nearest import Effort
-from counterbalance.search.selection import Selection, is_every, most_inversions, select
+from counterbalance.search.problem import Problem
+from counterbalance.search.selection import Selection, is_every, most_inversions
 from counterbalance.table.labels import Labels, plain
 from counterbalance.table.table import Table
 
+NO_INVERSIONS = Inversions.join([])
 DEFAULT_F = DefaultF(default_classifier, balance=0.5)
 
 
@@ -97,8 +100,12 @@ class CounterfactualOverSampler(TableOverSampler):
         Spearman correlation with the class, or as listed (names or positions; a feature
         that is not listed never changes).
 
-    selection : {"nearest", "random"}, default="nearest"
-        Which inversions are taken where more are found than asked for.
+    selection : {"agreement", "nearest", "random"}, default="agreement"
+        Which inversions are taken where more are found than asked for. The nearest ones crowd
+        where f is least sure. ``"agreement"`` finds three times as many as are asked for, where
+        two further passes of draws give so many, and draws from them: those rather that two
+        judges unlike f call the class, too (a few rounds of boosting and the ten nearest rows,
+        no class weighted). ``"random"`` draws with equal chances.
 
     on_shortfall : str or sequence of str, default=("minimum", "redraw", "interior")
         What to do for a class with fewer inversions than asked for; policies are tried
@@ -200,7 +207,7 @@ class CounterfactualOverSampler(TableOverSampler):
         "search": [StrOptions({"perturb", "minimum"})],
         "minimal": ["boolean"],
         "feature_order": [StrOptions({"spearman"}), "array-like"],
-        "selection": [StrOptions({"nearest", "random"})],
+        "selection": [StrOptions({"nearest", "random", "agreement"})],
         "on_shortfall": [StrOptions(set(shortfall.POLICIES)), list, tuple],
         "change_missing": ["boolean"],
     }
@@ -217,7 +224,7 @@ class CounterfactualOverSampler(TableOverSampler):
         search: shortfall.Search = "perturb",
         minimal: bool = True,
         feature_order: Any = "spearman",
-        selection: Selection = "nearest",
+        selection: Selection = "agreement",
         on_shortfall: Any = shortfall.DEFAULT,
         categorical_features: Any = None,
         integer_features: Any = None,
@@ -250,19 +257,31 @@ class CounterfactualOverSampler(TableOverSampler):
 
     def _fit_resample(self, table: Table, labels: Labels, weights: Floats | None) -> Builder:
         prepared = self._prepare(table, labels, weights)  # profile, rules, order, f
-        problem, judged, asked = prepared.problem, prepared.judged(), self._asked(labels)
+        judged, asked = prepared.judged(), self._asked(labels)
         targets = [target for target, n in asked.items() if n]
+        problem = self._ranked(prepared.problem, weights)
         by_draws = self.search == "perturb"  # Algorithm 1, or the minimum itself
         found = problem.find(judged, 0, targets) if by_draws else problem.solve(judged, targets)
-        pick = partial(select, how=self.selection, seed=problem.space.seed)
-        rows = shortfall.choose(found, asked, pick)
+        more = shortfall.pool(found, asked, problem, judged) if self.pools else NO_INVERSIONS
+        rows = shortfall.choose(found, asked, more)
         yields = shortfall.count_yields(rows, found, problem, judged)
-        del found  # it may be larger than all that follows
-        shortfall.fill(rows, problem, judged, pick, self.policies())
+        del found, more  # they may be larger than all that follows
+        shortfall.fill(rows, problem, judged, self.policies())
         self.yield_ = shortfall.count_by_origin(yields, rows, labels)
         constraints = as_constraints(self.constraints)
         shortfall.report([part.tally for part in rows], labels, self.policies(), constraints)
         return Builder(problem, prepared.f, rows)
+
+    def _ranked(self, problem: Problem, weights: Floats | None) -> Problem:
+        """Say which inversions are taken first; where every one is, it does not matter."""
+        how = "nearest" if is_every(self.sampling_strategy) else self.selection
+        return replace(problem, ranking=make_ranking(how, problem, weights))
+
+    @property
+    def pools(self) -> bool:
+        """Whether inversions are chosen from more than a first pass of draws gives."""
+        some = self.selection == "agreement" and not is_every(self.sampling_strategy)
+        return some and self.search == "perturb"
 
     def choices(self) -> Choices:
         """Return the parameters that everything before the search depends on."""

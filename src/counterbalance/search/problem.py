@@ -24,17 +24,19 @@ from counterbalance.constraints.rules import differs
 from counterbalance.errors import ClassifierError
 from counterbalance.profile import distance
 from counterbalance.search.compiled import make_search
-from counterbalance.search.draws import fingerprint
+from counterbalance.search.draws import fingerprint, stream
 from counterbalance.search.inversions import NOT_DRAWN, Inversions
 from counterbalance.search.minimal import take_back
 from counterbalance.search.minimum import MinimumSearch
 from counterbalance.search.nearest import Effort, Space, rebuild, widths
 from counterbalance.search.references import References
+from counterbalance.search.selection import Ranking
 from counterbalance.table.labels import Labels
 from counterbalance.table.table import Table
 
 # A job gets at least so many rows: fewer would not pay for its start.
 FEWEST_ROWS = 256
+NEAREST_FIRST = Ranking()
 
 
 class Yield(NamedTuple):
@@ -73,6 +75,7 @@ class Problem:
     space: Space
     effort: Effort
     n_jobs: int | None = None
+    ranking: Ranking = NEAREST_FIRST
 
     @property
     def prior(self) -> Floats:
@@ -110,7 +113,7 @@ class Problem:
 
         def find(chunk: Integers) -> Inversions:
             found, _ = search(self.table.rows(chunk), chunk, wanted[chunk])
-            return self._made_minimal(found, f) if self.effort.minimal else found
+            return self._ranked(self._made_minimal(found, f) if self.effort.minimal else found)
 
         parts = Parallel(n_jobs=self.n_jobs, prefer="threads")(
             delayed(find)(chunk) for chunk in self._chunks(rows, f)
@@ -130,6 +133,16 @@ class Problem:
             far = distance(profile, order, x, rows)
             parts.append(replace(some, distance=far, taken_back=bits))
         return Inversions.join(parts)
+
+    def _ranked(self, found: Inversions) -> Inversions:
+        """Give inversions their keys: see ``selection``."""
+        parts = [Inversions.join([])]
+        for block in self.build_blocks(len(found)):
+            some = found.take(block)
+            state = stream(self.space.seed, some.factual + self.space.first_row, some.draw)
+            rows = None if self.ranking.judges is None else self.rebuild(some)
+            parts.append(replace(some, key=self.ranking.keys(some, state, rows)))
+        return replace(found, key=np.concatenate([part.key for part in parts]))
 
     def solve(
         self,
@@ -151,9 +164,12 @@ class Problem:
     ) -> Inversions:
         """Solve for some rows, whatever f says of them; ``wanted`` is for all of the table."""
         search = MinimumSearch.of(self.space, self.effort, f, self.table, starts)
+
+        def find(chunk: Integers) -> Inversions:
+            return self._ranked(search.find(self.table.rows(chunk), chunk, wanted[chunk]))
+
         parts = Parallel(n_jobs=self.n_jobs, prefer="threads")(
-            delayed(search.find)(self.table.rows(chunk), chunk, wanted[chunk])
-            for chunk in self._chunks(rows, f)
+            delayed(find)(chunk) for chunk in self._chunks(rows, f)
         )
         return Inversions.join(parts)
 
