@@ -1,6 +1,6 @@
 """Passes: search all partitions, select, and search again as the shortfall policies say.
 
-    key       a whole number that sorts as the distance (or, for a random selection, the lot)
+    key       a whole number that sorts as the key of an inversion (see ``search.selection``)
     cutoff    (key, number): everything up to it is taken
 
 A pass runs on the workers and what it found stays there; only counts and cutoffs come to the
@@ -13,7 +13,8 @@ ties go to the earlier factual, as in memory.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -24,10 +25,17 @@ from counterbalance.distributed.engine import DaskEngine
 from counterbalance.distributed.found import Found, SavedFound, load
 from counterbalance.distributed.prepare import SearchPlan
 from counterbalance.distributed.search import PartitionTasks, Pass
-from counterbalance.rows.shortfall import ENDS, MOST_REDRAWS, SEARCHED, Allowance, Policy, Tally
-from counterbalance.search.draws import stream, uniform
+from counterbalance.rows.shortfall import (
+    ENDS,
+    MOST_REDRAWS,
+    POOL,
+    POOL_PASSES,
+    SEARCHED,
+    Allowance,
+    Policy,
+    Tally,
+)
 from counterbalance.search.problem import Yield
-from counterbalance.search.selection import Selection
 from counterbalance.table.labels import plain
 
 DIGIT = 16  # bits
@@ -70,18 +78,14 @@ class Digits:
         return np.asarray(shifted & np.uint64(2**DIGIT - 1)).astype(np.intp)
 
 
-def keys_of(found: Found, target: int, how: Selection, seed: int) -> tuple[Words, Integers]:
+def keys_of(found: Found, target: int) -> tuple[Words, Integers]:
     """Return the keys of the inversions to a class, and their factuals."""
     some = found.inversions.take(found.inversions.target == target)
-    if how == "nearest":
-        value = some.distance
-    else:
-        value = uniform(stream(seed, some.factual, some.draw), some.target)
     # Floats that are not negative sort as their bits do.
-    return np.ascontiguousarray(value).view(np.uint64), some.factual
+    return np.ascontiguousarray(some.key).view(np.uint64), some.factual
 
 
-def take_up_to(found: Found | SavedFound, cutoffs: Cutoffs, how: Selection, seed: int) -> Found:
+def take_up_to(found: Found | SavedFound, cutoffs: Cutoffs) -> Found:
     """Return the inversions up to the cutoff of each class; a class without one gets none."""
     found = load(found)
     taken = np.zeros(len(found.inversions), dtype=bool)
@@ -90,17 +94,12 @@ def take_up_to(found: Found | SavedFound, cutoffs: Cutoffs, how: Selection, seed
         if cutoff is None:
             taken[here] = True
         else:
-            taken[here] = cutoff.takes(*keys_of(found, target, how, seed))
+            taken[here] = cutoff.takes(*keys_of(found, target))
     return found.take(taken)
 
 
 def find_cutoffs(
-    engine: DaskEngine,
-    found: list[Any],
-    counts: Integers,
-    wanted: dict[int, int],
-    how: Selection,
-    seed: int,
+    engine: DaskEngine, found: list[Any], counts: Integers, wanted: dict[int, int]
 ) -> Cutoffs:
     """Return the cutoffs that give each class as many as wanted, or all that there are.
 
@@ -109,7 +108,7 @@ def find_cutoffs(
     return {
         target: find_cutoff(
             engine,
-            [engine.task(_load_keys, part, target, how, seed) for part in found],
+            [engine.task(_load_keys, part, target) for part in found],
             int(counts[target]),
             n,
             f"select class {target}",
@@ -144,10 +143,8 @@ def find_cutoff(
     return Cutoff(int(keys[n - 1]), int(number[n - 1]))
 
 
-def _load_keys(
-    found: Found | SavedFound, target: int, how: Selection, seed: int
-) -> tuple[Words, Integers]:
-    return keys_of(load(found), target, how, seed)
+def _load_keys(found: Found | SavedFound, target: int) -> tuple[Words, Integers]:
+    return keys_of(load(found), target)
 
 
 def _count(keyed: tuple[Words, Integers], digits: Digits) -> Integers:
@@ -200,6 +197,19 @@ class PassSelection:
     parts: list[Any]  # of Found, on the workers
     counts: Integers  # (partitions, classes)
     pairs: Integers  # by (larger class, smaller class)
+    pooled: bool = False  # see ``Tally``
+
+
+class PassFound(NamedTuple):
+    """What a pass found, and what the client is told about it."""
+
+    found: list[Any]  # of Found, on the workers
+    counted: list[FoundCounts]
+
+    @property
+    def by_target(self) -> Integers:
+        """How many inversions to each class were found."""
+        return np.asarray(np.sum([one.pairs for one in self.counted], axis=(0, 1)))
 
 
 @dataclass
@@ -243,7 +253,9 @@ class Selections:
     def tally(self, target: int, interior: int, copies: int) -> Tally:
         """Return how many samples of a class have which origin."""
         made = {origin: self.count(target, origin) for origin in SEARCHED}
-        return Tally(target, self.asked[target], made | {"interior": interior, "copy": copies})
+        made |= {"interior": interior, "copy": copies}
+        pooled = sum(int(one.counts[:, target].sum()) for one in self.passes if one.pooled)
+        return Tally(target, self.asked[target], made, pooled)
 
 
 def fill(
@@ -286,10 +298,11 @@ class _Passes:
         targets = tuple(self.selections.asked)
         solves = self.plan.search == "minimum"
         if solves:
-            self.judged, _ = self._search(Pass(0, targets, "judge"), [])
-        found, counted = self._search(Pass(0, targets, solves=solves), [])
-        self.judged = self.judged or found
-        used = self._choose("inversion", found, counted, targets)
+            self.judged = self._search(Pass(0, targets, "judge"), []).found
+        found = self._search(Pass(0, targets, solves=solves), [])
+        counted, self.judged = found.counted, self.judged or found.found
+        pool = self._pool(found) if self.plan.pools else []
+        used = self._choose("inversion", found, targets, pool)
         self.selections.answers = np.unique(np.concatenate([one.answers for one in counted]))
         layout = self.plan.layout
         self.right = right = np.sum([one.right for one in counted], axis=0)
@@ -305,12 +318,27 @@ class _Passes:
                     {},
                 )
 
+    def _pool(self, first: PassFound) -> list[PassFound]:
+        """Draw again before anything is chosen: see ``rows.shortfall.pool``."""
+        asked, pool = self.selections.asked, list[PassFound]()
+        going, total = list(asked), first.by_target
+        for number in POOL_PASSES:
+            going = [target for target in going if 0 < total[target] < POOL * asked[target]]
+            if not going:
+                break
+            seen = [first.found, *(part.found for part in pool)]
+            a_pass = Pass(number, tuple(going), "redraw", likely=True)
+            pool.append(self._search(a_pass, [first.found], seen))
+            more = pool[-1].by_target
+            total, going = total + more, [target for target in going if more[target]]
+        return pool
+
     def solve(self) -> None:
         """Solve for the nearest inversion of the factuals that gave none."""
         short = self.selections.short
         taken = [selected.parts for selected in self.selections.passes]
-        found, counted = self._search(Pass(0, short, "minimum", solves=True), taken)
-        self._choose("minimum", found, counted, short)
+        found = self._search(Pass(0, short, "minimum", solves=True), taken)
+        self._choose("minimum", found, short)
 
     def redraw(self) -> None:
         """Draw again, first for the factuals that inverted, then for all."""
@@ -327,45 +355,51 @@ class _Passes:
                 if not going or not allowance.pays(going, n_likely if likely else None):
                     break
                 a_pass = Pass(number + more, going, "redraw", likely)
-                found, counted = self._search(a_pass, taken if likely else [], seen)
-                self._choose("redraw", found, counted, going)
-                seen.append(found)
-                fresh = np.sum([one.pairs for one in counted], axis=(0, 1))
+                found = self._search(a_pass, taken if likely else [], seen)
+                self._choose("redraw", found, going)
+                seen.append(found.found)
+                fresh = found.by_target
                 going = tuple(t for t in going if fresh[t] and self.selections.missing(t))
 
     def move_threshold(self) -> None:
         """Search with f's threshold at the class prior, among factuals that gave nothing yet."""
         short = self.selections.short
         taken = [selected.parts for selected in self.selections.passes]
-        found, counted = self._search(Pass(0, short, "threshold"), taken)
-        self._choose("threshold", found, counted, short)
+        found = self._search(Pass(0, short, "threshold"), taken)
+        self._choose("threshold", found, short)
 
     def _search(
         self, a_pass: Pass, taken: list[list[Any]], seen: list[list[Any]] | None = None
-    ) -> tuple[list[Any], list[FoundCounts]]:
+    ) -> PassFound:
         first = a_pass.origin in {"judge", "inversion"}
         what = "search" if first else f"search again ({a_pass.name})"
         starts = self.tasks.starts(self.judged, what) if a_pass.solves else None
         found = self.engine.keep(self.tasks.search(a_pass, taken, seen or [], starts), what)
         tasks = [self.engine.task(FoundCounts.of, part) for part in found]
-        return found, self.engine.compute(tasks, what)
+        return PassFound(found, self.engine.compute(tasks, what))
 
     def _choose(
-        self, origin: str, found: list[Any], counted: list[FoundCounts], targets: tuple[int, ...]
+        self,
+        origin: str,
+        found: PassFound,
+        targets: tuple[int, ...],
+        pool: Sequence[PassFound] = (),
     ) -> Integers:
-        """Select as many as are missing; return how many of them each pair of classes gave."""
-        plan, selections = self.plan, self.selections
-        how, seed = plan.selection, plan.space.seed
-        counts = np.sum([one.pairs for one in counted], axis=(0, 1))
-        wanted = {target: selections.missing(target) for target in targets}
-        cutoffs = find_cutoffs(self.engine, found, counts, wanted, how, seed)
+        """Select as many as are missing; return how many of the pass each pair of classes gave."""
+        wanted = {target: self.selections.missing(target) for target in targets}
+        parts = [part for one in (found, *pool) for part in one.found]
+        counts = np.sum([one.by_target for one in (found, *pool)], axis=0)
+        cutoffs = find_cutoffs(self.engine, parts, counts, wanted)
+        chosen = self._take(found.found, cutoffs, origin)
+        again = [self._take(one.found, cutoffs, "redraw") for one in pool]
+        self.selections.passes += [chosen, *(replace(one, pooled=True) for one in again)]
+        return chosen.pairs
+
+    def _take(self, found: list[Any], cutoffs: Cutoffs, origin: str) -> PassSelection:
         # Not kept on the workers: it is cheap to compute again from what was found.
-        parts = [self.engine.task(take_up_to, part, cutoffs, how, seed) for part in found]
+        parts = [self.engine.task(take_up_to, part, cutoffs) for part in found]
         pairs = self.engine.compute(
             [self.engine.task(Found.pairs, part) for part in parts], "select"
         )
-        selected = np.sum(pairs, axis=0)
-        selections.passes.append(
-            PassSelection(origin, parts, np.array([one.sum(axis=0) for one in pairs]), selected)
-        )
-        return np.asarray(selected)
+        counts = np.array([one.sum(axis=0) for one in pairs])
+        return PassSelection(origin, parts, counts, np.sum(pairs, axis=0))

@@ -122,41 +122,40 @@ class NewRows:
 
 def pool(
     found: Inversions, asked: dict[int, int], problem: Problem, judged: Judged
-) -> Inversions:
+) -> list[Inversions]:
     """Draw again from the factuals that inverted, where POOL times those asked for were not found.
 
     A factual that inverted once is likely to do so again; the others cost the most and give the
-    least. Rows that were found before are left out.
+    least. Rows that were found before are left out. Returns what each pass gave.
     """
     likely = np.zeros((len(problem.labels.codes), len(problem.labels.classes)), dtype=bool)
     likely[found.factual, found.target] = True
-    parts = {target: [_of(found, target)] for target, n in asked.items() if n}
-    going = list(parts)
+    going = [target for target, n in asked.items() if n]
+    total = np.bincount(found.target, minlength=len(problem.labels.classes))
+    seen, passes = problem.fingerprints(found), []
     for number in POOL_PASSES:
-        going = [t for t in going if 0 < sum(map(len, parts[t])) < POOL * asked[t]]
+        going = [target for target in going if 0 < total[target] < POOL * asked[target]]
         if not going:
             break
-        drawn = problem.find(judged, number, going, likely)
-        for target in list(going):
-            seen = np.concatenate([problem.fingerprints(part) for part in parts[target]])
-            more = _fresh(_of(drawn, target), seen, problem)
-            parts[target].append(more)
-            if not len(more):
-                going.remove(target)
-    return Inversions.join([part for own in parts.values() for part in own[1:]])
+        passes.append(_fresh(problem.find(judged, number, going, likely), seen, problem))
+        more = np.bincount(passes[-1].target, minlength=len(total))
+        seen = np.append(seen, problem.fingerprints(passes[-1]))
+        total, going = total + more, [target for target in going if more[target]]
+    return passes
 
 
-def choose(found: Inversions, asked: dict[int, int], more: Inversions) -> list[NewRows]:
-    """Choose for each class as many as are asked for: of the first pass, and ``more`` of a pool."""
+def choose(found: Inversions, pool: list[Inversions], asked: dict[int, int]) -> list[NewRows]:
+    """Choose for each class as many as are asked for, of the first pass and of a pool."""
     classes = [NewRows(target, n) for target, n in asked.items() if n]
-    first_pooled = more.draw.min(initial=np.iinfo(np.int32).max)
     for rows in classes:
-        both = Inversions.join([_of(part, rows.target) for part in (found, more)])
-        chosen = select(both, rows.asked)
-        again = chosen.draw >= first_pooled
-        rows.add("inversion", chosen.take(~again))
-        rows.add("redraw", chosen.take(again))
-        rows.pooled = int(again.sum())
+        own = Inversions.join([_of(part, rows.target) for part in (found, *pool)])
+        chosen = select(own, rows.asked)
+        again = [np.isin(chosen.draw, part.draw) for part in pool]  # no two passes share a draw
+        first = ~np.any([np.zeros(len(chosen), dtype=bool), *again], axis=0)
+        rows.add("inversion", chosen.take(first))
+        for one in again:
+            rows.add("redraw", chosen.take(one))
+        rows.pooled = int(np.count_nonzero(~first))
     return classes
 
 
@@ -310,9 +309,7 @@ def _solve(short: list[NewRows], problem: Problem, judged: Judged) -> None:
         rows.add("minimum", select(_of(found, rows.target), rows.missing))
 
 
-def _redraw(
-    short: list[NewRows], problem: Problem, judged: Judged, first: list[int]
-) -> None:
+def _redraw(short: list[NewRows], problem: Problem, judged: Judged, first: list[int]) -> None:
     """Search with further draws, first of the factuals that inverted, then of all.
 
     A factual that inverted before is likely to do so again, and soon; one that did not costs

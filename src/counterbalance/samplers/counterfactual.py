@@ -20,14 +20,12 @@ from counterbalance.rows import shortfall
 from counterbalance.rows.build import Builder
 from counterbalance.samplers.base import TableOverSampler
 from counterbalance.search.draws import Way
-from counterbalance.search.inversions import Inversions
 from counterbalance.search.nearest import Effort
 from counterbalance.search.problem import Problem
 from counterbalance.search.selection import Selection, is_every, most_inversions
 from counterbalance.table.labels import Labels, plain
 from counterbalance.table.table import Table
 
-NO_INVERSIONS = Inversions.join([])
 DEFAULT_F = DefaultF(default_classifier, balance=0.5)
 
 
@@ -262,10 +260,10 @@ class CounterfactualOverSampler(TableOverSampler):
         problem = self._ranked(prepared.problem, weights)
         by_draws = self.search == "perturb"  # Algorithm 1, or the minimum itself
         found = problem.find(judged, 0, targets) if by_draws else problem.solve(judged, targets)
-        more = shortfall.pool(found, asked, problem, judged) if self.pools else NO_INVERSIONS
-        rows = shortfall.choose(found, asked, more)
+        pool = shortfall.pool(found, asked, problem, judged) if self.pools else []
+        rows = shortfall.choose(found, pool, asked)
         yields = shortfall.count_yields(rows, found, problem, judged)
-        del found, more  # they may be larger than all that follows
+        del found, pool  # they may be larger than all that follows
         shortfall.fill(rows, problem, judged, self.policies())
         self.yield_ = shortfall.count_by_origin(yields, rows, labels)
         constraints = as_constraints(self.constraints)
@@ -273,15 +271,18 @@ class CounterfactualOverSampler(TableOverSampler):
         return Builder(problem, prepared.f, rows)
 
     def _ranked(self, problem: Problem, weights: Floats | None) -> Problem:
-        """Say which inversions are taken first; where every one is, it does not matter."""
-        how = "nearest" if is_every(self.sampling_strategy) else self.selection
-        return replace(problem, ranking=make_ranking(how, problem, weights))
+        """Say which inversions are taken first, by judges that are fitted to the table."""
+        return replace(problem, ranking=make_ranking(self.ranks_by, problem, weights))
+
+    @property
+    def ranks_by(self) -> Selection:
+        """Which inversions are taken first; where every one is, it does not matter."""
+        return "nearest" if is_every(self.sampling_strategy) else self.selection
 
     @property
     def pools(self) -> bool:
         """Whether inversions are chosen from more than a first pass of draws gives."""
-        some = self.selection == "agreement" and not is_every(self.sampling_strategy)
-        return some and self.search == "perturb"
+        return self.ranks_by == "agreement" and self.search == "perturb"
 
     def choices(self) -> Choices:
         """Return the parameters that everything before the search depends on."""
