@@ -24,9 +24,8 @@ TIMID = LogisticRegression()
 
 
 def resample(policy, **parameters):
-    sampler = CounterfactualOverSampler(
-        **{"estimator": TIMID, "n_draws": 2, "on_shortfall": policy, "random_state": 0} | parameters
-    )
+    usual = {"estimator": TIMID, "n_draws": 2, "selection": "nearest", "random_state": 0}
+    sampler = CounterfactualOverSampler(**usual | {"on_shortfall": policy} | parameters)
     with pytest.warns(ShortfallWarning) as caught:
         X_new, y_new = sampler.fit_resample(X, Y)
     return sampler, X_new, Counter(y_new.tolist()), str(caught[0].message)
@@ -232,7 +231,9 @@ def test_a_failed_call_shows_nothing_of_an_earlier_one():
 
 def test_no_warning_where_nothing_is_short():
     balanced = LogisticRegression(class_weight="balanced")
-    sampler = CounterfactualOverSampler(estimator=balanced, sampling_strategy=0.3, random_state=0)
+    sampler = CounterfactualOverSampler(
+        estimator=balanced, sampling_strategy=0.3, selection="nearest", random_state=0
+    )
     sampler.fit_resample(X, Y)
     assert set(sampler.provenance_["origin"]) == {"inversion"}
     assert sampler.yield_[0, 1].used == len(sampler.provenance_)

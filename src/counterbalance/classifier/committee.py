@@ -51,7 +51,15 @@ NET = {"hidden_layer_sizes": (30,), "learning_rate_init": 0.01, "max_iter": 60}
 # Rows that the regression and the net are fitted to: they learn little from more.
 MOST_ROWS = 10_000
 
+# More than rounding may add to a sum where its answer is not asked for once more.
+ROUNDING = 1e-9
+
 Places = tuple[Floats, Floats, Small, Small, float]
+
+
+def is_compiled() -> bool:
+    """Say whether the kernel is there."""
+    return kernel is not None
 
 
 class Committee(ClassifierMixin, BaseEstimator):
@@ -162,7 +170,7 @@ class Sums:
         if kernel is None:
             self._add_up(x, sums, logits)
         else:
-            kernel.add_up(x, *self._places, self.weight, self.n_logits, self.output, sums, logits)
+            kernel.add_up(x, *self.places, self.weight, self.n_logits, self.output, sums, logits)
         return sums[:, : self.n_logits], logits
 
     def _add_up(self, x: Floats, sums: Floats, logits: Floats) -> None:
@@ -172,8 +180,15 @@ class Sums:
         for unit, weight in zip(sums[:, self.n_logits :].T, self.output, strict=True):
             logits += np.maximum(unit, 0.0)[:, None] * weight
 
+    @property
+    def are_small(self) -> bool:
+        """Whether the order in which shares are added hardly matters."""
+        largest = np.abs(self.weight).max(initial=0) * FARTHEST + np.abs(self.start).max()
+        steps = len(self.cells) * (1 + np.abs(self.output).sum())
+        return bool(largest * steps * np.finfo(float).eps < ROUNDING)
+
     @cached_property
-    def _places(self) -> Places:
+    def places(self) -> Places:
         """Where the columns of each feature are, as the kernel reads it."""
         return _places(self.cells)
 

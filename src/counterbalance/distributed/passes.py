@@ -310,12 +310,9 @@ class _Passes:
         for target in targets:
             for source in np.flatnonzero(layout.counts > layout.counts[target]):
                 names = tuple(plain(layout.classes[code]) for code in (source, target))
+                gave = layout.counts[source], right[source], pairs[source, target]
                 self.selections.yields[names] = Yield(
-                    int(layout.counts[source]),
-                    int(right[source]),
-                    int(pairs[source, target]),
-                    int(used[source, target]),
-                    {},
+                    *map(int, (*gave, used[source, target])), origins={}
                 )
 
     def _pool(self, first: PassFound) -> list[PassFound]:
@@ -397,9 +394,8 @@ class _Passes:
 
     def _take(self, found: list[Any], cutoffs: Cutoffs, origin: str) -> PassSelection:
         # Not kept on the workers: it is cheap to compute again from what was found.
-        parts = [self.engine.task(take_up_to, part, cutoffs) for part in found]
-        pairs = self.engine.compute(
-            [self.engine.task(Found.pairs, part) for part in parts], "select"
-        )
+        task = self.engine.task
+        parts = [task(take_up_to, part, cutoffs) for part in found]
+        pairs = self.engine.compute([task(Found.pairs, part) for part in parts], "select")
         counts = np.array([one.sum(axis=0) for one in pairs])
         return PassSelection(origin, parts, counts, np.sum(pairs, axis=0))

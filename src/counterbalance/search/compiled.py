@@ -4,8 +4,8 @@ The kernel (``search.kernel``) is built when the package is installed, where the
 compiler. It gives the very winners of ``search.nearest.search``; without it, or for what it
 does not know, that one is used:
 
-    f            scikit-learn's plain forests and decision trees, on numbers or codes; linear
-                 models, whose candidates are screened and then shown to f itself
+    f            scikit-learn's plain forests and decision trees, and our committee, on numbers or
+                 codes; linear models, whose candidates are screened and then shown to f itself
     draws        "exact"
     constraints  all but relations between columns and allowed levels
 """
@@ -19,7 +19,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from counterbalance.arrays import Floats, Integers, Mask
-from counterbalance.classifier import boosting
+from counterbalance.classifier import boosting, committee
+from counterbalance.classifier.committee import Committee
 from counterbalance.classifier.judge import Classifier
 from counterbalance.classifier.linear import Screen
 from counterbalance.classifier.trees import has_trees, read_trees
@@ -43,6 +44,8 @@ except (ImportError, TypeError):  # not built, or built for another version of s
 NUMBER, NARROW, NOMINAL = range(3)
 # Bytes of a float that the kernel can hold its values in.
 WIDTHS = (4, 8)
+# Two mean probabilities of a committee that differ by less (of the larger one) are asked of f.
+CLOSE_TO_A_TIE = 1e-7
 
 
 class Search(Protocol):
@@ -54,7 +57,7 @@ class Search(Protocol):
 
 def is_compiled() -> bool:
     """Say whether the kernels are there."""
-    return kernel is not None and boosting.is_compiled()
+    return kernel is not None and boosting.is_compiled() and committee.is_compiled()
 
 
 def tell_compiled() -> str:
@@ -73,8 +76,14 @@ def make_search(space: Space, effort: Effort, f: Classifier, table: Table) -> Se
         return by_numpy
     code = f.codes_of_f()
     prior = None if f.prior is None else f.prior[code]
-    forest = kernel.Forest(read_trees(f.f), code, prior)
-    return partial(_search_forest, space, effort, forest)
+    committee = type(f.f) is Committee
+    forest = kernel.Forest(read_trees(f.f.trees_ if committee else f.f), code, prior)
+    if not committee:
+        return partial(_search_forest, space, effort, forest)
+    if not forest.has_sets or not f.f.sums_.are_small:
+        return by_numpy
+    members = kernel.Members(f.f.sums_.places, f.f.sums_, CLOSE_TO_A_TIE)
+    return partial(_search_committee, space, effort, forest, members, by_numpy)
 
 
 def _kernel_takes(space: Space) -> bool:
@@ -89,9 +98,10 @@ def _kernel_takes(space: Space) -> bool:
 
 
 def _is_plain(f: Classifier, table: Table) -> bool:
-    """Say whether f is made of trees, and its cells are the encoded ones, as float32."""
+    """Say whether f is made of trees, or votes with some, and its cells are the encoded ones."""
     numbers = isinstance(table, Block) and isinstance(table.native, np.ndarray)
-    return has_trees(f.f) and (f.takes_codes or (numbers and f.decode == table.decode))
+    known = has_trees(f.f) or type(f.f) is Committee
+    return known and (f.takes_codes or (numbers and f.decode == table.decode))
 
 
 def _search_forest(
@@ -104,6 +114,32 @@ def _search_forest(
         draws, forest, np.ascontiguousarray(wanted, dtype=np.uint8), distance, draw, round_
     )
     return _found(rows, distance, draw, round_), judged
+
+
+def _search_committee(
+    space: Space,
+    effort: Effort,
+    forest: Any,
+    members: Any,
+    by_numpy: Search,
+    x: Floats,
+    rows: Integers,
+    wanted: Mask,
+) -> tuple[Inversions, int]:
+    """Search by the kernel, and by numpy where it found a candidate too close to a tie."""
+    distance = np.full(wanted.shape, np.inf)
+    draw, round_ = np.full((2, *wanted.shape), -1, dtype=np.intp)
+    unsure = np.zeros(len(x), dtype=np.uint8)
+    draws = _draws(space, effort, np.ascontiguousarray(x), rows)
+    asked = np.ascontiguousarray(wanted, dtype=np.uint8)
+    judged = kernel.search_committee(draws, forest, members, asked, distance, draw, round_, unsure)
+    draw[unsure > 0] = -1
+    found, left = _found(rows, distance, draw, round_), np.flatnonzero(unsure)
+    if not left.size:
+        return found, judged
+    more, again = by_numpy(x[left], rows[left], wanted[left])
+    found = Inversions.join([found, more])
+    return found.take(np.lexsort((found.target, found.factual))), judged + again
 
 
 def _search_linear(
