@@ -193,3 +193,36 @@ def nearest_of_a_forest(forest, x, target, statistics):
     far = np.array([sum(share for share, _ in cell) for cell in cells])
     called = forest.predict(rows) == target
     return far[called].min() if called.any() else None
+
+
+def agreement(boosting, table, codes, weights, x, target, *, n_neighbours=10):
+    """The mean of what boosting and the nearest rows of a table of numbers say of x."""
+    spread = table.std(axis=0)
+    centre = table.mean(axis=0)
+
+    def placed(row):
+        return [min(max(z, -20.0), 20.0) for z in (row - centre) / spread]
+
+    def far(row):
+        total = 0.0
+        for here, there in zip(placed(x), placed(row), strict=True):
+            total += (here - there) ** 2
+        return total
+
+    near = sorted(range(len(table)), key=lambda row: (far(table[row]), row))[:n_neighbours]
+    votes = [weights[row] * (codes[row] == target) for row in near]
+    share = sum(votes) / sum(weights[row] for row in near)
+    classes = boosting.classes_.tolist()
+    return (boosting.predict_proba(x[None, :])[0, classes.index(target)] + share) / 2
+
+
+def draw_by_agreement(found, n, seed, power):
+    """Draw n of (factual, draw, target, score) one by one, by weights score ** power.
+
+    Efraimidis and Spirakis: it is the n smallest of an exponential time divided by the weight.
+    """
+    times = []
+    for factual, draw, target, score in found:
+        u = uniform(seed, factual, draw, 2**40 + target)
+        times.append((-math.log(u) / score**power, factual, draw))
+    return sorted((factual, draw) for _, factual, draw in sorted(times)[:n])

@@ -25,16 +25,8 @@ from counterbalance.distributed.engine import DaskEngine
 from counterbalance.distributed.found import Found, SavedFound, load
 from counterbalance.distributed.prepare import SearchPlan
 from counterbalance.distributed.search import PartitionTasks, Pass
-from counterbalance.rows.shortfall import (
-    ENDS,
-    MOST_REDRAWS,
-    POOL,
-    POOL_PASSES,
-    SEARCHED,
-    Allowance,
-    Policy,
-    Tally,
-)
+from counterbalance.rows import shortfall
+from counterbalance.rows.shortfall import Allowance, Policy, Tally
 from counterbalance.search.problem import Yield
 from counterbalance.table.labels import plain
 
@@ -243,7 +235,7 @@ class Selections:
         codes = {plain(label): code for code, label in enumerate(classes)}
 
         def count(pair: tuple[Any, Any]) -> dict[str, int]:
-            made = dict.fromkeys(SEARCHED, 0)
+            made = dict.fromkeys(shortfall.SEARCHED, 0)
             for selected in self.passes:
                 made[selected.origin] += int(selected.pairs[codes[pair[0]], codes[pair[1]]])
             return made
@@ -252,7 +244,7 @@ class Selections:
 
     def tally(self, target: int, interior: int, copies: int) -> Tally:
         """Return how many samples of a class have which origin."""
-        made = {origin: self.count(target, origin) for origin in SEARCHED}
+        made = {origin: self.count(target, origin) for origin in shortfall.SEARCHED}
         made |= {"interior": interior, "copy": copies}
         pooled = sum(int(one.counts[:, target].sum()) for one in self.passes if one.pooled)
         return Tally(target, self.asked[target], made, pooled)
@@ -271,7 +263,7 @@ def fill(
     passes = _Passes(engine, plan, tasks, selections)
     passes.first()
     for policy in policies:
-        if not selections.short or policy in {*ENDS, "interior"}:
+        if not selections.short or policy in {*shortfall.ENDS, "interior"}:
             break
         if policy == "minimum":
             passes.solve()
@@ -310,17 +302,22 @@ class _Passes:
         for target in targets:
             for source in np.flatnonzero(layout.counts > layout.counts[target]):
                 names = tuple(plain(layout.classes[code]) for code in (source, target))
-                gave = layout.counts[source], right[source], pairs[source, target]
-                self.selections.yields[names] = Yield(
-                    *map(int, (*gave, used[source, target])), origins={}
+                rows, gave, chosen = (
+                    layout.counts[source],
+                    pairs[source, target],
+                    used[source, target],
                 )
+                counts = map(int, (rows, right[source], gave, chosen))
+                self.selections.yields[names] = Yield._make([*counts, {}])
 
     def _pool(self, first: PassFound) -> list[PassFound]:
         """Draw again before anything is chosen: see ``rows.shortfall.pool``."""
         asked, pool = self.selections.asked, list[PassFound]()
         going, total = list(asked), first.by_target
-        for number in POOL_PASSES:
-            going = [target for target in going if 0 < total[target] < POOL * asked[target]]
+        for number in shortfall.POOL_PASSES:
+            going = [
+                target for target in going if 0 < total[target] < shortfall.POOL * asked[target]
+            ]
             if not going:
                 break
             seen = [first.found, *(part.found for part in pool)]
@@ -340,13 +337,13 @@ class _Passes:
     def redraw(self) -> None:
         """Draw again, first for the factuals that inverted, then for all."""
         seen = [selected.parts for selected in self.selections.passes]
-        taken, passes = list(seen), range(1, MOST_REDRAWS + 1)
+        taken, passes = list(seen), range(1, shortfall.MOST_REDRAWS + 1)
         n_likely = {
-            target: sum(self.selections.count(target, origin) for origin in SEARCHED)
+            target: sum(self.selections.count(target, origin) for origin in shortfall.SEARCHED)
             for target in self.selections.short
         }
         allowance = Allowance(self.right, self.plan.layout.counts, self.selections.asked)
-        for likely, more in ((True, 0), (False, MOST_REDRAWS)):
+        for likely, more in ((True, 0), (False, shortfall.MOST_REDRAWS)):
             going = self.selections.short
             for number in passes:
                 if not going or not allowance.pays(going, n_likely if likely else None):

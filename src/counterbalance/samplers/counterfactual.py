@@ -39,7 +39,7 @@ class CounterfactualOverSampler(TableOverSampler):
     row it came from, what changed and how far. The search is Algorithm 1 of Luo and Liu,
     "Counterfactual-based minority oversampling for imbalanced classification". They keep
     every counterfactual that it finds (``sampling_strategy="all"``); by default each class gets
-    the number that balances the table, the nearest first, and is filled up by ``on_shortfall``
+    the number that balances the table, by ``selection``, and is filled up by ``on_shortfall``
     where too few rows invert.
 
     Parameters
@@ -55,8 +55,10 @@ class CounterfactualOverSampler(TableOverSampler):
 
     estimator : None, "ridge" or classifier, default=None
         f in the paper. Any scikit-learn classifier; it is cloned and fitted to X and y,
-        unless ``prefit``. ``None`` is thirty extremely randomised trees with at most 64 leaves of
-        at least three rows: they take raw, unscaled features, categories and missing values.
+        unless ``prefit``. ``None`` is a committee of unlike models that vote by their mean
+        probability: thirty extremely randomised trees with at most 64 leaves of at least three
+        rows, a logistic regression and a net of 30 hidden units. It takes raw, unscaled
+        features, categories and missing values.
         Classes are weighted half way, by the square root of balanced weights: without any,
         f hardly ever says "minority", and with all of them its boundary lies deep among
         the majority. ``"ridge"`` is the loss that the paper states, the squared error with an
