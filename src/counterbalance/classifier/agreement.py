@@ -14,6 +14,7 @@ own: it does not depend on those that are asked about with it.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Self
 
 import numpy as np
@@ -34,6 +35,8 @@ MOST_REFERENCES = 2_000
 MOST_REFERENCE_CELLS = 100_000
 LEAST_REFERENCES = 200
 N_NEIGHBOURS = 10
+# References that the kernel looks at side by side.
+SIDE = 8
 # Distances that are held at a time where there is no kernel.
 CELLS_AT_ONCE = 2**20
 
@@ -96,10 +99,20 @@ class Agreement:
         """Return the weights of the nearest references of each row by class, (n, C)."""
         n_neighbours = min(N_NEIGHBOURS, len(self.references))
         votes = np.zeros((len(rows), self.n_classes))
-        (_vote if kernel is None else kernel.vote)(
-            rows, self.references, self.code, self.weight, n_neighbours, votes
-        )
+        if kernel is None:
+            _vote(rows, self.references, self.code, self.weight, n_neighbours, votes)
+        else:
+            blocks = self._side_by_side
+            kernel.vote(rows, blocks, self.code, self.weight, n_neighbours, votes)
         return votes
+
+    @cached_property
+    def _side_by_side(self) -> Floats:
+        """The references as the kernel reads them, (blocks, D, SIDE); what is missing is far."""
+        n_blocks = -(-len(self.references) // SIDE)
+        padded = np.full((n_blocks * SIDE, self.references.shape[1]), np.inf)
+        padded[: len(self.references)] = self.references
+        return np.ascontiguousarray(padded.reshape(n_blocks, SIDE, -1).transpose(0, 2, 1))
 
 
 def _vote(

@@ -15,7 +15,7 @@ def add_up(
 ) -> None: ...
 def vote(
     x: Floats,
-    references: Floats,
+    references: Floats,  # side by side
     code: Small,
     weight: Floats,
     n_neighbours: int,

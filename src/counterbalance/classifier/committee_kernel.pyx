@@ -9,6 +9,10 @@ from libc.math cimport INFINITY, isnan
 from libc.stdint cimport int32_t
 from libc.stdlib cimport free, malloc
 
+# References side by side, and features between two looks at how far they are.
+DEF SIDE = 8
+DEF STEP = 4
+
 
 def add_up(
     const double[:, ::1] x,
@@ -61,7 +65,7 @@ def add_up(
 
 def vote(
     const double[:, ::1] x,
-    const double[:, ::1] references,
+    const double[:, :, ::1] references,  # (blocks, D, SIDE), see ``_side_by_side``
     const int32_t[::1] code,
     const double[::1] weight,
     Py_ssize_t n_neighbours,
@@ -69,10 +73,12 @@ def vote(
 ):
     """Add to the votes of each row the weights of its nearest references, by their class.
 
-    Of equally near ones the first count.
+    Of equally near ones the first count. References are looked at SIDE by side, and left as soon
+    as all of them are too far.
     """
-    cdef Py_ssize_t n = x.shape[0], D = x.shape[1], R = references.shape[0], r, i, d, place
-    cdef double far, gap, farthest
+    cdef Py_ssize_t n = x.shape[0], D = x.shape[1], r, b, i, d, place, stop
+    cdef double gap, farthest, least = 0.0
+    cdef double[SIDE] far
     cdef const double* row
     cdef const double* other
     cdef double* near = <double*>malloc(n_neighbours * sizeof(double))
@@ -86,23 +92,35 @@ def vote(
                 for i in range(n_neighbours):
                     near[i] = INFINITY
                 farthest = INFINITY
-                for i in range(R):
-                    other = &references[i, 0]
-                    far = 0.0
-                    for d in range(D):
-                        gap = row[d] - other[d]
-                        far += gap * gap
-                        if far >= farthest:
+                for b in range(references.shape[0]):
+                    other = &references[b, 0, 0]
+                    for i in range(SIDE):
+                        far[i] = 0.0
+                    d = 0
+                    while d < D:
+                        stop = min(D, d + STEP)
+                        while d < stop:
+                            for i in range(SIDE):
+                                gap = row[d] - other[SIDE * d + i]
+                                far[i] += gap * gap
+                            d += 1
+                        least = far[0]
+                        for i in range(1, SIDE):
+                            least = far[i] if far[i] < least else least
+                        if least >= farthest:
                             break
-                    if far < farthest:
-                        place = n_neighbours - 1
-                        while place > 0 and near[place - 1] > far:
-                            near[place] = near[place - 1]
-                            which[place] = which[place - 1]
-                            place -= 1
-                        near[place] = far
-                        which[place] = i
-                        farthest = near[n_neighbours - 1]
+                    if least >= farthest:
+                        continue
+                    for i in range(SIDE):
+                        if far[i] < farthest:
+                            place = n_neighbours - 1
+                            while place > 0 and near[place - 1] > far[i]:
+                                near[place] = near[place - 1]
+                                which[place] = which[place - 1]
+                                place -= 1
+                            near[place] = far[i]
+                            which[place] = SIDE * b + i
+                            farthest = near[n_neighbours - 1]
                 for i in range(n_neighbours):
                     votes[r, code[which[i]]] += weight[which[i]]
     finally:
