@@ -26,7 +26,7 @@ $(READY): pyproject.toml constraints.txt
 
 # The demo needs pandas and matplotlib only: a few hundred megabytes less than what the tests need.
 $(DEMO): pyproject.toml constraints.txt
-	@test -e $(READY) || { $(SET_UP) && $(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[pandas,plot]' --constraint constraints.txt; }
+	@test -e $(READY) || { $(SET_UP) && $(BIN)/python -m pip install --quiet --no-compile --disable-pip-version-check --editable '.[pandas,plot]' --constraint constraints.txt; }
 	@touch $@
 
 .PHONY: demo
@@ -75,9 +75,22 @@ types: $(READY) ## check types, strictly
 bench: $(READY) ## measure speed and memory as ratios, in one run
 	@$(BIN)/python benchmarks/run.py
 
+.PHONY: bench-all
+bench-all: $(READY) ## make bench, and a million rows, and treecf in an environment of its own; writes docs/speed.md
+	@$(BIN)/python benchmarks/run.py bars --large --treecf --write
+
+.PHONY: bench-plausible
+bench-plausible: $(READY) ## impossible pairs and broken relations on six mixed tables; writes docs/plausible.md
+	@OMP_NUM_THREADS=1 $(BIN)/python benchmarks/plausible.py
+
+.PHONY: bench-deploy
+bench-deploy: $(READY) ## the classifiers to deploy beside others on 16 tables
+	@OMP_NUM_THREADS=1 $(BIN)/python benchmarks/deploy.py --rows 600
+
+SCALE ?=
 .PHONY: bench-scale
-bench-scale: $(READY) ## 20 million rows through two Dask workers of 2 GB; half an hour, 10 GB of disk
-	@OMP_NUM_THREADS=1 $(BIN)/python benchmarks/scale.py
+bench-scale: $(READY) ## both samplers on 1, 5 and 20 million rows beside the floor; 20 minutes, 10 GB of disk
+	@OMP_NUM_THREADS=1 $(BIN)/python benchmarks/scale.py $(SCALE)
 
 .PHONY: check-peers
 ONLY ?=
@@ -91,6 +104,11 @@ check-peers: ## compare the other resamplers with smote-variants, a quarter of a
 deep: $(READY) ## GAMO, DOS and text-GAN measured, some 20 minutes; images need dataset-fashion-mnist
 	@OMP_NUM_THREADS=1 $(BIN)/python benchmarks/deep.py
 
+.PHONY: docs
+docs: $(READY) ## build the site into docs/_build/html, run the gallery; no network, no warning
+	@cd docs && OMP_NUM_THREADS=1 $(abspath $(BIN))/python -m sphinx -q -W --keep-going -b html . _build/html
+	@echo "open docs/_build/html/index.html"
+
 .PHONY: wheel
 wheel: ## build the sdist and a wheel into dist/ and check them as the index would
 	@$(PYTHON) -m venv .venv-build
@@ -100,7 +118,7 @@ wheel: ## build the sdist and a wheel into dist/ and check them as the index wou
 
 .PHONY: clean
 clean: ## remove the environments and what the commands wrote
-	rm -rf $(VENV) .venv-* demo screenshots dist build .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) .venv-* demo screenshots dist build docs/_build docs/gallery docs/tutorials docs/generated .pytest_cache .mypy_cache .ruff_cache .hypothesis
 
 .PHONY: reproduce
 reproduce: $(READY) ## run the paper's experiments in full; takes hours, can be stopped and resumed
@@ -113,3 +131,7 @@ reproduce-quick: $(READY) ## every table and figure of the paper from few folds 
 .PHONY: study
 study: $(READY) ## rank all methods over the development and the final suite; takes hours, can be stopped and resumed
 	@OMP_NUM_THREADS=1 $(BIN)/counterbalance study --suite development,final --jobs $(JOBS) --out study
+
+.PHONY: rivals
+rivals: $(READY) ## what one would take instead of resampling, on the field collection; an hour, can be stopped and resumed
+	@OMP_NUM_THREADS=1 $(BIN)/counterbalance study --rivals --suite field-open,field-held --jobs $(JOBS) --out rivals --page docs/rivals.md

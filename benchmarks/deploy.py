@@ -231,7 +231,8 @@ def report(out: Path) -> None:
         "Ensembles": [m for m in figures if not m.startswith(("LR ", "RF "))],
     }
     for title, methods in groups.items():
-        _print_group(title, {m: figures[m] for m in methods})
+        if methods:
+            _print_group(title, {m: figures[m] for m in methods})
 
 
 def _print_group(title: str, figures: dict[str, dict[str, list[Any]]]) -> None:

@@ -29,15 +29,16 @@ extensions = [
     "sphinx_copybutton",
     "sphinx_gallery.gen_gallery",
 ]
-myst_enable_extensions = ["colon_fence", "dollarmath", "deflist"]
+myst_enable_extensions = ["colon_fence"]  # no formulas: MathJax comes from the network
 myst_heading_anchors = 3
 source_suffix = {".md": "markdown", ".rst": "restructuredtext"}
-exclude_patterns = ["_build", "gallery/**/*.ipynb", "sg_execution_times.rst"]
+exclude_patterns = ["_build", "**/*.ipynb"]
 suppress_warnings = ["config.cache"]  # the gallery's sorting keys cannot be pickled
 templates_path = ["_templates"]
 
 autosummary_generate = True
 autodoc_typehints = "none"
+toc_object_entries_show_parents = "hide"
 numpydoc_show_class_members = False
 numpydoc_class_members_toctree = False
 
@@ -45,11 +46,11 @@ copybutton_prompt_text = r">>> |\.\.\. |\$ "
 copybutton_prompt_is_regexp = True
 
 sphinx_gallery_conf = {
-    "examples_dirs": "../examples/gallery",
-    "gallery_dirs": "gallery",
-    "filename_pattern": r"/plot_",
+    "examples_dirs": ["../examples/gallery", "../examples/tutorials"],
+    "gallery_dirs": ["gallery", "tutorials"],
+    "filename_pattern": r"/(plot|tutorial)_",
     "within_subsection_order": "FileNameSortKey",
-    "min_reported_time": 5,
+    "write_computation_times": False,  # its page loads scripts from the network
     "show_memory": False,
     "download_all_examples": False,
     "abort_on_example_error": True,

@@ -47,6 +47,13 @@ def mixed_table(n=600, seed=0):
     return table.assign(y=np.array(["few", "more", "most"])[2 - np.searchsorted(cuts, score)])
 
 
+def partitioned(table, n):
+    """Return the table as a Dask frame of ``n`` partitions."""
+    parts = [table.iloc[rows] for rows in np.array_split(np.arange(len(table)), n)]
+    with dask.config.set({"dataframe.convert-string": False}):
+        return dd.from_map(lambda number: parts[number], range(n), meta=table.iloc[:0])
+
+
 @contextmanager
 def no_cluster(monkeypatch):
     """Run the tasks of ``balance_files`` in this process; the tests of faults use real workers.
@@ -61,13 +68,6 @@ def no_cluster(monkeypatch):
     monkeypatch.setattr(files, "connect", here)
     with dask.config.set(scheduler="synchronous"):
         yield
-
-
-def partitioned(table, n):
-    """Return a table as a Dask dataframe of ``n`` partitions."""
-    parts = [table.iloc[rows] for rows in np.array_split(np.arange(len(table)), n)]
-    with dask.config.set({"dataframe.convert-string": False}):
-        return dd.from_map(lambda number: parts[number], range(n), meta=table.iloc[:0])
 
 
 def write_parts(table, folder, n, **settings):
@@ -103,18 +103,16 @@ def assert_same(rows, provenance, expected_rows, expected_provenance):
             np.testing.assert_array_equal(ours, theirs, err_msg=name)
 
 
-def random_found(rng, n_rows, n_classes=3, *, ties=True):
-    """Return some inversions of a partition, with many equal keys or none."""
+def random_found(rng, n_rows, n_classes=3):
+    """Return some inversions of a partition, with many equal distances."""
     factual, target = np.nonzero(rng.random((n_rows, n_classes)) < 0.6)
     n = len(factual)
-    distance = rng.choice([0.25, 0.5, 1.0, 3.75, 1e-9, 700.0], n)
     inversions = Inversions(
         factual,
         target.astype(np.int32),
         rng.integers(0, 9, n).astype(np.int32),
         rng.integers(1, 5, n).astype(np.int32),
-        distance,
-        distance if ties else -np.log(rng.random(n)) / rng.random(n),
+        rng.choice([0.25, 0.5, 1.0, 3.75, 1e-9, 700.0], n),  # with many ties
     )
     zeros = np.zeros(n, dtype=np.int32)
     return Found(inversions, zeros, np.zeros(n_classes, np.intp), np.zeros(0, np.intp))

@@ -41,7 +41,9 @@ MARKED = {
         "test_refits_are_counted",
         # what starts Python anew
         "test_an_example_runs",
-        "test_what_the_readme_says_an_example_prints_is_printed",
+        "test_what_a_page_says_an_example_prints_is_printed",
+        "test_the_python_of_a_page_runs",
+        "test_a_tutorial_runs_as_a_notebook",
         "test_the_filters_of_python_are_heeded",
         "test_a_search_with_threads_warns_once",
         "test_a_loop_warns_once_for_each_line_and_each_class",

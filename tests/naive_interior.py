@@ -1,8 +1,9 @@
 """The interior sampler, line by line: one candidate at a time, one cell at a time.
 
     base       the row of the class that a candidate starts from
-    partner    one of the five rows of the class that are nearest to it
-    a, b       any two rows of the class
+    fellows    all rows of the class, or a sample of 10,000
+    partner    one of the five fellows that are nearest to it
+    a, b       any two fellows
     h          Silverman's bandwidth for n rows and d features that may change, times ``spread``
 
     between    base + step (partner - base)          with the chance ``between``
@@ -57,6 +58,7 @@ class Settings:
     between: float = 0.3
     agreement: float = 1.5
     most_changed: int | None = None
+    most_fellows: int = 10_000
     relation: object = field(default=lambda row: True)  # noqa: ARG005 - allows every row
 
 
@@ -67,18 +69,29 @@ def resample(features, rows, target, asked, seed, score, settings):
     is f's probability of the class for a candidate.
     """
     own = [[feature.cells[row] for feature in features] for row in rows]
-    partners = [nearest(features, own, place) for place in range(len(own))]
-    n = len(own)
+    n, total = len(own), CANDIDATES * asked
+    # A class of more rows is met by a sample: one row of each of so many equal stretches.
+    met = range(n)
+    if n > settings.most_fellows:
+        met = [
+            stretch(
+                k, settings.most_fellows, n, naive.uniform(seed, target * LOTS_PER_CLASS + k, 4, 0)
+            )
+            for k in range(settings.most_fellows)
+        ]
+    fellows = [own[place] for place in met]
+    partners = [nearest(features, own[place], fellows, met, place) for place in range(n)]
     d = sum(feature.varies and not feature.frozen for feature in features)
     h = settings.spread * (4 / ((d + 2) * n)) ** (1 / (d + 4))
     keyed = []
-    for number in range(CANDIDATES * asked):
+    for number in range(total):
         lot = target * LOTS_PER_CLASS + number
-        base = int(naive.uniform(seed, lot, 0, 0) * n)
+        u = naive.uniform(seed, lot, 0, 0)
+        base = int(u * n) if len(fellows) == n else stretch(number, total, n, u)
         if naive.uniform(seed, lot, 3, 0) < settings.between and partners[base]:
-            new = between(features, own, base, partners[base], seed, lot)
+            new = between(features, own[base], fellows, partners[base], seed, lot)
         else:
-            new = around(features, own, base, h, seed, lot)
+            new = around(features, own[base], fellows, h, seed, lot)
         new = at_most(settings.most_changed, new, own[base], seed, lot)
         if same(new, own[base]) or not allowed(features, new) or not settings.relation(new):
             continue
@@ -89,14 +102,23 @@ def resample(features, rows, target, asked, seed, score, settings):
     return [new for _, _, new, _ in drawn], [row for _, _, _, row in drawn]
 
 
-def nearest(features, own, place):
-    """Return the rows of the class that are nearest to one of them, the nearest first."""
-    others = [other for other in range(len(own)) if other != place]
-    far = {other: distance(features, own, own[place], own[other]) for other in others}
+def stretch(number, n_stretches, n, u):
+    """Return a place within one of the equal stretches of ``n`` places."""
+    start, stop = number * n // n_stretches, (number + 1) * n // n_stretches
+    return start + int(u * max(1, stop - start))
+
+
+def nearest(features, row, fellows, met, place):
+    """Return the fellows that are nearest to a row, the nearest first, without itself.
+
+    ``met`` are the places of the fellows in their class, ``place`` is that of the row.
+    """
+    others = [other for other in range(len(fellows)) if met[other] != place]
+    far = {other: distance(features, fellows, row, fellows[other]) for other in others}
     ordered = sorted(others, key=far.get)
     steps = [far[b] - far[a] for a, b in pairwise(ordered[: NEAREST + 1])]
     assert all(step > 1e-12 for step in steps), "ties have no order: give rows that have none"
-    return ordered[:NEAREST]
+    return ordered[: min(NEAREST, len(fellows) - 1)]
 
 
 def distance(features, own, first, second):
@@ -117,10 +139,9 @@ def distance(features, own, first, second):
     return total
 
 
-def between(features, own, base, partners, seed, lot):
+def between(features, start, fellows, partners, seed, lot):
     """Go a step towards a partner; a level is that of the nearer of the two."""
-    start = own[base]
-    end = own[partners[int(naive.uniform(seed, lot, 0, 1) * len(partners))]]
+    end = fellows[partners[int(naive.uniform(seed, lot, 0, 1) * len(partners))]]
     step = naive.uniform(seed, lot, 0, 2)
     new = []
     for m, feature in enumerate(features):
@@ -133,10 +154,9 @@ def between(features, own, base, partners, seed, lot):
     return new
 
 
-def around(features, own, base, h, seed, lot):
+def around(features, start, fellows, h, seed, lot):
     """Add h times the difference of two rows; h is the chance that a level is the first one's."""
-    start = own[base]
-    a, b = (own[int(naive.uniform(seed, lot, 0, k) * len(own))] for k in (1, 2))
+    a, b = (fellows[int(naive.uniform(seed, lot, 0, k) * len(fellows))] for k in (1, 2))
     state = naive.stream(seed, lot, 0)
     new = []
     for m, feature in enumerate(features):

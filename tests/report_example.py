@@ -77,6 +77,7 @@ def example_summary():
                 "agreement": 0.93 - 0.04 * k,
                 "distance": 0.4 * k,
                 "new": 1071,
+                "outliers": 0.05 + 0.1 * k,
             }
             for k, strategy in enumerate(["random oversampling", "SMOTENC", "counterfactual"])
         ],

@@ -17,7 +17,7 @@ import pytest
 ROOT = Path(__file__).parents[1]
 KERNELS = (
     "classifier/boosting_kernel",
-    "classifier/committee_kernel",
+    "rows/interior_kernel",
     "search/kernel",
     "search/minimum_kernel",
 )
@@ -35,7 +35,7 @@ warnings.simplefilter("ignore")
 assert counterbalance.__file__.startswith(sys.argv[1]), counterbalance.__file__
 rng = np.random.default_rng(0)
 y = np.repeat([0, 1, 2], [60, 20, 10])
-X = rng.normal(size=(90, 4)) + y[:, None]
+X = np.round(rng.normal(size=(90, 17)) + y[:, None], 1)
 X[rng.random(X.shape) < 0.05] = np.nan
 seen = hashlib.sha256()
 for sampler in (

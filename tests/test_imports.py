@@ -17,6 +17,7 @@ FLOORS = (
     ("constraints",),
     ("classifier",),
     ("search",),
+    ("plausible",),
     ("rows",),
     ("prepare",),
     ("samplers",),

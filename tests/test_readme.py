@@ -1,4 +1,8 @@
-"""What the README shows works: its Python, its commands, and what it says the examples print."""
+"""What README, start page and guide show works: Python, commands, and what examples print.
+
+A page is run from top to bottom in names of its own. Links between pages and anchors are tested
+by the build of the site, which warns of none that is broken; here are those of the README.
+"""
 
 import glob
 import os
@@ -15,16 +19,20 @@ from tempfile import TemporaryDirectory
 import numpy as np
 import pytest
 
+from counterbalance import CounterfactualOverSampler
 from counterbalance.cli import main
 from counterbalance.datasets import load_wisconsin
 
 ROOT = Path(__file__).parents[1]
-README = (ROOT / "README.md").read_text(encoding="utf-8")
-FENCED = re.compile(r"^```(\w*)\n(.*?)^```", re.DOTALL | re.MULTILINE)
+FILES = ["README.md", "docs/start.md", "docs/evidence.md"]
+FILES += [f"docs/guide/{path.name}" for path in sorted((ROOT / "docs/guide").glob("*.md"))]
+PAGES = {name: (ROOT / name).read_text(encoding="utf-8") for name in FILES}
+FENCED = re.compile(r"^```([^\n]*)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
+LINK = re.compile(r"\]\((?!https?:)([^)#]+)")
 INDENTED = re.compile(r"(?:^    .*\n(?:^\n(?=    ))*)+", re.MULTILINE)
 STARTS = ("counterbalance ", "make ", "pip ")
 EXAMPLES = sorted((ROOT / "examples").glob("*.py"))
-ON_DASK = "--engine dask"
+ON_DASK, ON_DASK_PAGE = "--engine dask", "docs/guide/beyond-one-machine.md"
 # What takes hours on the paper's sizes runs as it stands, with these to make it small.
 SMALLER = {
     "compare": "--folds 2 --repeats 1 --classifiers LR --jobs 1",
@@ -33,16 +41,17 @@ SMALLER = {
 }
 
 
-def indented_blocks():
+def indented_blocks(*pages):
     """Return the blocks that are set off by four spaces, as lists of lines."""
-    plain = FENCED.sub("", README)
+    plain = FENCED.sub("", "\n".join(pages or PAGES.values()))
     return [[line[4:] for line in found.group().splitlines()] for found in INDENTED.finditer(plain)]
 
 
 def commands(program):
-    """Return the lines that call a program, without their comments."""
+    """Return the lines that call a program, without their comments, each once."""
     lines = [line for block in indented_blocks() for line in block]
-    return [line.split("  #")[0].strip() for line in lines if line.startswith(f"{program} ")]
+    found = [line.split("  #")[0].strip() for line in lines if line.startswith(f"{program} ")]
+    return list(dict.fromkeys(found))
 
 
 def outputs():
@@ -57,12 +66,18 @@ def marked(command):
     return pytest.param(command, marks=[pytest.mark.dask] if ON_DASK in command else slow)
 
 
+def paged(name):
+    """Return a page as a parameter, marked where it needs Dask."""
+    return pytest.param(name, marks=[pytest.mark.dask] if name == ON_DASK_PAGE else [])
+
+
 @pytest.fixture
 def patients(tmp_path, monkeypatch):
     """The bundled table under the names of the README: patients.csv and big/*.parquet."""
     data = load_wisconsin()
     table = data.X.assign(risk=data.y.map({"benign": "low", "malignant": "high"}))
     table.to_csv(tmp_path / "patients.csv", index=False)
+    data.X.assign(Class=data.y).to_csv(tmp_path / "wbc.csv", index=False)
     (tmp_path / "big").mkdir()
     for part, rows in enumerate(np.array_split(np.arange(len(table)), 2)):
         path = tmp_path / "big" / f"{part}.parquet"
@@ -71,21 +86,34 @@ def patients(tmp_path, monkeypatch):
     return tmp_path
 
 
-def test_the_python_of_the_readme_runs():
+@pytest.mark.parametrize("page", [paged(name) for name in PAGES if "```python" in PAGES[name]])
+@pytest.mark.usefixtures("patients")
+def test_the_python_of_a_page_runs(page):
     data = load_wisconsin()
     complete = data.X.notna().all(axis=1)
     X, y = data.X[complete].to_numpy(float), data.y[complete].to_numpy()
-    names = {"X": X, "y": y}
-    blocks = [code for language, code in FENCED.findall(README) if language == "python"]
-    assert blocks
+    sampler = CounterfactualOverSampler(random_state=0)
+    X_balanced, _ = sampler.fit_resample(X, y)
+    names = {"X": X, "y": y, "sampler": sampler, "X_balanced": X_balanced, "data": data}
+    names |= {"X_train": X[::2], "y_train": y[::2], "X_test": X[1::2]}
+    blocks = [code for language, code in FENCED.findall(PAGES[page]) if language == "python"]
+    if page == ON_DASK_PAGE:
+        table = data.X[complete].assign(y=y)
+        names["ddf"] = pytest.importorskip("dask.dataframe").from_pandas(table, npartitions=2)
     for code in blocks:
-        exec(compile(code, "README.md", "exec"), names)  # noqa: S102 - our own page
-    assert len(set(Counter(names["y_balanced"]).values())) == 1
-    assert len(names["sampler"].provenance_) == len(names["y_balanced"]) - len(y)
+        exec(compile(code, page, "exec"), names)  # noqa: S102 - our own page
+    if page == "README.md":
+        assert len(set(Counter(names["y_balanced"]).values())) == 1
+        assert len(names["sampler"].provenance_) == len(names["y_balanced"]) - len(y)
+
+
+def test_every_file_that_the_readme_links_to_is_there():
+    missing = [link for link in LINK.findall(PAGES["README.md"]) if not (ROOT / link).exists()]
+    assert missing == []
 
 
 @pytest.mark.parametrize("command", [marked(command) for command in commands("counterbalance")])
-def test_a_command_of_the_readme_runs(command, patients):
+def test_a_command_of_a_page_runs(command, patients):
     if ON_DASK in command:
         pytest.importorskip("distributed")
     _, *words = shlex.split(command)
@@ -97,8 +125,23 @@ def test_a_command_of_the_readme_runs(command, patients):
             assert (patients / name).exists()
 
 
+def sessions():
+    """Return the commands of the page of the command line that are shown with what they print."""
+    text = (ROOT / "docs/command-line.md").read_text(encoding="utf-8")
+    return [block for block in indented_blocks(text) if block[0].startswith("$ counterbalance ")]
+
+
+@pytest.mark.parametrize("block", sessions(), ids=lambda block: block[0])
+@pytest.mark.usefixtures("patients")
+def test_a_command_prints_what_its_page_shows(block, capsys):
+    assert main(shlex.split(block[0])[2:]) == 0
+    said = capsys.readouterr()
+    printed = {line.rstrip() for line in (said.out + said.err).splitlines()}
+    assert [line for line in block[1:] if line not in printed | {"", "..."}] == []
+
+
 @pytest.mark.parametrize("command", commands("make"))
-def test_a_make_target_of_the_readme_is_there(command):
+def test_a_make_target_of_a_page_is_there(command):
     makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
     assert re.search(rf"^{command.split()[1]}:", makefile, re.MULTILINE)
 
@@ -127,7 +170,7 @@ def test_an_example_runs(script):
 
 
 @pytest.mark.parametrize("lines", outputs(), ids=lambda lines: lines[0])
-def test_what_the_readme_says_an_example_prints_is_printed(lines):
+def test_what_a_page_says_an_example_prints_is_printed(lines):
     said = [{line.rstrip() for line in printed(script).splitlines()} for script in EXAMPLES]
     missing = [[line for line in lines if line not in one] for one in said]
     assert min(missing, key=len) == []

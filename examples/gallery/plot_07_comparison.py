@@ -26,12 +26,14 @@ settings = Settings(
     draws=0,
     rows=500,
 )
-with tempfile.TemporaryDirectory() as folder:
-    found = compare(
-        data.X, data.y, store=Path(folder) / "trials", settings=settings, progress=False
-    )
-print(found.summary.comparison.verdict.headline)
+# The trials run in processes of their own, which read this file: only the first may start them.
+if __name__ == "__main__":
+    with tempfile.TemporaryDirectory() as folder:
+        store = Path(folder) / "trials"
+        found = compare(data.X, data.y, store=store, settings=settings, progress=False)
+    print(found.verdict.headline)
 
 # %%
-ComparisonDisplay.from_comparison(found)
-plt.show()
+if __name__ == "__main__":
+    ComparisonDisplay.from_comparison(found)
+    plt.show()

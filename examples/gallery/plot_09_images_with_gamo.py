@@ -21,7 +21,7 @@ y = np.array(["three"] * len(threes) + ["eight"] * len(eights))
 
 made = {
     "real eights": eights,
-    "GAMO": GAMO(random_state=0).fit_resample(X, y)[0][len(X) :],
+    "GAMO": GAMO(max_iter=600, random_state=0).fit_resample(X, y)[0][len(X) :],
     "counterfactuals of threes": CounterfactualOverSampler(random_state=0).fit_resample(X, y)[0][
         len(X) :
     ],

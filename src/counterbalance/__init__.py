@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from counterbalance.samplers.interior import InteriorOverSampler
     from counterbalance.table.preparation import TablePreparation
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 __all__ = [
     "CounterfactualClassifier",

@@ -1,6 +1,6 @@
 """Prepare: everything before the search, from a table and what the user chose.
 
-table -> profile -> rules -> order -> f
+table -> profile -> evidence -> rules -> order -> f
 """
 
 from __future__ import annotations
@@ -16,9 +16,11 @@ from counterbalance.arrays import Floats, Integers
 from counterbalance.classifier.agreement import Agreement, sampled
 from counterbalance.classifier.fit import check_prefit, fit_classifier, paper_classifier
 from counterbalance.classifier.judge import Classifier, check_not_constant, judge
-from counterbalance.constraints import compile_rules
 from counterbalance.constraints.rules import Rules
 from counterbalance.errors import ClassifierError, ConstraintError, IdentifierWarning, TableError
+from counterbalance.plausible.evidence import gather
+from counterbalance.plausible.learn import Learned, Plausible, free, learn, learns_pairs, make_rules
+from counterbalance.plausible.outliers import Outliers
 from counterbalance.profile import Profile, by_importance, profile_table
 from counterbalance.search.draws import Way
 from counterbalance.search.nearest import Effort, Space
@@ -62,6 +64,8 @@ class Choices:
     feature_order: Any = "spearman"
     draws: Way = "exact"
     change_missing: bool = False
+    plausible: Plausible = False
+    ignore_relations: Any = None
     n_jobs: int | None = None
 
     @property
@@ -97,6 +101,8 @@ class Prepared:
     estimator: Any
     """f as scikit-learn knows it."""
     f: Classifier
+    learned: Learned
+    outliers: Outliers
 
     @property
     def profile(self) -> Profile:
@@ -115,11 +121,15 @@ def prepare(table: Table, labels: Labels, weights: Floats | None, choices: Choic
     random_state = make_random_state(choices.random_state)
     seed = draw_seed(random_state)
     profile = profile_table(table, labels.codes)
-    space = make_space(table, profile, seed, choices)
+    pairs = learns_pairs(choices.plausible, table.kinds)
+    evidence = gather(table, labels.codes, len(labels.classes), pairs=pairs)
+    learned = learn(evidence, table, profile, choices.plausible, choices.ignore_relations)
+    space = make_space(table, profile, seed, choices, learned)
     _warn_of_identifiers(table, space.order)
     estimator = fit_f(table, labels, weights, choices, random_state)
     f = judge(estimator, table, labels.classes, own=choices.own)
-    return Prepared(Problem(table, labels, space, choices.effort, choices.n_jobs), estimator, f)
+    problem = Problem(table, labels, space, choices.effort, choices.n_jobs)
+    return Prepared(problem, estimator, f, learned, Outliers.of(evidence, profile))
 
 
 def make_random_state(seed: Any) -> np.random.RandomState:
@@ -135,10 +145,15 @@ def draw_seed(random_state: np.random.RandomState) -> int:
     return int(random_state.randint(np.iinfo(np.int64).max, dtype=np.int64))
 
 
-def make_space(table: Table, profile: Profile, seed: int, choices: Choices) -> Space:
+def make_space(
+    table: Table, profile: Profile, seed: int, choices: Choices, learned: Learned | None = None
+) -> Space:
     """Return where the search goes: rules and order of the features."""
-    rules = compile_rules(choices.constraints, table)
-    order = _order(table, profile, rules, choices.feature_order)
+    rules = make_rules(choices.constraints, table, learned)
+    listed = _order(table, profile, rules, choices.feature_order)
+    for follower in rules.followers:  # a feature that is not listed never changes
+        rules.frozen[follower.column] |= follower.column not in listed
+    order = free(rules, listed)
     perturbation = Perturbation(profile, table.grid, rules, choices.draws, choices.change_missing)
     return Space(perturbation, order, seed)
 
@@ -168,10 +183,8 @@ def make_ranking(how: Selection, problem: Problem, weights: Floats | None) -> Ra
     rows, weight = sampled(labels.codes, seed)
     if weights is not None:
         weight = weight * weights[rows]
-    judges = Agreement.fit(
-        table.rows(rows), labels.codes[rows], weight, table.nominal, len(labels.classes), seed
-    )
-    return Ranking(how, judges)
+    x, codes = table.rows(rows), labels.codes[rows]
+    return Ranking(how, Agreement.fit(x, codes, weight, table.nominal, len(labels.classes)))
 
 
 def _order(table: Table, profile: Profile, rules: Rules, wanted: Any) -> Integers:

@@ -6,6 +6,7 @@ import csv
 import io
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from html import escape
 from textwrap import fill
 
 Value = str | int | float | None
@@ -90,6 +91,23 @@ def as_markdown(table: ResultTable, heading: str = "###") -> str:
     lines = [f"{heading} {table.title}", "", _line(table.columns), rule]
     lines += [_line(row) for row in table.rows]
     return "\n".join([*lines, *_spaced(table.notes), ""])
+
+
+def as_html(table: ResultTable) -> str:
+    """Write a table as html for a notebook, with its title above and its notes below.
+
+    Examples
+    --------
+    >>> as_html(ResultTable("t", "Yield", ("f",), [("<LR>",)]))
+    '<h4>Yield</h4><table><tr><th>f</th></tr><tr><td>&lt;LR&gt;</td></tr></table>'
+    """
+    lines = [_html_line("th", table.columns), *(_html_line("td", row) for row in table.rows)]
+    notes = "".join(f"<p>{escape(note)}</p>" for note in table.notes)
+    return f"<h4>{escape(table.title)}</h4><table>{''.join(lines)}</table>{notes}"
+
+
+def _html_line(tag: str, cells: Sequence[str]) -> str:
+    return f"<tr>{''.join(f'<{tag}>{escape(cell)}</{tag}>' for cell in cells)}</tr>"
 
 
 def as_csv(table: ResultTable) -> str:

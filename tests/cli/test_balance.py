@@ -252,7 +252,8 @@ def test_the_summary_counts_the_new_rows_by_origin_minimum_inversions_first(
     said = capsys.readouterr()
     origins = pd.read_csv(new)["origin"].value_counts()
     lines = said.out.splitlines()
-    assert lines[2].startswith(f"{origins['inversion']} of {len(pd.read_csv(new))} new rows (")
+    nearest = origins["inversion"] + origins.get("minimum", 0)
+    assert lines[2].startswith(f"{nearest} of {len(pd.read_csv(new))} new rows (")
     assert f"{origins['interior']} were made within their class" in said.out
     assert "Most new rows are not" in said.out
     assert "What the new rows are" in said.out

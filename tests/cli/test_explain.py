@@ -28,9 +28,9 @@ def test_each_answer_is_a_table_with_the_values_that_are_accepted(table, capsys)
     assert lines[2] == "What would make the classifier call it malignant, 3 answers:"
     assert sum(line.split() == ["feature", "now", "then", "accepted"] for line in lines) == 3
     assert any(
-        re.match(r"Answer 1: distance [\d.]+, score of malignant 0.01 → 0.5", x) for x in lines
+        re.match(r"Answer 1: distance [\d.]+, score of malignant 0.00 → 0.5", x) for x in lines
     )
-    assert any(re.match(r"CellSize +1 +3 +2 or more", line) for line in lines)
+    assert any(re.match(r"CellSize +1 +5 +5 or more", line) for line in lines)
     assert lines[-1] == "answer 1 is the counterfactual that balance finds for this row"
     assert "about:" not in "\n".join(lines)
 
@@ -49,12 +49,12 @@ def test_with_two_classes_the_other_one_is_the_default(table, capsys):
     assert (found["class"], found["to"], len(found["answers"])) == ("benign", "malignant", 2)
     change = next(iter(found["answers"][0]["changes"].values()))
     assert set(change) == {"before", "after", "accepted"}
-    assert change["accepted"] == {"low": 2, "high": None, "values": None, "exact": True}
+    assert change["accepted"] == {"low": 5, "high": None, "values": None, "exact": True}
     assert (found["refits"], found["sampled"]) == (0, True)
 
 
 def test_refits_are_counted(table, capsys):
-    assert explain(table, "--row", 7, "--robust", 0.9, "--answers", 1) == 0
+    assert explain(table, "--row", 0, "--robust", 0.9, "--answers", 1) == 0
     said = capsys.readouterr().out
     assert re.search(r"(9|10) of 10 refits agree", said)
     assert "the classifier and 90% of its refits say malignant" in said

@@ -93,7 +93,7 @@ def test_new_categories_of_smote_are_whole():
     X, y = mixed_table()
     plan = plan_of(X, y)
     made = resample("SMOTE", plan.table, plan.table.kinds, seed=0)
-    levels = made.rows[made.new][:, len(made.preparation.ordered) :]
+    levels = made.rows[made.new][:, len(made.preparation.ordered_) :]
     assert len(made.new)
     assert set(np.unique(levels)) <= {0.0, 1.0}
 

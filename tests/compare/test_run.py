@@ -5,6 +5,7 @@ import subprocess
 import sys
 import time
 from dataclasses import replace
+from html import escape
 from pathlib import Path
 
 import pytest
@@ -75,6 +76,17 @@ def test_another_method_is_computed_and_the_others_are_kept(tmp_path):
     assert run(tmp_path / "s.sqlite", first).run.computed == 6
     again = run(tmp_path / "s.sqlite", more)
     assert (again.run.total, again.run.computed) == (9, 3)
+
+
+def test_a_notebook_shows_the_verdict_and_every_table_as_text(tmp_path):
+    found = run(tmp_path / "s.sqlite", Settings(("SMOTE",), ("LR",), **SMALL))
+    caveats = ("<script>alert(1)</script>",)
+    html = replace(found, verdict=replace(found.verdict, caveats=caveats))._repr_html_()
+    assert html.startswith(f"<p><strong>{escape(found.verdict.headline)}</strong></p>")
+    assert html.count("<table>") == len(found.tables)
+    assert all(escape(table.title) in html for table in found.tables)
+    assert "<li>&lt;script&gt;" in html
+    assert "<script" not in html
 
 
 def test_the_fingerprint_knows_the_table_and_the_users_code():

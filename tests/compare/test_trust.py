@@ -27,6 +27,7 @@ def test_real_rows_of_separate_clouds_are_beyond_doubt(results):
     assert real.hidden_majority < 0.05
     assert real.agreement > 0.95
     assert real.distance == pytest.approx(1)
+    assert 0 < real.outliers < 0.1
 
 
 def test_copies_lie_at_no_distance_and_smote_between(results):
@@ -57,6 +58,7 @@ def test_rows_put_among_the_majority_are_found_out(monkeypatch):
     figures = compute(plan, cell).figures
     assert figures["hidden_majority"] > 0.9
     assert figures["agreement"] < 0.05
+    assert figures["outliers"] > 0.9
 
 
 @pytest.mark.parametrize("groups", [None, np.arange(200) // 5])

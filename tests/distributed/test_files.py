@@ -10,7 +10,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.tree import DecisionTreeClassifier
 
 from counterbalance import CounterfactualOverSampler
-from counterbalance.distributed import files, search, write
+from counterbalance.distributed import files, resume, search, write
 from counterbalance.distributed.engine import DaskEngine, local_client
 from counterbalance.distributed.files import balance_files
 from counterbalance.distributed.inputs import cut_file
@@ -75,7 +75,7 @@ def test_the_manifest_names_every_file_with_its_checksum(tmp_path):
 
 
 def test_the_memory_of_the_workers_changes_the_blocks_and_not_the_rows(tmp_path, monkeypatch):
-    source = write_parts(mixed_table(400), tmp_path / "in", 2)
+    source = write_parts(mixed_table(160), tmp_path / "in", 2)
     balance_files(source, "y", tmp_path / "whole", sampler=sampler())
     monkeypatch.setattr(DaskEngine, "block_rows", lambda *_: 37)
     balance_files(source, "y", tmp_path / "cut", sampler=sampler())
@@ -372,3 +372,77 @@ def test_drawing_again_does_not_ask_f_about_rows_that_were_judged_before(tmp_pat
     assert asked
     assert not any(a_pass.likely for a_pass in asked)
     assert_same(pd.read_parquet(tmp_path / "out"), {}, expected, {})
+
+
+def test_a_file_that_needs_no_change_is_copied_byte_for_byte(tmp_path):
+    source = write_parts(mixed_table(200), tmp_path / "in", 2, compression="zstd")
+    balance_files(source, "y", tmp_path / "out", sampler=sampler())
+    for number in range(2):
+        copied = (tmp_path / "out" / f"part-{number:05d}.parquet").read_bytes()
+        assert copied == (source / f"in-{number:02d}.parquet").read_bytes()
+
+
+def test_a_file_that_must_change_is_written_with_the_columns_of_the_first(tmp_path):
+    table, source = mixed_table(200), tmp_path / "in"
+    write_parts(table, source, 2)
+    turned = pd.read_parquet(source / "in-01.parquet")[list(table.columns)[::-1]]
+    turned.to_parquet(source / "in-01.parquet", index=False)
+    expected = in_memory(sampler(), table)
+    balance_files(source, "y", tmp_path / "out", sampler=sampler())
+    rows = pd.read_parquet(tmp_path / "out")
+    assert_same(rows, pd.read_parquet(tmp_path / "out" / "_provenance"), *expected)
+
+
+@pytest.mark.parametrize("room", [True, False])
+def test_row_groups_are_decoded_once_where_the_disk_has_room(room, tmp_path, monkeypatch):
+    monkeypatch.setattr(files, "ROOM_FOR_SPOOL", 0 if room else 10**18)
+    read, batches = [], parquet.ParquetFile.iter_batches
+
+    def counted(file, *how, **more):
+        if len(more["columns"]) > 1:  # the look at single columns is not a pass
+            read.append(more["row_groups"])
+        return batches(file, *how, **more)
+
+    monkeypatch.setattr(parquet.ParquetFile, "iter_batches", counted)
+    table = mixed_table(200)
+    source = write_parts(table, tmp_path / "in", 2)
+    expected = in_memory(sampler(), table)
+    balance_files(source, "y", tmp_path / "out", sampler=sampler())
+    rows = pd.read_parquet(tmp_path / "out")
+    assert_same(rows, pd.read_parquet(tmp_path / "out" / "_provenance"), *expected)
+    assert len(read) == 2 if room else len(read) > 2
+
+
+def test_the_spool_is_for_its_owner_only_and_goes_with_the_run(tmp_path, monkeypatch):
+    source = write_parts(numeric_table(200), tmp_path / "in", 2)
+    with monkeypatch.context() as stopped:
+        stop_after(stopped, files, "_finish", 0)
+        with pytest.raises(StoppedError):
+            balance_files(source, "y", tmp_path / "out", sampler=sampler())
+    work = tmp_path / "out.partial" / "_work"
+    spooled = list((work / "rows").iterdir())
+    assert len(spooled) == 2
+    assert {path.stat().st_mode & 0o777 for path in spooled} == {0o600}
+    for path in spooled:  # it is made anew: what is in it is never trusted
+        path.write_bytes(b"something else")
+    balance_files(source, "y", tmp_path / "out", sampler=sampler())
+    assert not list((tmp_path / "out").rglob("*.arrow"))
+
+
+def test_a_file_that_another_worker_finishes_meanwhile_is_no_obstacle(tmp_path, monkeypatch):
+    source = write_parts(numeric_table(200), tmp_path / "in", 2)
+    with monkeypatch.context() as stopped:
+        stop_after(stopped, files, "_finish", 0)
+        with pytest.raises(StoppedError):
+            balance_files(source, "y", tmp_path / "out", sampler=sampler())
+    within = resume._within
+
+    def listed(folder):
+        yield from within(folder)
+        yield folder / ".part-00001.parquet.0a.part"  # there when the folder was listed
+
+    with monkeypatch.context() as busy:
+        busy.setattr(resume, "_within", listed)
+        busy.setattr(files, "publish_modes", lambda *_: None)
+        balance_files(source, "y", tmp_path / "out", sampler=sampler())
+    assert (tmp_path / "out" / "_manifest.json").exists()

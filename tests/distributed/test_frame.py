@@ -84,7 +84,7 @@ def test_solving_for_the_nearest_inversion_gives_the_rows_of_the_in_memory_sampl
     sampler = CounterfactualOverSampler(estimator=CLASSIFIERS[name], n_draws=1, random_state=0)
     expected = in_memory(sampler, table)
     assert "minimum" in set(expected[1]["origin"])
-    for n in (1, 3, 7, 50):
+    for n in (1, 3, 7, 50) if name == "own" else (3, 50):
         resampled = fit_resample(sampler, partitioned(table, n), "y")
         assert_same(*dask.compute(resampled.frame, resampled.provenance), *expected)
         assert resampled.yields == sampler.yield_
@@ -257,7 +257,10 @@ def test_what_is_not_distributed_is_refused():
     ddf = partitioned(table, 2)
     with pytest.raises(TableError, match="ddf must be a Dask dataframe, got pandas"):
         fit_resample(tree(), table, "y")
-    with pytest.raises(TableError, match="sampler must be a CounterfactualOverSampler"):
+    remedy = (
+        "got ProWSyn, which needs all rows at once .*balance a sample of the rows with it in memory"
+    )
+    with pytest.raises(TableError, match=remedy):
         fit_resample(all_samplers()["ProWSyn"].factory(), ddf, "y")
     with pytest.raises(TableError, match="'redraw' behind 'interior'"):
         fit_resample(tree(on_shortfall=("interior", "redraw")), ddf, "y")

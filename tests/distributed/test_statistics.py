@@ -1,9 +1,18 @@
 import numpy as np
 import pandas as pd
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
 
 from counterbalance.distributed.scan import ColumnSettings, TableLayout, make_layout, scan_partition
-from counterbalance.distributed.statistics import MOST_CUTS, join_columns, profile_in_passes
+from counterbalance.distributed.statistics import (
+    MOST_CUTS,
+    ColumnGuide,
+    _places,
+    join_columns,
+    profile_in_passes,
+)
 from counterbalance.errors import TableError
 from counterbalance.profile import by_importance, profile_table
 from counterbalance.table.labels import read_labels
@@ -91,3 +100,19 @@ def test_the_error_of_correlations_from_bins_is_within_the_documented_bound():
     assert np.abs(ours.importance - theirs.importance).max() < np.sqrt(3) * largest_bin
     np.testing.assert_array_equal(ours.median, theirs.median)
     np.testing.assert_array_equal(ours.scale, theirs.scale)
+
+
+@given(
+    arrays(np.float64, st.integers(1, 60), elements=st.floats(-50, 50)),
+    st.floats(1e-3, 1e6),
+    st.integers(0, 2**32),
+)
+@settings(max_examples=80, deadline=None)
+def test_places_between_cuts_are_those_that_halving_finds(sample, stretch, seed):
+    rng = np.random.default_rng(seed)
+    cells = np.concatenate([sample, rng.uniform(-50, 50, 200), [-50.0, 50.0 * stretch]])
+    lower, upper = float(cells.min()), float(cells.max())
+    guide = ColumnGuide.of(lower, upper, np.sort(sample))
+    place, at_cut = _places(guide.cuts, guide.u(guide.cuts), cells, guide.u(cells))
+    np.testing.assert_array_equal(place, np.searchsorted(guide.cuts, cells))
+    np.testing.assert_array_equal(at_cut, np.isin(cells, guide.cuts))

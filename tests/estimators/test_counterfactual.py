@@ -25,6 +25,7 @@ from counterbalance import (
 )
 from counterbalance.constraints import Immutable
 from counterbalance.errors import ConstraintError, UntunedWarning
+from counterbalance.estimators.base import class_scores
 from counterbalance.estimators.rounds import Member, Pool, Recipe, Track, parts_of
 
 SMALL = {"rounds": 2, "cv": 2, "random_state": 0}
@@ -202,6 +203,23 @@ def test_every_member_votes_with_its_own_correction():
             expected.append(shifted / shifted.sum(axis=1, keepdims=True))
     np.testing.assert_allclose(model.predict_proba(X), np.mean(expected, axis=0))
     np.testing.assert_allclose(model._members[0][1].prior, [0.5, 0.5], atol=0.01)
+
+
+def test_beside_our_own_trees_a_logistic_regression_votes():
+    X, y = mixed_table()
+    model = CounterfactualClassifier(threshold=None, calibration=None, **SMALL).fit(X, y)
+    member = model._members[0][-1]
+    codes = model._encoder.transform(X)
+    two = [
+        class_scores(voice, codes, model.classes_, member.base, member.prior)
+        for voice in (member.f, member.beside)
+    ]
+    np.testing.assert_allclose(member.probabilities(codes, model.classes_), np.mean(two, axis=0))
+    assert isinstance(member.beside[-1], LogisticRegression)
+    assert member.beside[0].nominal_.tolist() == [2, 3]  # ward and smokes, by their codes
+    assert (
+        CounterfactualClassifier(TREES, **SMALL).fit(codes[:, 1:2], y)._members[0][0].beside is None
+    )
 
 
 def test_no_rounds_are_the_table_alone():

@@ -10,10 +10,12 @@ from sklearn.metrics import f1_score
 from counterbalance.estimators.decision import (
     Calibration,
     Rule,
+    between,
     cut_scores,
     logits,
     prior_corrected,
     rarest_of,
+    right_cut,
     steady_cut,
     tuned_rule,
 )
@@ -114,6 +116,26 @@ def test_a_steady_cut_wanders_less_than_the_best_one():
         best.append(logit(cuts[scores["g_mean"].argmax()]))
         steady.append(logit(steady_cut(p[:, 1], y, "g_mean")))
     assert np.std(steady) < 0.9 * np.std(best)
+
+
+def test_the_right_cut_for_f1_is_the_best_one_where_probabilities_are_right():
+    p, y = scored(60_000, share=0.2)
+    right = right_cut(p[:, 1], "f1", y.mean())
+    _, scores = cut_scores(p[:, 1], y)
+    assert f1_score(y, p[:, 1] >= right) > scores["f1"].max() - 0.002
+    weights = np.where(y == 1, 4.0, 1.0)
+    shifted = prior_corrected(p, np.array([0.2, 0.8]), np.array([0.5, 0.5]))[:, 1]
+    heavier = right_cut(shifted, "f1", 0.5, weights)
+    _, scores = cut_scores(shifted, y, weights)
+    assert f1_score(y, shifted >= heavier, sample_weight=weights) > scores["f1"].max() - 0.002
+
+
+@given(st.floats(0.01, 0.99), st.floats(0.01, 0.99))
+def test_many_rows_trust_the_tuned_cut_and_few_the_right_one(tuned, right):
+    assert between(tuned, right, 0) == pytest.approx(right)
+    assert between(tuned, right, 1e12) == pytest.approx(tuned)
+    low, high = sorted([tuned, right])
+    assert low - 1e-9 <= between(tuned, right, 100) <= high + 1e-9
 
 
 @pytest.mark.parametrize(("miss", "alarm"), [(10.0, 1.0), (1.0, 1.0), (1.0, 5.0)])

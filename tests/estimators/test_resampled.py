@@ -409,3 +409,13 @@ def test_a_sampler_that_loses_a_class_is_named():
     X, y = two_clouds(40, 20, apart=2)
     with pytest.raises(TableError, match="Loses"):
         ResampledClassifier(LogisticRegression(), Loses()).fit(X, y)
+
+
+def test_parts_that_want_numbers_are_named_with_what_to_put_before_them():
+    X, y = mixed_table()
+    with pytest.raises(ClassifierError, match=r"TablePreparation\(\), LogisticRegression\(\)\)"):
+        ResampledClassifier(LogisticRegression()).fit(X, y)
+    with pytest.raises(TableError, match=r"sampler SMOTE cannot take.*put a preparation before"):
+        ResampledClassifier(LogisticRegression(), SMOTE()).fit(X, y)
+    whole = make_pipeline(TablePreparation(), ResampledClassifier(LogisticRegression(), SMOTE()))
+    assert set(whole.fit(X, y).predict(X)) == {"ill", "well"}

@@ -52,6 +52,7 @@ def ends(room, column):
 
 
 FORESTS = {
+    "own": None,
     "tree": DecisionTreeClassifier(max_depth=6, random_state=0),
     "forest": RandomForestClassifier(10, random_state=0),
 }
@@ -59,7 +60,7 @@ LINEAR = {
     "logistic": LogisticRegression(class_weight="balanced"),
     "scaled": make_pipeline(StandardScaler(), LogisticRegression(class_weight="balanced")),
 }
-OTHERS = {"own": None, "k-NN": KNeighborsClassifier(3), "SVC": SVC(class_weight="balanced")}
+OTHERS = {"k-NN": KNeighborsClassifier(3), "SVC": SVC(class_weight="balanced")}
 
 
 @pytest.mark.parametrize("name", [*FORESTS, *LINEAR])

@@ -1,6 +1,7 @@
 """Provenance: a table that can be read, in numpy, pandas, polars, csv and in words."""
 
 import csv
+import re
 import warnings
 
 import numpy as np
@@ -9,6 +10,7 @@ import polars as pl
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy import sparse
 from sklearn.linear_model import LogisticRegression, RidgeClassifier
 from sklearn.svm import SVC
 
@@ -147,3 +149,61 @@ def test_provenance_prints_as_a_table(result):
     lines = repr(provenance).splitlines()
     assert lines[0].split() == list(COLUMNS)
     assert lines[-1] == "... and 50 more rows"
+
+
+def test_a_notebook_shows_twins_with_changed_cells_marked(result):
+    provenance, X_new, _ = result
+    html = provenance._repr_html_()
+    shown, mask = provenance[:10], provenance[:10].changed_mask()
+    assert html.count("<tr>") == 11
+    assert html.count("background") == mask.sum()
+    for row in shown:
+        for name in row["changed"]:
+            before, after = X_new[name].iloc[[row["factual"], row["sample"]]]
+            texts = [f"{cell:.4g}" if name == "Texture" else str(cell) for cell in (before, after)]
+            assert f">{texts[0]} → {texts[1]}</td>" in html
+    assert "60 new rows, the first 10 are shown" in html
+
+
+def test_rows_that_lie_farther_down_are_marked_without_their_cells(result):
+    provenance, _, _ = result
+    html = provenance[40:43]._repr_html_()
+    assert html.count("<tr>") == 4
+    assert html.count(">changed</td>") == provenance[40:43].changed_mask().sum()
+    assert provenance[:0]._repr_html_().endswith("<p>0 new rows</p>")
+
+
+def test_a_notebook_shows_names_classes_and_cells_as_text():
+    name, ill = "<img src=x onerror=alert(1)>", "<script>ill</script>"
+    table = X.assign(Site=X["Site"] + "<b>").rename(columns={"CellSize": name})
+    sampler = CounterfactualOverSampler(random_state=0)
+    sampler.fit_resample(table, np.where(Y == "benign", "well", ill))
+    html = sampler.provenance_._repr_html_()
+    assert "&lt;img" in html
+    assert "&lt;script" in html
+    assert set(re.findall(r"<(/?\w+)", html)) == {
+        "table", "/table", "tr", "/tr", "th", "/th", "td", "/td", "p", "/p",
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "make", [np.asarray, pl.from_numpy, sparse.csr_array, sparse.csc_matrix, list]
+)
+def test_any_container_is_shown(make):
+    numbers = X[["CellSize", "Texture"]].to_numpy()
+    sampler = CounterfactualOverSampler(random_state=0)
+    sampler.fit_resample(make(numbers), Y)
+    assert " → " in sampler.provenance_._repr_html_().replace("benign → malignant", "")
+
+
+def test_a_wide_table_shows_some_features_and_says_how_many_more():
+    wide = np.random.default_rng(0).normal(size=(60, 40)) + np.repeat([0, 3], [40, 20])[:, None]
+    sampler = CounterfactualOverSampler(minimal=False, random_state=0)
+    sampler.fit_resample(wide, np.repeat([0, 1], [40, 20]))
+    html = sampler.provenance_._repr_html_()
+    assert html.count("<th>") == 4 + 12
+    assert "more features changed in them" in html
+
+
+def test_a_sampler_keeps_the_diagram_of_scikit_learn():
+    assert "sk-container" in CounterfactualOverSampler()._repr_html_()

@@ -24,8 +24,9 @@ TIMID = LogisticRegression()
 
 
 def resample(policy, **parameters):
-    usual = {"estimator": TIMID, "n_draws": 2, "selection": "nearest", "random_state": 0}
-    sampler = CounterfactualOverSampler(**usual | {"on_shortfall": policy} | parameters)
+    sampler = CounterfactualOverSampler(
+        **{"estimator": TIMID, "n_draws": 2, "on_shortfall": policy, "random_state": 0} | parameters
+    )
     with pytest.warns(ShortfallWarning) as caught:
         X_new, y_new = sampler.fit_resample(X, Y)
     return sampler, X_new, Counter(y_new.tolist()), str(caught[0].message)
@@ -179,7 +180,6 @@ def test_drawing_again_makes_at_most_twice_the_draws_of_the_first_pass(seed, siz
         sampling_strategy={label: asked * max(sizes) for label in range(len(sizes))},
         estimator=DecisionTreeClassifier(max_depth=4, random_state=0),
         n_draws=1,
-        selection="nearest",
         on_shortfall=("redraw", "accept"),
         random_state=seed,
     )
@@ -232,9 +232,7 @@ def test_a_failed_call_shows_nothing_of_an_earlier_one():
 
 def test_no_warning_where_nothing_is_short():
     balanced = LogisticRegression(class_weight="balanced")
-    sampler = CounterfactualOverSampler(
-        estimator=balanced, sampling_strategy=0.3, selection="nearest", random_state=0
-    )
+    sampler = CounterfactualOverSampler(estimator=balanced, sampling_strategy=0.3, random_state=0)
     sampler.fit_resample(X, Y)
     assert set(sampler.provenance_["origin"]) == {"inversion"}
     assert sampler.yield_[0, 1].used == len(sampler.provenance_)
@@ -251,68 +249,6 @@ def test_the_default_never_moves_the_threshold():
     assert (sampler.estimator_.predict(X_new[220:][by_f]) == y_new[220:][by_f]).all()
 
 
-def counted_passes(monkeypatch):
-    """Note which passes of draws are made, and how many factuals each searches."""
-    made, find = [], Problem.find
-
-    def noted(self, judged, number, targets, among=None):
-        found = find(self, judged, number, targets, among)
-        made.append((number, None if among is None else int(among.any(axis=1).sum())))
-        return found
-
-    monkeypatch.setattr(Problem, "find", noted)
-    return made
-
-
-def test_a_pool_of_three_times_the_number_asked_for_takes_at_most_two_more_passes(monkeypatch):
-    balanced = LogisticRegression(class_weight="balanced")
-    made = counted_passes(monkeypatch)
-    sampler = CounterfactualOverSampler(estimator=balanced, random_state=0)
-    for share, numbers in ((0.15, [0]), (0.45, [0, 21]), (1.0, [0, 21, 22])):
-        made.clear()
-        sampler.set_params(sampling_strategy=share, on_shortfall="accept").fit_resample(X, Y)
-        assert [number for number, _ in made] == numbers
-        inverted = sampler.yield_[0, 1].inversions
-        assert [among for _, among in made] == [None, *[inverted] * (len(numbers) - 1)]
-
-
-def test_a_class_that_a_pool_fills_is_not_short_and_none_of_its_rows_comes_twice():
-    balanced = LogisticRegression(class_weight="balanced")
-    sampler = CounterfactualOverSampler(estimator=balanced, random_state=0)
-    X_new, y_new = sampler.fit_resample(X, Y)  # a warning would be an error
-    assert Counter(y_new.tolist()) == {0: 200, 1: 200}
-    new = sampler.provenance_
-    assert set(new["origin"]) == {"inversion", "redraw"}
-    assert sampler.yield_[0, 1].used == (new["origin"] == "inversion").sum()
-    assert (sampler.estimator_.predict(X_new[220:]) == 1).all()
-    pairs = {(row["factual"], *X_new[row["sample"]]) for row in new}
-    assert len(pairs) == len(new)
-
-
-def test_what_a_pool_lacks_is_filled_by_the_policies_and_only_that_is_warned_of():
-    sampler, _, counts, message = resample(("redraw", "interior"), selection="agreement")
-    assert counts == {0: 200, 1: 200}
-    found, again = (
-        int(re.search(pattern, message)[1])
-        for pattern in (r"(\d+) inversions found", r"(\d+) more by drawing again")
-    )
-    origin = Counter(sampler.provenance_["origin"].tolist())
-    assert found + again == origin["inversion"] + origin["redraw"]
-    assert found > sampler.yield_[0, 1].inversions
-
-
-@pytest.mark.parametrize("more", [{"sampling_strategy": "all"}, {"search": "minimum"}])
-def test_nothing_is_pooled_for_every_inversion_or_by_solving(monkeypatch, more):
-    made = counted_passes(monkeypatch)
-    sampler = CounterfactualOverSampler(estimator=TIMID, random_state=0, **more)
-    sampler.set_params(on_shortfall="accept")
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ShortfallWarning)
-        sampler.fit_resample(X, Y)
-    assert all(number == 0 for number, _ in made)
-    assert set(sampler.provenance_["origin"]) == {"inversion"}
-
-
 def few_of_many(n_few):
     """Three classes on noise, the smallest of a handful of rows."""
     y = np.repeat(["many", "some", "few"], [400, 100, n_few])
@@ -322,9 +258,7 @@ def few_of_many(n_few):
 
 def test_a_class_of_five_rows_is_not_blown_up_without_naming_what_to_ask_for():
     rows, y = few_of_many(5)
-    sampler = CounterfactualOverSampler(
-        n_draws=2, selection="nearest", on_shortfall=("redraw", "interior"), random_state=0
-    )
+    sampler = CounterfactualOverSampler(n_draws=2, random_state=0)
     with pytest.warns(ShortfallWarning) as caught:
         sampler.fit_resample(rows, y)
     loud = [w for w in caught if w.category is InflatedClassWarning]
@@ -335,8 +269,7 @@ def test_a_class_of_five_rows_is_not_blown_up_without_naming_what_to_ask_for():
     assert wanted["some"] == 400
     assert 5 < wanted["few"] < 400
     # what is advised is enough: it is no longer called inflated
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
+    with pytest.warns(ShortfallWarning) as caught:
         sampler.set_params(sampling_strategy=wanted).fit_resample(rows, y)
     assert InflatedClassWarning not in {w.category for w in caught}
     sampler.set_params(sampling_strategy="all").fit_resample(rows, y)

@@ -78,10 +78,10 @@ def tables(draw):
     return X[shuffled], y[shuffled]
 
 
-def resample(f, X, y):
+def resample(f, X, y, **more):
     """Resample a random table; one on which f says the same of every row is passed over."""
     sampler = CounterfactualOverSampler(
-        estimator=f, n_draws=5, random_state=3, on_shortfall=("redraw", "interior")
+        estimator=f, n_draws=5, random_state=3, on_shortfall=("redraw", "interior"), **more
     )
     try:
         return sampler, *sampler.fit_resample(X, y)
@@ -125,7 +125,7 @@ def test_every_counterfactual_is_what_its_provenance_says(table, name):
 @given(table=tables(), name=st.sampled_from(sorted(CLASSIFIERS)))
 def test_no_draw_of_the_same_row_that_flips_is_nearer(table, name):
     X, y = table
-    sampler, _, _ = resample(CLASSIFIERS[name], X, y)
+    sampler, _, _ = resample(CLASSIFIERS[name], X, y, minimal=False)
     seed = draw_seed(make_random_state(sampler.random_state))
     choices, profile = sampler.choices(), sampler.profile_
     space, draws = make_space(read_table(X), profile, seed, choices), choices.effort.draws

@@ -70,7 +70,7 @@ def features_of(frame, **rules):
 
 def both(X, y, features, twin, random_state=5, **parameters):
     """Resample with the fast sampler and with its twin; f is the one that the fast one fitted."""
-    sampler = InteriorOverSampler(random_state=random_state, **parameters)
+    sampler = InteriorOverSampler(random_state=random_state, plausible=False, **parameters)
     resampled, _ = sampler.fit_resample(X, y)
     f = sampler.estimator_
     f = f[-1] if hasattr(f, "steps") else f
@@ -147,4 +147,20 @@ def test_a_class_of_few_rows_has_as_many_partners_as_there_are():
 def test_the_twin_refuses_ties_because_they_have_no_order():
     features = [Feature([0.0, 1.0, 2.0])]
     with pytest.raises(AssertionError, match="ties"):
-        naive_interior.nearest(features, [[0.0], [1.0], [2.0]], 1)
+        naive_interior.nearest(features, [1.0], [[0.0], [1.0], [2.0]], range(3), 1)
+
+
+@given(seed=st.integers(0, 10_000), most_fellows=st.sampled_from([2, 5, 9]))
+@settings(max_examples=8, deadline=None)
+def test_a_class_of_many_rows_is_met_by_a_sample_of_them(seed, most_fellows):
+    X, y = table_of_numbers(seed, n_small=13)
+    features = [Feature(column.tolist()) for column in X.T]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("counterbalance.rows.interior.MOST_FELLOWS", most_fellows)
+        assert_same(*both(X, y, features, Settings(most_fellows=most_fellows)))
+
+
+def test_a_mixed_class_of_many_rows_is_met_by_a_sample_of_them(monkeypatch):
+    monkeypatch.setattr("counterbalance.rows.interior.MOST_FELLOWS", 8)
+    frame, y = mixed_table(3)
+    assert_same(*both(frame, y, features_of(frame), Settings(most_fellows=8)))

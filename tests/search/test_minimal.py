@@ -72,8 +72,8 @@ def test_no_single_change_can_be_taken_back(name, search):
     assert needless(sampler, X_new) == []
     printed, _ = fit(X, y, estimator=CLASSIFIERS[name], minimal=False)
     if search == "perturb" and name != "linear":
-        counts = [one.provenance_.changed_mask().sum(axis=1) for one in (printed, sampler)]
-        assert counts[0].mean() > counts[1].mean()
+        changed = [len(one["changed"]) for one in printed.provenance_]
+        assert max(changed) > max(len(one["changed"]) for one in sampler.provenance_)
 
 
 @settings(max_examples=15, deadline=None)
@@ -111,8 +111,7 @@ def test_a_change_that_a_rule_needs_stays():
 def test_the_nearest_are_chosen_after_changes_were_taken_back():
     X, y = table(1)
     every, _ = fit(X, y, sampling_strategy="all")
-    more = {1: int((y == 1).sum()) + 5}
-    few, _ = fit(X, y, sampling_strategy=more, selection="nearest")
+    few, _ = fit(X, y, sampling_strategy={1: int((y == 1).sum()) + 5})
     nearest = np.sort(every.provenance_["distance"])[:5]
     assert np.sort(few.provenance_["distance"]).tolist() == nearest.tolist()
 

@@ -5,7 +5,7 @@ from collections import Counter
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from scipy import sparse
 from sklearn.datasets import make_classification
@@ -63,7 +63,7 @@ def table(n_rows=300, n_features=6, n_classes=2, seed=1):
 
 
 def solved(X, y, f=None, **parameters):
-    parameters = {"on_shortfall": "accept", "selection": "nearest", "random_state": 0} | parameters
+    parameters = {"on_shortfall": "accept", "random_state": 0} | parameters
     sampler = CounterfactualOverSampler(estimator=f, search="minimum", **parameters)
     X_new, y_new = sampler.fit_resample(X, y)
     return sampler, X_new, y_new
@@ -93,10 +93,7 @@ def test_its_rows_are_nearer_than_those_of_the_draws(name):
     X, y = table()
     solved_for, _, _ = solved(X, y, CLASSIFIERS[name], sampling_strategy={1: 100})
     drawn = CounterfactualOverSampler(
-        estimator=CLASSIFIERS[name],
-        selection="nearest",
-        random_state=0,
-        on_shortfall="accept",
+        estimator=CLASSIFIERS[name], random_state=0, on_shortfall="accept"
     )
     drawn.fit_resample(X, y)
     both = np.intersect1d(solved_for.provenance_["factual"], drawn.provenance_["factual"])
@@ -210,7 +207,7 @@ def test_a_frame_of_all_kinds_stays_what_it_is(change_missing):
     factual = sampler.provenance_["factual"]
     was_missing = frame["a"].isna().to_numpy()[factual]
     assert was_missing.any()
-    assert new["a"].isna().to_numpy()[len(frame) :][was_missing].all() != change_missing
+    assert new["a"].isna().to_numpy()[len(frame) :][was_missing].all()
     assert next(iter(sampler.yield_.values())).share == 1
 
 
@@ -296,6 +293,7 @@ def test_no_change_of_a_forests_row_can_be_taken_back(seed, decimals, n_leaves):
     sampler, X_new, _ = solved(X, y, f, prefit=True, snap_to_grid=True)
     new, old = X_new[len(X) :], X[sampler.provenance_["factual"]]
     place, m = np.nonzero(new != old)
+    assume(len(place))
     less = new[place]
     less[np.arange(len(less)), m] = old[place, m]
     share = f.predict_proba(less)
@@ -315,7 +313,7 @@ def test_without_the_kernel_the_bytes_are_the_same_in_a_frame_of_all_kinds(monke
 @pytest.mark.filterwarnings("ignore:class")
 def test_the_draws_are_helped_out_by_the_minimum_search_first():
     X, y = make_classification(500, 12, n_informative=6, weights=[0.9], random_state=0)
-    sampler = CounterfactualOverSampler(selection="nearest", random_state=0)
+    sampler = CounterfactualOverSampler(random_state=0)
     _, y_new = sampler.fit_resample(X, y)
     assert len(set(Counter(y_new.tolist()).values())) == 1
     origin = Counter(sampler.provenance_["origin"].tolist())

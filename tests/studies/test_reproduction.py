@@ -64,19 +64,19 @@ def tables_of(folder):
 
 
 @pytest.mark.skipif(os.name != "posix", reason="needs POSIX signals")
-def test_killed_at_20_random_moments_the_tables_are_those_of_an_unbroken_run(tmp_path):
+def test_killed_at_8_random_moments_the_tables_are_those_of_an_unbroken_run(tmp_path):
     chance = random.Random(5)  # noqa: S311 - moments, not secrets
     killed, unbroken = tmp_path / "killed", tmp_path / "unbroken"
-    for attempt in range(20):
+    for attempt in range(8):
         before = trials_done(killed)
         process = start(killed, *TINY)
-        if attempt % 4 == 1:  # a moment while it computes, else one while it starts
+        if attempt % 2 == 1:  # a moment while it computes, else one while it starts
             while trials_done(killed) == before and process.poll() is None:
                 time.sleep(0.02)
-        time.sleep(chance.uniform(0.0, 0.2 if attempt % 4 == 1 else 1.0))
+        time.sleep(chance.uniform(0.0, 0.2 if attempt % 2 == 1 else 1.0))
         process.kill()
         process.communicate()
-    assert 5 <= trials_done(killed) < TRIALS
+    assert 4 <= trials_done(killed) < TRIALS
     ends = {folder: start(folder, *TINY) for folder in (killed, unbroken)}
     for process in ends.values():
         output, errors = process.communicate(timeout=300)

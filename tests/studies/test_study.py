@@ -3,7 +3,7 @@
 import math
 import subprocess
 import sys
-from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -12,7 +12,6 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import average_precision_score, brier_score_loss, roc_auc_score
 
 from counterbalance.datasets import DataNotFoundError
-from counterbalance.methods import all_samplers
 from counterbalance.studies.study import (
     StudySettings,
     StudySettingsError,
@@ -20,7 +19,7 @@ from counterbalance.studies.study import (
     settings_of,
     study,
 )
-from counterbalance.studies.study.methods import METHODS, OURS, make_peer, resampled
+from counterbalance.studies.study.methods import METHODS, NONE, OURS, VARIANTS, make_peer, resampled
 from counterbalance.studies.study.page import statements
 from counterbalance.studies.study.scores import (
     NoScoresError,
@@ -102,7 +101,7 @@ def test_peers_get_mixed_tables_scaled_and_without_holes_and_ours_get_them_as_th
 
         return sampler
 
-    adasyn = replace(all_samplers()["ADASYN"], factory=noted("ADASYN", ADASYN))
+    adasyn = SimpleNamespace(factory=noted("ADASYN", ADASYN))
     monkeypatch.setattr(methods, "all_samplers", lambda: {"ADASYN": adasyn})
     monkeypatch.setitem(OURS, "interior", noted("interior", OURS["interior"]))
     with expected_warnings():
@@ -293,3 +292,10 @@ def test_the_fingerprint_covers_every_module_that_the_samplers_import():
 def test_no_figure_is_missing_without_reason(scores):
     for metric in METRICS:
         assert not math.isnan(float(scores.by_dataset(metric).sum()))
+
+
+def test_ours_can_be_run_without_plausible_rows_where_that_is_asked_for():
+    name = "counterfactuals without plausible"
+    assert VARIANTS[name]().plausible is False
+    assert name not in METHODS
+    assert settings_of(["development"], methods=[name])["development"].methods == (NONE, name)

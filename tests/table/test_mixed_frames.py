@@ -19,7 +19,7 @@ from counterbalance.table.table import read_table
 from mixed_frames import Case, assert_sound, cases
 
 # `make fuzz` raises this; the normal run looks at 2,000 frames and more.
-EXAMPLES = int(os.environ.get("COUNTERBALANCE_FRAMES", "1000"))
+EXAMPLES = int(os.environ.get("COUNTERBALANCE_FRAMES", "300"))
 fuzzed = settings(max_examples=EXAMPLES, deadline=None, suppress_health_check=list(HealthCheck))
 occasionally = settings(max_examples=EXAMPLES // 40, deadline=None)
 

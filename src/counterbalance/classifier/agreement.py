@@ -1,44 +1,42 @@
 """Agreement: a second opinion on new rows, of which f knows nothing.
 
 f calls every inversion the class: that is how it was found. Whether the row belongs there is asked
-of two judges that are unlike f and weigh no class more than another:
+of two judges that are unlike f and unlike each other, and weigh no class more than another:
 
-    boosting      a few rounds on all features (see ``boosting``)
-    neighbours    how many of the 10 nearest rows are of the class
-    score         the mean of the two probabilities
+    boosting    a few rounds on all features (see ``boosting``)
+    logistic    a logistic regression on the cells as columns
+    score       the mean of the two probabilities
+
+Cells become columns one by one:
+
+    number      (cell - mean) / deviation; at most FARTHEST deviations count
+    level       a column for each of the MOST_LEVELS most frequent ones, 1 where the cell has it
+    missing     the mean of a number, no level, and 1 in a column of its own
 
 Both are fitted to a sample of a large table, drawn by the seed of the search. A row's score is its
-own: it does not depend on those that are asked about with it.
+own, to the last bit: it does not depend on those that are asked about with it.
 """
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Self
 
 import numpy as np
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.linear_model import LogisticRegression
 
-from counterbalance.arrays import Floats, Integers, Mask, Small, blocks
+from counterbalance.arrays import Floats, Integers, Mask, Small
 from counterbalance.classifier.boosting import Boosting, draw_rows
-from counterbalance.classifier.cells import Cells, lay_out, read_cells
 
-try:
-    from counterbalance.classifier import committee_kernel as kernel
-except ImportError:  # not built
-    kernel = None  # type: ignore[assignment]
-
-# Rows that the judges are fitted to. Neighbours are looked for among fewer, and in a wide table
-# among fewer still: about so many, of so many cells together, but never less than the last.
+# Rows that the judges are fitted to.
 MOST_ROWS = 10_000
-MOST_REFERENCES = 2_000
-MOST_REFERENCE_CELLS = 100_000
-LEAST_REFERENCES = 200
-N_NEIGHBOURS = 10
-# References that the kernel looks at side by side.
-SIDE = 8
-# Distances that are held at a time where there is no kernel.
-CELLS_AT_ONCE = 2**20
+# Levels of a category that are told apart, the most frequent ones; the others add nothing.
+MOST_LEVELS = 20
+# A number farther from the mean counts as if it were so many deviations away.
+FARTHEST = 20.0
+MAX_ITER = 300
 
 
 def sampled(codes: Integers, seed: int) -> tuple[Integers, Floats]:
@@ -59,75 +57,96 @@ class Agreement:
     """The two judges."""
 
     boosting: Boosting
-    cells: list[Cells]
-    references: Floats  # rows of the table, laid out
-    code: Small  # the class of each
-    weight: Floats  # what its vote counts
+    logistic: Logistic
     n_classes: int
 
     @classmethod
-    def fit(
-        cls, x: Floats, codes: Integers, weight: Floats, nominal: Mask, n_classes: int, seed: int
-    ) -> Self:
+    def fit(cls, x: Floats, codes: Integers, weight: Floats, nominal: Mask, n_classes: int) -> Self:
         """Fit the judges to encoded rows, see ``sampled``, and to the codes of their classes."""
         boosting = Boosting(max_rows=len(x)).fit(x, codes, weight)
-        cells = read_cells(x, nominal)
-        rows, more = np.arange(len(x)), np.ones(len(x))
-        width = sum(own.width for own in cells)
-        most = min(MOST_REFERENCES, max(LEAST_REFERENCES, MOST_REFERENCE_CELLS // width))
-        if len(x) > most:
-            present, dense = np.unique(codes, return_inverse=True)
-            random = np.random.RandomState(seed % 2**32)
-            rows, more = draw_rows(dense, most, random, most // (2 * len(present)))
-        references = np.ascontiguousarray(lay_out(cells, x[rows]))
-        code = codes[rows].astype(np.int32)
-        return cls(boosting, cells, references, code, weight[rows] * more, n_classes)
+        return cls(boosting, Logistic.fit(x, codes, weight, nominal), n_classes)
 
     def scores(self, x: Floats, target: Integers | Small) -> Floats:
         """Return how far the judges agree that each encoded row is of its class ``target``."""
         if not len(x):
             return np.zeros(0)
-        every = np.arange(len(x))
         probability = np.zeros((len(x), self.n_classes))
         probability[:, self.boosting.classes_] = self.boosting.predict_proba(x)
-        votes = self.votes(lay_out(self.cells, x))
-        total = votes.sum(axis=1)
-        share = votes[every, target] / np.where(total > 0, total, 1.0)
-        return np.asarray((probability[every, target] + share) / 2)
+        probability[:, self.logistic.classes] += self.logistic.probability(x)
+        return np.asarray(probability[np.arange(len(x)), target] / 2)
 
-    def votes(self, rows: Floats) -> Floats:
-        """Return the weights of the nearest references of each row by class, (n, C)."""
-        n_neighbours = min(N_NEIGHBOURS, len(self.references))
-        votes = np.zeros((len(rows), self.n_classes))
-        if kernel is None:
-            _vote(rows, self.references, self.code, self.weight, n_neighbours, votes)
+
+@dataclass(frozen=True, eq=False)
+class Logistic:
+    """A logistic regression of the classes on the cells as columns."""
+
+    columns: list[Columns]
+    classes: Integers
+    weight: Floats  # (columns, classes)
+    start: Floats  # of each class
+
+    @classmethod
+    def fit(cls, x: Floats, codes: Integers, weight: Floats, nominal: Mask) -> Self:
+        """Fit it to encoded rows; ``nominal`` features hold codes of levels."""
+        columns = [
+            Columns.of(cell, nominal=bool(one)) for cell, one in zip(x.T, nominal, strict=True)
+        ]
+        placed = np.hstack([own.place(x[:, m]) for m, own in enumerate(columns)])
+        with warnings.catch_warnings():  # an opinion need not be settled to the last digit
+            warnings.simplefilter("ignore", ConvergenceWarning)
+            model = LogisticRegression(max_iter=MAX_ITER).fit(placed, codes, weight)
+        slope, start = model.coef_.T, model.intercept_
+        if len(model.classes_) == 2:  # noqa: PLR2004  (scikit-learn keeps the second one only)
+            slope, start = np.hstack([np.zeros_like(slope), slope]), np.append(0.0, start)
+        return cls(columns, model.classes_, np.ascontiguousarray(slope), start)
+
+    def probability(self, x: Floats) -> Floats:
+        """Return the probability of each class, (n, classes)."""
+        logit = np.repeat(self.start[None, :], len(x), axis=0)
+        at = 0
+        for m, own in enumerate(self.columns):
+            # Summed column by column: a product of matrices rounds as their shapes have it.
+            for column in own.place(x[:, m]).T:
+                logit += column[:, None] * self.weight[at]
+                at += 1
+        likely = np.exp(logit - logit.max(axis=1, keepdims=True))
+        return np.asarray(likely / likely.sum(axis=1, keepdims=True))
+
+
+@dataclass(frozen=True, eq=False)
+class Columns:
+    """What the cells of one feature become."""
+
+    centre: float = 0.0
+    scale: float = 1.0
+    level: Integers | None = None  # of a category: the one that each column stands for
+    holes: bool = False  # whether a missing cell has a column of its own, the last
+
+    @classmethod
+    def of(cls, cell: Floats, *, nominal: bool) -> Self:
+        """Learn it from the cells."""
+        known = cell[~np.isnan(cell)]
+        holes = len(known) < len(cell)
+        if nominal:
+            counts = np.bincount(known.astype(np.intp))
+            frequent = np.argsort(-counts, kind="stable")[:MOST_LEVELS]
+            return cls(level=np.sort(frequent[counts[frequent] > 0]), holes=holes)
+        with np.errstate(all="ignore"):
+            centre, scale = (known.mean(), known.std()) if known.size else (0.0, 0.0)
+        if not (np.isfinite(centre) and np.isfinite(scale) and scale > 0):
+            return cls(scale=np.inf, holes=holes)  # nothing that could be told apart
+        return cls(float(centre), float(scale), holes=holes)
+
+    def place(self, cell: Floats) -> Floats:
+        """Return the cells as columns, (n, columns)."""
+        width = (1 if self.level is None else len(self.level)) + self.holes
+        made = np.zeros((len(cell), width))
+        if self.level is None:
+            with np.errstate(invalid="ignore"):  # infinite by infinite
+                place = np.clip((cell - self.centre) / self.scale, -FARTHEST, FARTHEST)
+            made[:, 0] = np.where(np.isnan(place), 0.0, place)
         else:
-            blocks = self._side_by_side
-            kernel.vote(rows, blocks, self.code, self.weight, n_neighbours, votes)
-        return votes
-
-    @cached_property
-    def _side_by_side(self) -> Floats:
-        """The references as the kernel reads them, (blocks, D, SIDE); what is missing is far."""
-        n_blocks = -(-len(self.references) // SIDE)
-        padded = np.full((n_blocks * SIDE, self.references.shape[1]), np.inf)
-        padded[: len(self.references)] = self.references
-        return np.ascontiguousarray(padded.reshape(n_blocks, SIDE, -1).transpose(0, 2, 1))
-
-
-def _vote(
-    x: Floats,
-    references: Floats,
-    code: Small,
-    weight: Floats,
-    n_neighbours: int,
-    votes: Floats,
-) -> None:
-    """Do as the kernel does: of equally near references the first count."""
-    for block in blocks(len(x), len(references), CELLS_AT_ONCE):
-        far = np.zeros((len(x[block]), len(references)))
-        for column, other in zip(x[block].T, references.T, strict=True):
-            far += (column[:, None] - other) ** 2
-        near = np.argsort(far, axis=1, kind="stable")[:, :n_neighbours]
-        for place in near.T:
-            votes[np.arange(len(x))[block], code[place]] += weight[place]
+            made[:, : len(self.level)] = cell[:, None] == self.level
+        if self.holes:
+            made[:, -1] = np.isnan(cell)
+        return made

@@ -134,6 +134,7 @@ class Boosting(ClassifierMixin, BaseEstimator):
             gradient, hessian = (p - (codes == first + k)) * weight, p * (1 - p) * weight
             nodes, totals, where = (_grow if kernel is None else kernel.grow)(
                 binned.bins,
+                binned.by_row,
                 binned.n_cuts,
                 binned.width,
                 gradient,
@@ -200,6 +201,7 @@ class _Binned:
     """A table as bins."""
 
     bins: NDArray[np.uint8]
+    by_row: NDArray[np.uint8]  # the same, (n, M)
     cuts: list[Floats]  # of each feature: a cell is in the bin of so many cuts as are below it
     n_cuts: Small
     width: int
@@ -213,7 +215,8 @@ class _Binned:
         for cells, column, own in zip(bins, columns, cuts, strict=True):
             cells[:] = np.searchsorted(own, column)
             cells[np.isnan(column)] = width - 1
-        return cls(bins, cuts, np.array([len(own) for own in cuts], dtype=np.int32), width)
+        n_cuts = np.array([len(own) for own in cuts], dtype=np.int32)
+        return cls(bins, np.ascontiguousarray(bins.T), cuts, n_cuts, width)
 
 
 def _cuts(column: Floats) -> Floats:
@@ -311,6 +314,7 @@ class _Leaf:
 
 def _grow(
     bins: NDArray[np.uint8],
+    _by_row: NDArray[np.uint8],
     n_cuts: Small,
     width: int,
     gradient: Floats,

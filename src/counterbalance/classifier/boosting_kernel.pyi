@@ -3,6 +3,7 @@ from numpy.typing import NDArray
 
 def grow(
     bins: NDArray[np.uint8],
+    by_row: NDArray[np.uint8],
     n_cuts: NDArray[np.int32],
     width: int,
     gradient: NDArray[np.float64],

@@ -45,12 +45,13 @@ cdef struct Grower:
     int32_t* spare
     const double* gradient
     const double* hessian
-    double* ordered  # gradient and hessian of the rows of a leaf, in their order
+    const uint8_t* by_row  # the bins, row by row
     bint failed  # there was no memory
 
 
 def grow(
     const uint8_t[:, ::1] bins,
+    const uint8_t[:, ::1] by_row,
     const int32_t[::1] n_cuts,
     Py_ssize_t width,
     const double[::1] gradient,
@@ -76,9 +77,9 @@ def grow(
     g.failed = False
     g.rows = <int32_t*> malloc(n_rows * sizeof(int32_t))
     g.spare = <int32_t*> malloc(n_rows * sizeof(int32_t))
-    g.ordered = <double*> malloc(2 * n_rows * sizeof(double))
-    if leaves == NULL or g.rows == NULL or g.spare == NULL or g.ordered == NULL:
-        free(leaves); free(g.rows); free(g.spare); free(g.ordered)
+    g.by_row = &by_row[0, 0]
+    if leaves == NULL or g.rows == NULL or g.spare == NULL:
+        free(leaves); free(g.rows); free(g.spare)
         raise MemoryError
     with nogil:
         for i in range(n_rows):
@@ -112,7 +113,7 @@ def grow(
             for best in range(leaves[i].start, leaves[i].stop):
                 where[g.rows[best]] = leaves[i].node
             free(leaves[i].sums)
-    free(leaves); free(g.rows); free(g.spare); free(g.ordered)
+    free(leaves); free(g.rows); free(g.spare)
     if g.failed:
         raise MemoryError
     return nodes_[:n_nodes], totals_[:n_nodes], where_
@@ -177,23 +178,22 @@ cdef void divide(Grower* g, Leaf* left, Leaf* right, int32_t node, bint more) no
 
 cdef void add_up(Grower* g, Leaf* leaf) noexcept nogil:
     """Add up the rows of a leaf by the bins of each feature."""
-    cdef Py_ssize_t m, i, n = leaf.stop - leaf.start
-    cdef const int32_t* rows = g.rows + leaf.start
-    cdef const uint8_t* column
+    cdef Py_ssize_t m, i, n_features = g.n_features, width = 3 * g.width
+    cdef const uint8_t* bins
     cdef double* cell
     cdef double* sums
-    memset(leaf.sums, 0, g.n_features * g.width * 3 * sizeof(double))
-    for i in range(n):
-        g.ordered[2 * i] = g.gradient[rows[i]]
-        g.ordered[2 * i + 1] = g.hessian[rows[i]]
-    for m in range(g.n_features):
-        column = g.bins + m * g.n_rows
-        sums = leaf.sums + m * g.width * 3
-        for i in range(n):
-            cell = sums + 3 * column[rows[i]]
-            cell[0] += g.ordered[2 * i]
-            cell[1] += g.ordered[2 * i + 1]
+    cdef double gradient, hessian
+    memset(leaf.sums, 0, n_features * width * sizeof(double))
+    for i in range(leaf.start, leaf.stop):
+        bins = g.by_row + g.rows[i] * n_features
+        gradient, hessian = g.gradient[g.rows[i]], g.hessian[g.rows[i]]
+        sums = leaf.sums
+        for m in range(n_features):
+            cell = sums + 3 * bins[m]
+            cell[0] += gradient
+            cell[1] += hessian
             cell[2] += 1
+            sums += width
 
 
 cdef void find_split(Grower* g, Leaf* leaf) noexcept nogil:

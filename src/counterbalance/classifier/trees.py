@@ -47,6 +47,7 @@ class LeafSets:
     every: Words  # (trees,): all leaves
     leaf: Small  # (trees, WORD): the node of each leaf
     lowest: Small  # (trees, M, WORD): the lowest bin of each feature that leads to each leaf
+    by_value: Words  # (M, trees): leaves that some bin leads to; to others only a missing cell does
 
 
 class FeaturesOfTrees(NamedTuple):
@@ -116,7 +117,12 @@ class Trees:
         ends = np.flatnonzero(self.nodes[:, 0] == LEAF)
         leaf[tree[ends], first[ends]] = ends
         lowest = _lowest_bins(self.nodes, self.roots, self.n_features)[leaf].transpose(0, 2, 1)
-        return LeafSets(words, start, every, leaf, np.ascontiguousarray(lowest))
+        stops = np.append(start[1:], n_rows)
+        by_value = [
+            np.bitwise_or.reduce(words[begin:stop])
+            for begin, stop in zip(start + 1, stops, strict=True)
+        ]
+        return LeafSets(words, start, every, leaf, np.ascontiguousarray(lowest), np.array(by_value))
 
     def features_of_trees(self) -> FeaturesOfTrees:
         """Return which features each tree looks at."""

@@ -21,9 +21,11 @@ from counterbalance.cli.balance_summary import (
 from counterbalance.cli.on_dask import Cluster, balance_on_dask
 from counterbalance.cli.options import (
     DropMissingTarget,
+    IgnoreRelation,
     Jobs,
     Json,
     Keep,
+    Plausible,
     Seed,
     Target,
     Use,
@@ -143,6 +145,8 @@ def execute(
             help="Column of whole numbers that are written with a decimal point, such as 3.0.",
         ),
     ] = None,
+    plausible: Plausible = None,
+    ignore_relation: IgnoreRelation = None,
     seed: Seed = 0,
     provenance: Annotated[
         Path | None,
@@ -218,6 +222,7 @@ def execute(
             method=chosen,
             keep=keep or (),
             use=use or (),
+            plausible=as_plausible(plausible=plausible, ignored=ignore_relation),
             json=json,
         )
     elsewhere = {"--scheduler": scheduler, "--workers": workers, "--memory": memory}
@@ -242,7 +247,8 @@ def execute(
     whole = user.columns(integer, "--integer")
     if chosen.ours:
         sampler = make_sampler(user, strategy, rules, whole, seed, chosen.name)
-        balanced = balance_table(user, sampler.set_params(n_jobs=jobs))
+        learned = as_plausible(plausible=plausible, ignored=ignore_relation)
+        balanced = balance_table(user, sampler.set_params(n_jobs=jobs, **learned))
     else:
         balanced = balance_with_peer(user, chosen, strategy, whole, seed)
     if out is not None:
@@ -256,10 +262,12 @@ def execute(
             "--keep": keep,
             "--use": use,
             "--integer": integer,
+            "--ignore-relation": ignore_relation,
         }
         switches = [
             *rules.words,
             *reading.words,
+            *([] if plausible is None else ["--plausible" if plausible else "--no-plausible"]),
             *(["--drop-missing-target"] if drop_missing_target else []),
             *(["--no-rows"] if no_rows else []),
         ]
@@ -276,6 +284,14 @@ def execute(
         note("nothing was written: --out FILE writes the balanced table")
     say_warnings(summary)
     return 0
+
+
+def as_plausible(*, plausible: bool | None, ignored: Sequence[str] | None) -> dict[str, Any]:
+    """Return the parameters behind --plausible and --ignore-relation."""
+    return {
+        "plausible": "auto" if plausible is None else plausible,
+        "ignore_relations": list(ignored) if ignored else None,
+    }
 
 
 def _refuse(options: dict[str, Any], what: str, remedy: str) -> None:

@@ -25,6 +25,8 @@ MOST_CHANGED = 8
 MOST_PAIRS = 10
 # Origins of the new rows that f puts into their new class.
 INVERTED = ("inversion", "minimum", "redraw")
+# How many relations are listed.
+MOST_RELATIONS = 12
 # A share of the largest class is written with this many digits.
 DIGITS = 3
 
@@ -132,6 +134,7 @@ def summarise(balanced: BalancedTable, ratio: Sequence[str] = ()) -> dict[str, A
         "kept": list(user.kept),
         **summarise_classes(real, after, getattr(sampler, "yield_", {})),
         **origins,
+        **summarise_relations(getattr(sampler, "relations_", ())),
         "constraints": tell_constraints(getattr(sampler, "constraints", None)),
         "most_changed": [] if isinstance(sampler, Peer) else _most_changed(balanced),
         "examples": [] if isinstance(sampler, Peer) else _examples(balanced),
@@ -154,6 +157,30 @@ def summarise_classes(
             for (larger, smaller), got in yields.items()
         ],
     }
+
+
+def summarise_relations(found: Sequence[Any]) -> dict[str, Any]:
+    """Return the relations between columns that the new rows keep, as plain values."""
+    return {
+        "relations": [
+            {"relation": one.text, "words": one.words, "kept": round(one.kept, 4)} for one in found
+        ]
+    }
+
+
+def say_relations(summary: Mapping[str, Any]) -> None:
+    """Say which relations were found in the table, and how to have one ignored."""
+    from counterbalance.rows.origins import percent
+
+    found = summary["relations"]
+    if not found:
+        return
+    say("New rows keep what nearly all rows of the table keep:")
+    for one in found[:MOST_RELATIONS]:
+        say(f"  {one['relation']}  ({percent(one['kept'])} of the rows: {one['words']})")
+    if len(found) > MOST_RELATIONS:
+        say(f"  and {len(found) - MOST_RELATIONS} more (--json lists all)")
+    say(f"--ignore-relation {shlex.quote(found[0]['relation'])} takes one out\n")
 
 
 def _most_changed(balanced: BalancedTable) -> list[dict[str, Any]]:
@@ -206,6 +233,7 @@ def show_summary(summary: dict[str, Any]) -> None:
         title = "Most changed features"
         shown.append(ResultTable("changed", title, ("feature", "counterfactuals"), features))
     show_tables(shown)
+    say_relations(summary)
     for sentence in summary["examples"]:
         say(sentence)
     written = summary["written"]

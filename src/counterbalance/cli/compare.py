@@ -88,7 +88,8 @@ def execute(
         str | None,
         typer.Option(
             metavar="NAME,...",
-            help="Of LR, RF, GBDT (these three by default), KNN, SVM, NN, or your own as "
+            help="Of LR, RF, GBDT (these three by default), KNN, SVM, NN, CFC (our "
+            "CounterfactualClassifier), or your own as "
             "module:object.",
         ),
     ] = None,

@@ -12,9 +12,11 @@ from typing import TYPE_CHECKING, Any
 from counterbalance.cli.balance_summary import (
     result_tables,
     say_origins,
+    say_relations,
     say_warnings,
     summarise_classes,
     summarise_new_rows,
+    summarise_relations,
 )
 from counterbalance.cli.options import (
     EVERY,
@@ -68,6 +70,7 @@ def balance_on_dask(
     method: Method,
     keep: Sequence[str],
     use: Sequence[str],
+    plausible: dict[str, Any],
     json: bool,
 ) -> int:
     """Balance parquet files into a folder of such files, and say what was done."""
@@ -89,10 +92,10 @@ def balance_on_dask(
         constraints=rules.constraints(_as_given) or None,
         snap_to_grid=True,
         random_state=seed,
+        **plausible,
     )
-    progress = Progress()
     try:
-        with working("balancing on Dask", told=ShortfallWarning):
+        with working("starting the workers", told=ShortfallWarning) as tell:
             balanced = balance_files(
                 tables,
                 target,
@@ -103,14 +106,12 @@ def balance_on_dask(
                 memory=cluster.memory,
                 keep=keep,
                 use=use,
-                progress=progress,
-                notice=progress.note,
+                progress=Progress(tell),
+                notice=note_finding,
                 remedies=OPTIONS,
             )
     except CounterbalanceError as error:
         raise type(error)(in_options(str(error))) from error
-    finally:
-        progress.end()
     summary = summarise(balanced, target, within=not balanced.yields)
     if json:
         show_json(summary)
@@ -130,13 +131,15 @@ def _strategy(share: float) -> Any:
 
 
 class Progress:
-    """Says what is being done and how long that step will take, over and over on a terminal.
+    """Says what is being done and how long that step will take.
 
-    Anywhere else, such as in a log, it is a line of its own once a minute.
+    On a terminal ``tell`` shows it; anywhere else, such as in a log, it is a line once a minute.
     """
 
-    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
-        self._clock, self._step = clock, ""
+    def __init__(
+        self, tell: Callable[[str], None], clock: Callable[[], float] = time.monotonic
+    ) -> None:
+        self._tell, self._clock, self._step = tell, clock, ""
         self._began = self._last = self._said = clock()
 
     def __call__(self, what: str, done: int, total: int) -> None:
@@ -147,26 +150,18 @@ class Progress:
         if what != self._step:  # it began when the step before it ended
             self._step, self._began = what, self._last
         self._last = now
-        left = (now - self._began) / done * (total - done) if done else 0.0
-        text = f"{what}: {done:,} of {total:,} partitions"
+        text = f"{what}: {done:,} of {total:,}"
         if 0 < done < total:
-            text += f", {duration(left)} left"
-        if sys.stderr.isatty():
-            sys.stderr.write(f"\r\x1b[K{text}")
-            sys.stderr.flush()
-        elif now - self._said >= OFTEN:
+            text += f", {duration((now - self._began) / done * (total - done))} left"
+        self._tell(text)
+        if not sys.stderr.isatty() and now - self._said >= OFTEN:
             self._said = now
             note(text)
 
-    def note(self, finding: TableFinding) -> None:
-        """Say what was recognised on a line of its own."""
-        self.end()
-        note(finding.text)
 
-    def end(self) -> None:
-        """Leave no line behind."""
-        if sys.stderr.isatty():
-            sys.stderr.write("\r\x1b[K")
+def note_finding(finding: TableFinding) -> None:
+    """Say what was recognised in a column."""
+    note(finding.text)
 
 
 def summarise(balanced: BalancedFiles, target: str, *, within: bool) -> dict[str, Any]:
@@ -181,6 +176,7 @@ def summarise(balanced: BalancedFiles, target: str, *, within: bool) -> dict[str
         **summarise_new_rows(
             balanced.origins, balanced.before, (), only_shares=True, within=within
         ),
+        **summarise_relations(balanced.relations),
         "files": len([file for file in balanced.files if file.name.startswith("part-")]),
         "written": {"out": str(balanced.folder), "provenance": f"{balanced.folder}/_provenance"},
     }
@@ -190,6 +186,7 @@ def show_summary(summary: dict[str, Any]) -> None:
     """Show what the new rows are, counts and yields, and where the result is."""
     say_origins(summary)
     show_tables(result_tables(summary))
+    say_relations(summary)
     written = summary["written"]
     say(f"wrote {summary['rows_after']:,} rows to {summary['files']} files in {written['out']}")
     say(f"wrote where the new ones come from to {written['provenance']}")

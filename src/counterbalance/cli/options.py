@@ -63,6 +63,24 @@ Use = Annotated[
         help="Column to use although it looks like an identifier. May be given several times.",
     ),
 ]
+Plausible = Annotated[
+    bool | None,
+    typer.Option(
+        "--plausible/--no-plausible",
+        help="Whether new rows keep what the table says about what goes together: pairs of "
+        "categories, and relations between columns.",
+        show_default="if the table has categories",
+    ),
+]
+IgnoreRelation = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--ignore-relation",
+        metavar="TEXT",
+        help="Relation between columns that new rows need not keep, as the command lists it. May "
+        "be given several times.",
+    ),
+]
 DropMissingTarget = Annotated[
     bool,
     typer.Option("--drop-missing-target", help="Leave out rows whose target is empty."),

@@ -171,7 +171,7 @@ def _by_name(option: str, text: str) -> tuple[str, int]:
     """Read ``500`` or ``FMN=500``."""
     name, _, number = text.rpartition("=")
     if not number.strip().isdigit():
-        raise ValueError(
+        raise typer.BadParameter(
             f"--{option} must be numbers or NAME=number, got {text!r}; try FMN=500,1000"
         )
     return name.strip().upper() or "all", int(number)

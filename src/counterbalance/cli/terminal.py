@@ -24,7 +24,7 @@ import shutil
 import sys
 import textwrap
 import warnings
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TextIO
@@ -105,18 +105,19 @@ def show_json(value: Any) -> None:
 
 
 @contextmanager
-def working(text: str, *, told: type[Warning] | None = None) -> Iterator[None]:
+def working(text: str, *, told: type[Warning] | None = None) -> Iterator[Callable[[str], None]]:
     """Show on a terminal that work is going on; its warnings become notes at the end.
 
-    Warnings of the category ``told`` are left out: the result itself says the same.
+    Warnings of the category ``told`` are left out: the result itself says the same. What is
+    given says how far the work is.
     """
-    with warnings.catch_warnings(record=True) as warned, _spinner(text):
+    with warnings.catch_warnings(record=True) as warned, _spinner(text) as spinner:
         warnings.simplefilter("always", UserWarning)
         if told is not None:
             warnings.simplefilter("ignore", told)
         # The diagnosis of the table has said it, with the options of the command.
         warnings.simplefilter("ignore", IdentifierWarning)
-        yield
+        yield _say_nothing if spinner is None else spinner.update
     for message in dict.fromkeys(str(warning.message) for warning in warned):
         note(message)
 
@@ -182,6 +183,10 @@ def _showable(table: ResultTable) -> ResultTable:
         rows=[[shown(cell) for cell in row] for row in table.rows],
         notes=[shown(line, LONGEST_LINE) for line in table.notes],
     )
+
+
+def _say_nothing(text: str) -> None:
+    """Show nothing where nobody looks."""
 
 
 def _spinner(text: str) -> AbstractContextManager[Any]:

@@ -192,6 +192,7 @@ class Trust:
     agreement: float | None = None
     distance: float | None = None
     new: int | None = None
+    outliers: float | None = field(default=None, metadata=OPTIONAL)
     failed: str | None = field(default=None, metadata=OPTIONAL)
 
 

@@ -309,7 +309,7 @@ def _trust(strategy: str, records: Sequence[TrialRecord]) -> Trust:
     done = [record for record in records if record.state == "done"]
     errors = [record.error for record in records if record.state == "failed"]
     means: dict[str, Any] = {}
-    for name in ("hidden_majority", "agreement", "distance"):
+    for name in ("hidden_majority", "agreement", "distance", "outliers"):
         found = [record.figures[name] for record in done if name in record.figures]
         means[name] = float(np.mean(found)) if found else None
     new = round(float(np.mean([record.figures["new"] for record in done]))) if done else 0

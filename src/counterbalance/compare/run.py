@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass
 from functools import partial
+from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -25,7 +26,7 @@ from counterbalance.compare.trials import SCORES, all_trials, compute
 from counterbalance.compare.trust import TRUST
 from counterbalance.compare.verdict import judge
 from counterbalance.io.atomic import written_whole
-from counterbalance.result_table import ResultTable, as_csv
+from counterbalance.result_table import ResultTable, as_csv, as_html
 from counterbalance.trials.fingerprint import SAMPLER_MODULES, Fingerprint, take_fingerprint
 from counterbalance.trials.runner import RunSummary, run_experiment
 from counterbalance.trials.trial import Trial
@@ -39,7 +40,7 @@ HERE = "counterbalance.compare"
 # What a figure depends on. Verdict, tables and the command may change without a trial being
 # computed again.
 TRIAL_MODULES = (
-    "counterbalance.estimators.decision",
+    "counterbalance.estimators",
     "counterbalance.methods",
     "counterbalance.trials.classifiers",
     "counterbalance.trials.metrics",
@@ -94,6 +95,15 @@ class Comparison:
             for pair in self.results.pairs.values()
         )
 
+    def _repr_html_(self) -> str:
+        """Return the verdict and its tables for a notebook."""
+        said = self.verdict
+        told = (*said.sentences, *said.caveats)
+        lines = "".join(f"<li>{escape(sentence)}</li>" for sentence in told)
+        scope = f"<p>{escape(said.scope)}</p>" if said.scope else ""
+        headline = f"<p><strong>{escape(said.headline)}</strong></p>"
+        return f"{headline}{scope}<ul>{lines}</ul>{''.join(map(as_html, self.tables))}"
+
 
 def compare(
     X: Any,
@@ -139,6 +149,21 @@ def compare(
         What was found in the file, for the summary.
     announce : callable, optional
         Gets, before the run, sentences that say on which rows, and how much is to be computed.
+
+    Returns
+    -------
+    comparison : Comparison
+        The verdict, the figures and the tables; a notebook shows them.
+
+    See Also
+    --------
+    counterbalance.displays.ComparisonDisplay : Draws what came out.
+    counterbalance.report.write_report : Makes a page of ``comparison.summary``.
+
+    Notes
+    -----
+    Trials run in processes of their own: in a script, call this under
+    ``if __name__ == "__main__"``.
     """
     settings = settings or Settings()
     table = read_compared(X, y, groups=groups, times=time, rows=settings.rows)

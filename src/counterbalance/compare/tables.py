@@ -27,7 +27,7 @@ NOTE = (
     "* is the metric of the verdict. The tuned threshold is tuned for each metric inside the "
     "training folds; ROC AUC, average precision and Brier need none. ! marks what failed."
 )
-TRUST = ("hidden majority", "agreement", "distance")
+TRUST = ("hidden majority", "agreement", "distance", "outliers")
 
 
 def score_tables(results: Results) -> list[ResultTable]:
@@ -61,6 +61,7 @@ def csv_tables(results: Results) -> list[ResultTable]:
             "hidden_majority": found.hidden_majority,
             "agreement": found.agreement,
             "distance": found.distance,
+            "outliers": found.outliers,
             "failed": found.failed or "",
         }
         for found in results.trust
@@ -122,7 +123,12 @@ def _trust_table(results: Results) -> ResultTable:
             str(found.new),
             *(
                 ABSENT if value is None else f"{value:.3f}"
-                for value in (found.hidden_majority, found.agreement, found.distance)
+                for value in (
+                    found.hidden_majority,
+                    found.agreement,
+                    found.distance,
+                    found.outliers,
+                )
             ),
         ]
         for found in results.trust
@@ -131,7 +137,8 @@ def _trust_table(results: Results) -> ResultTable:
         "Hidden majority: share of new rows nearer to a hidden row of the largest class than to a "
         "real one of their own (low is good). Agreement: share that a committee fitted to other "
         "rows puts into their class (high is good). Distance to the nearest real row: 0 is a copy, "
-        "1 as far as real rows are from each other. Real rows say what to expect of true labels. "
+        "1 as far as real rows are from each other. Outliers: share that lies farther out than "
+        "95 % of the real rows of its class. Real rows say what to expect of true labels. "
         "New: rows made from half of the table, on average."
     )
     return ResultTable(

@@ -13,6 +13,8 @@ first half. Then, of its new rows:
     distance          the median distance to the nearest real row that the sampler saw, over the
                       median distance of the real rows of the smaller classes to their nearest:
                       0 for copies, 1 for rows as far from others as real ones are
+    outliers          the share that lies farther from the real rows of its class (from the fifth
+                      nearest) than 95 % of them lie from each other
 
 Distances are Euclidean on prepared features (scaled numbers, one column for each category).
 The same figures of the real rows of the smaller classes, each left out in turn, say what to
@@ -38,6 +40,7 @@ from counterbalance.compare.classifiers import (
 from counterbalance.compare.data import ComparedTable
 from counterbalance.compare.folds import ComparisonPlan, usable_folds
 from counterbalance.compare.strategies import adds_rows, resample
+from counterbalance.plausible.outliers import USUAL, K
 from counterbalance.table.preparation import TablePreparation
 from counterbalance.trials.trial import TrialResult, seed_of
 
@@ -77,6 +80,7 @@ def compute_trust(plan: ComparisonPlan, trial: Trial) -> TrialResult:
         "hidden_majority": nearer_to_hidden(rows, labels, ground, left_out=left_out),
         "agreement": float(np.mean(ground.votes(rows) == labels)),
         "distance": relative_distance(rows, ground, left_out=left_out),
+        "outliers": share_of_outliers(rows, labels, ground, left_out=left_out),
     }
     return TrialResult(figures)
 
@@ -156,8 +160,20 @@ def relative_distance(rows: Floats, ground: Ground, *, left_out: bool) -> float:
     return float(np.median(_nearest(rows, ground.real, left_out=left_out))) / measure
 
 
-def _nearest(rows: Floats, others: Floats, *, left_out: bool) -> Floats:
-    """Return the distance to the nearest other row; a row left out does not count for itself."""
-    neighbours = 2 if left_out else 1
+def share_of_outliers(rows: Floats, labels: Integers, ground: Ground, *, left_out: bool) -> float:
+    """Return the share of rows that are farther out than nearly all real rows of their class."""
+    outside = np.zeros(len(rows), dtype=bool)
+    for code in np.unique(labels):
+        ours, own = labels == code, ground.real[ground.seen.codes == code]
+        k = min(K, len(own) - 1)
+        if k:
+            usual = np.quantile(_nearest(own, own, left_out=True, k=k), USUAL)
+            outside[ours] = _nearest(rows[ours], own, left_out=left_out, k=k) > usual
+    return float(np.mean(outside))
+
+
+def _nearest(rows: Floats, others: Floats, *, left_out: bool, k: int = 1) -> Floats:
+    """Return the distance to the k-th nearest row; one left out does not count for itself."""
+    neighbours = k + 1 if left_out else k
     distances, _ = NearestNeighbors(n_neighbors=neighbours).fit(others).kneighbors(rows)
     return np.asarray(distances[:, -1])

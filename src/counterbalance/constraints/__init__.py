@@ -3,6 +3,7 @@
 from counterbalance.constraints.constraint import (
     Constraint,
     Decreasing,
+    Follows,
     Immutable,
     Increasing,
     MaxChanged,
@@ -17,6 +18,7 @@ from counterbalance.constraints.constraint import (
 __all__ = [
     "Constraint",
     "Decreasing",
+    "Follows",
     "Immutable",
     "Increasing",
     "MaxChanged",

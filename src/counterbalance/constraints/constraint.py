@@ -8,6 +8,7 @@
         OneOf("ward", ["A", "B"]),       # takes one of these
         MaxChanged(3),                   # at most three features differ
         "word_unique <= word_count",     # a relation between columns
+        "total follows price * number",  # a column that moves along with others
     ])
 
 They hold between a factual and the row made from it, and for every new row that
@@ -16,13 +17,16 @@ is returned, whatever its origin.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Hashable, Iterable
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from counterbalance.arrays import Floats
 from counterbalance.constraints import relations
+from counterbalance.constraints.follower import Follower, Lookup, in_turn, reaches
 from counterbalance.constraints.rules import Rules
 from counterbalance.errors import ConstraintError, TableError
 from counterbalance.table import frames
@@ -30,6 +34,7 @@ from counterbalance.table.columns import column_position
 from counterbalance.table.kinds import Kind
 from counterbalance.table.table import Table
 
+_FOLLOWS = re.compile(r"\s*(?:`(?P<quoted>[^`]+)`|(?P<word>[^\W\d][\w.]*))\s+follows\s+(?P<of>.+)")
 # Values that an error lists.
 MOST_LISTED = 10
 
@@ -53,7 +58,13 @@ class Constraint:
 
 @dataclass(frozen=True, init=False, repr=False)
 class Immutable(Constraint):
-    """The columns never change."""
+    """The columns never change.
+
+    Examples
+    --------
+    >>> Immutable("race", "sex").words
+    'race, sex never change'
+    """
 
     columns: tuple[Any, ...]
 
@@ -81,7 +92,13 @@ class Immutable(Constraint):
 
 @dataclass(frozen=True, repr=False)
 class Increasing(Constraint):
-    """The column may only grow."""
+    """The column may only grow.
+
+    Examples
+    --------
+    >>> Increasing("age").words
+    'age only grows'
+    """
 
     column: Any
 
@@ -97,7 +114,13 @@ class Increasing(Constraint):
 
 @dataclass(frozen=True, repr=False)
 class Decreasing(Constraint):
-    """The column may only shrink."""
+    """The column may only shrink.
+
+    Examples
+    --------
+    >>> Decreasing("debt").words
+    'debt only shrinks'
+    """
 
     column: Any
 
@@ -113,7 +136,13 @@ class Decreasing(Constraint):
 
 @dataclass(frozen=True, repr=False)
 class Range(Constraint):
-    """The column stays between ``low`` and ``high`` (None for no bound)."""
+    """The column stays between ``low`` and ``high`` (None for no bound).
+
+    Examples
+    --------
+    >>> Range("dose", 0, 40).words
+    'dose stays between 0 and 40'
+    """
 
     column: Any
     low: float | None = None
@@ -152,7 +181,13 @@ class Range(Constraint):
 
 @dataclass(frozen=True, init=False, repr=False)
 class OneOf(Constraint):
-    """The column takes one of ``values``."""
+    """The column takes one of ``values``.
+
+    Examples
+    --------
+    >>> OneOf("ward", ["A", "B"]).words
+    'ward is one of A, B'
+    """
 
     column: Any
     values: tuple[Any, ...]
@@ -211,7 +246,13 @@ class MaxChanged(Constraint):
 
 @dataclass(frozen=True, repr=False)
 class Relation(Constraint):
-    """A comparison between columns, such as ``"word_unique <= word_count"``."""
+    """A comparison between columns; in a list of constraints its text alone will do.
+
+    Examples
+    --------
+    >>> Relation("word_unique <= word_count").words
+    'word_unique <= word_count'
+    """
 
     text: str
 
@@ -229,11 +270,67 @@ class Relation(Constraint):
         rules.relations.append(parsed)
 
 
-def compile_rules(constraints: Any, table: Table) -> Rules:
-    """Turn a list of constraints (a text is a relation) into rules for ``table``."""
+@dataclass(frozen=True, repr=False)
+class Follows(Constraint):
+    """A column moves along with what it is made of: ``"total follows price * number"``.
+
+    ``formula`` is a sum or a product of columns of numbers; a new row keeps the difference from
+    the sum, or the ratio to the product, that its real row has. Where the column or the formula
+    is a category, the column takes the value that goes with the category in the table.
+    """
+
+    column: Any
+    formula: str
+
+    def __repr__(self) -> str:
+        return repr(self.text)
+
+    @property
+    def words(self) -> str:
+        """What is kept."""
+        return f"{self.column} moves along with {self.formula}"
+
+    @property
+    def text(self) -> str:
+        """The constraint as a text."""
+        return f"{relations.quoted(self.column)} follows {self.formula}"
+
+    def apply(self, rules: Rules, table: Table, sample: Floats | None = None) -> None:
+        """Add a follower; where a table of values is needed, it is learned from ``sample``."""
+        m, single = _find(self.column, table, self), self.formula.strip().strip("`")
+        levels = [kind.has_levels for kind in table.kinds]
+        if levels[m] or (single in table.names and levels[table.names.index(single)]):
+            source = _find(single, table, self)
+            x = table.rows(slice(None)) if sample is None else sample
+            rule: Lookup | relations.Formula
+            rule = Lookup.learn(x[:, source], x[:, m], by_nearest=not levels[source])
+            sources: tuple[int, ...] = (source,)
+        else:
+            rule = relations.parse_formula(
+                self.formula, lambda name: _find_number(name, table, self)
+            )
+            sources = rule.columns
+        if any(follower.column == m for follower in rules.followers):
+            raise ConstraintError(f"{self} is the second formula for a column; give one")
+        if any(reaches(rules.followers, source, m) for source in sources):
+            raise ConstraintError(f"{self} makes a column follow itself; leave one formula out")
+        known = table.column(m)
+        ends = float(np.nanmin(known, initial=np.inf)), float(np.nanmax(known, initial=-np.inf))
+        follower = Follower(m, sources, rule, *ends, table.grid)
+        rules.followers = in_turn([*rules.followers, follower])
+
+
+def compile_rules(constraints: Any, table: Table, sample: Floats | None = None) -> Rules:
+    """Turn a list of constraints (a text is a relation) into rules for ``table``.
+
+    ``sample`` holds encoded rows that show which values go together; by default all of them do.
+    """
     rules = Rules.none(len(table.names))
     for constraint in as_constraints(constraints):
-        constraint.apply(rules, table)
+        if isinstance(constraint, Follows):
+            constraint.apply(rules, table, sample)
+        else:
+            constraint.apply(rules, table)
     return rules
 
 
@@ -241,10 +338,9 @@ def as_constraints(constraints: Any) -> list[Constraint]:
     """Return the constraints as objects."""
     if constraints is None:
         return []
-    single = isinstance(constraints, (str, Constraint))
     result: list[Constraint] = []
-    for item in [constraints] if single else constraints:
-        constraint = Relation(item) if isinstance(item, str) else item
+    for item in [constraints] if isinstance(constraints, (str, Constraint)) else constraints:
+        constraint = _read(item) if isinstance(item, str) else item
         if not isinstance(constraint, Constraint):
             raise ConstraintError(
                 f"constraints must hold constraints or texts, got {item!r}; "
@@ -252,6 +348,13 @@ def as_constraints(constraints: Any) -> list[Constraint]:
             )
         result.append(constraint)
     return result
+
+
+def _read(text: str) -> Constraint:
+    match = _FOLLOWS.fullmatch(text)
+    if match is None:
+        return Relation(text)
+    return Follows(match["quoted"] or match["word"], match["of"].strip())
 
 
 def tell_constraints(constraints: Any) -> str:

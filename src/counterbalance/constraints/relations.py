@@ -2,11 +2,12 @@
 
     relation    sum  ( < | <= | > | >= | == | != )  sum
     sum         product  { ( + | - )  product }
-    product     factor  { *  factor }
+    product     factor  { ( * | / )  factor }
     factor      number  |  column  |  -  factor  |  ( sum )
     column      a word, which may hold points, or any text between backticks: `cell size`
 
-A relation is read by this grammar and nothing else: it is never run as Python.
+A relation is read by this grammar and nothing else: it is never run as Python. What is divided
+by zero is unknown, as a missing cell is.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ Term = Callable[[Floats], Any]
 
 _TOKEN = re.compile(
     r"\s*(?:(?P<number>\d+\.?\d*(?:[eE][+-]?\d+)?|\.\d+)|(?P<word>[^\W\d][\w.]*)"
-    r"|`(?P<quoted>[^`]+)`|(?P<sign><=|>=|==|!=|[<>+\-*()]))"
+    r"|`(?P<quoted>[^`]+)`|(?P<sign><=|>=|==|!=|[<>+\-*/()]))"
 )
 # More terms than anybody writes by hand.
 LONGEST = 100
@@ -48,6 +49,7 @@ class Relation:
     left: Term
     right: Term
     comparison: Callable[[Any, Any], Any]
+    columns: tuple[int, ...] = ()
 
     def holds(self, x: Floats) -> Mask:
         """Say of each row whether it holds; what involves a missing cell is not held against it."""
@@ -57,9 +59,23 @@ class Relation:
             return np.broadcast_to(self.comparison(left, right) | unknown, x.shape[:-1])
 
 
+@dataclass(frozen=True)
+class Formula:
+    """A parsed sum: what a column is made of."""
+
+    term: Term
+    columns: tuple[int, ...]
+    is_product: bool  # whether nothing is added or taken off
+
+
 def parse(text: str, position: Callable[[str], int]) -> Relation:
     """Read a relation; ``position`` says where a column is."""
     return _Reader(text, position).relation()
+
+
+def parse_formula(text: str, position: Callable[[str], int]) -> Formula:
+    """Read one side of a relation."""
+    return _Reader(text, position).formula()
 
 
 class _Reader:
@@ -68,7 +84,7 @@ class _Reader:
     def __init__(self, text: str, position: Callable[[str], int]) -> None:
         self.text = text
         self.position = position
-        self.n_columns = 0
+        self.columns: list[int] = []
         self.n_terms = 0
         self.tokens = self._tokens()
         self.place = 0
@@ -95,9 +111,18 @@ class _Reader:
         right = self._sum()
         if self.place < len(self.tokens):
             raise self._error(f"{self.tokens[self.place][1]!r} is more than one comparison")
-        if not self.n_columns:
+        if not self.columns:
             raise self._error("it names no column")
-        return Relation(left, right, _COMPARISONS[sign])
+        return Relation(left, right, _COMPARISONS[sign], tuple(self.columns))
+
+    def formula(self) -> Formula:
+        term = self._sum()
+        if self.place < len(self.tokens):
+            raise self._error(f"{self.tokens[self.place][1]!r} does not belong there")
+        if not self.columns:
+            raise self._error("it names no column")
+        added = any(token in {("sign", "+"), ("sign", "-")} for token in self.tokens)
+        return Formula(term, tuple(dict.fromkeys(self.columns)), not added)
 
     def _sum(self) -> Term:
         term = self._product()
@@ -109,9 +134,9 @@ class _Reader:
 
     def _product(self) -> Term:
         term = self._factor()
-        while self._peek() == "*":
-            self._next()
-            term = _combined(operator.mul, term, self._factor())
+        while self._peek() in {"*", "/"}:
+            sign = self._next()[1]
+            term = _combined(operator.mul if sign == "*" else _divide, term, self._factor())
         return term
 
     def _factor(self) -> Term:
@@ -125,8 +150,8 @@ class _Reader:
                 raise self._error(f"{piece} is too large")
             return lambda _: number
         if kind == "word":
-            self.n_columns += 1
             place = self.position(piece)
+            self.columns.append(place)
             return lambda x: x[..., place]
         if piece == "-":
             factor = self._factor()
@@ -157,3 +182,12 @@ class _Reader:
 
 def _combined(combine: Callable[[Any, Any], Any], left: Term, right: Term) -> Term:
     return lambda x: combine(left(x), right(x))
+
+
+def quoted(name: Any) -> str:
+    """Return the name of a column as a relation has it."""
+    return name if re.fullmatch(r"[^\W\d][\w.]*", name) else f"`{name}`"
+
+
+def _divide(left: Any, right: Any) -> Any:
+    return left / np.where(np.equal(right, 0), np.nan, right)

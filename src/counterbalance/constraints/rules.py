@@ -6,9 +6,13 @@
     levels          of some features: the only codes they may take
     most_changed    how many features may differ from the factual
     relations       comparisons that a row must meet
+    usual           comparisons that it must meet if its factual does
+    followers       columns that are computed from others
+    together        levels that a row may have beside each other
 
 Bounds and levels steer the draws, so that few candidates are wasted; every
-candidate is checked once more as a whole before f sees it.
+candidate is completed (its followers move along) and checked once more as a whole before f
+sees it.
 """
 
 from __future__ import annotations
@@ -19,7 +23,9 @@ from functools import cached_property
 import numpy as np
 
 from counterbalance.arrays import Floats, Integers, Mask
+from counterbalance.constraints.follower import Follower
 from counterbalance.constraints.relations import Relation
+from counterbalance.constraints.together import Together
 
 
 def differs(new: Floats, old: Floats) -> Mask:
@@ -41,6 +47,9 @@ class Rules:
     levels: dict[int, Floats] = field(default_factory=dict)
     relations: list[Relation] = field(default_factory=list)
     most_changed: int | None = None
+    usual: list[Relation] = field(default_factory=list)
+    followers: list[Follower] = field(default_factory=list)  # each behind those that it follows
+    together: Together | None = None
 
     @classmethod
     def none(cls, n_features: int) -> Rules:
@@ -66,7 +75,21 @@ class Rules:
     def checked(self) -> bool:
         """Whether a whole row can break a rule that steering does not ensure."""
         bounded = np.isfinite(self.low).any() or np.isfinite(self.high).any()
-        return bool(bounded or self.levels or self.relations)
+        return bool(bounded or self.levels or self.relations or self.of_the_table)
+
+    @property
+    def of_the_table(self) -> bool:
+        """Whether a row must be like those of the table: in what follows, and what was seen."""
+        return bool(self.usual or self.followers or self.together is not None)
+
+    def complete(self, new: Floats, old: Floats) -> Floats:
+        """Return the rows ``new``, made from ``old``, with their followers moved along."""
+        if not self.followers:
+            return new
+        new = new.copy()
+        for follower in self.followers:
+            new[:, follower.column] = follower.value(new, old)
+        return new
 
     def kept(self, new: Floats, old: Floats) -> bool:
         """Say whether every new row keeps every rule towards the row it came from."""
@@ -79,10 +102,14 @@ class Rules:
             return False
         wrong = differs(*both(self.frozen)).any()
         wrong |= np.greater(*both(self.falling)).any() or np.less(*both(self.rising)).any()
-        return bool(not wrong and self.allow(new).all())
+        wrong |= differs(self.complete(new, old), new).any()
+        return bool(not wrong and self.allow(new, old).all())
 
-    def allow(self, x: Floats) -> Mask:
-        """Say of each row whether it keeps the bounds, the levels and the relations."""
+    def allow(self, x: Floats, old: Floats | None = None) -> Mask:
+        """Say of each row whether it keeps the bounds, the levels, the relations and the table's.
+
+        ``old`` holds the factuals of the rows, where they are known; real rows have none.
+        """
         if not self.checked:
             return np.ones(len(x), dtype=bool)
         outside = (x < self.low) | (x > self.high)
@@ -91,4 +118,55 @@ class Rules:
             good &= np.isin(x[:, m], levels) | np.isnan(x[:, m])
         for relation in self.relations:
             good &= relation.holds(x)
+        for relation in self.usual:
+            good &= relation.holds(x) | (False if old is None else ~relation.holds(old))
+        if self.together is not None:
+            good &= self.together.allow(x)
+        if self.followers and old is not None:
+            good &= self._followed(x, old)
         return good
+
+    def _followed(self, x: Floats, old: Floats) -> Mask:
+        """Say of each row whether its followers went where they may."""
+        good = np.ones(len(x), dtype=bool)
+        for follower in self.followers:
+            m = follower.column
+            good &= follower.inside(x)
+            if self.frozen[m]:
+                good &= ~differs(x[:, m], old[:, m])
+            if self.rising[m]:
+                good &= ~(x[:, m] < old[:, m])
+            if self.falling[m]:
+                good &= ~(x[:, m] > old[:, m])
+        if self.most_changed is not None:
+            good &= differs(x, old).sum(axis=1) <= self.most_changed
+        return good
+
+    def faults(self, x: Floats, old: Floats) -> Mask:
+        """Say which cells of each row are unlike the table: what follows, what was seen."""
+        faults = np.zeros(x.shape, dtype=bool)
+        if self.together is not None:
+            faults |= self.together.faults(x)
+        for relation in self.usual:
+            broken = ~relation.holds(x) & relation.holds(old)
+            faults[:, list(relation.columns)] |= broken[:, None]
+        for follower in reversed(self.followers):  # what it is made of is to blame
+            m, sources = follower.column, list(follower.sources)
+            bad = faults[:, m] | ~follower.inside(x)
+            bad |= (self.frozen[m] | self.rising[m] | self.falling[m]) & (x[:, m] != old[:, m])
+            faults[:, sources] |= bad[:, None]
+        return faults
+
+    def mend(self, new: Floats, old: Floats) -> Floats:
+        """Return rows with the old cells where they are unlike the table, until none is."""
+        new = self.complete(new, old)
+        left = np.flatnonzero(~self.allow(new, old)) if self.of_the_table else np.zeros(0, np.intp)
+        for _ in range(new.shape[1]):
+            if not left.size:
+                break
+            some, were = new[left], old[left]
+            back = self.faults(some, were) & differs(some, were)
+            some = self.complete(np.where(back, were, some), were)
+            new[left] = some
+            left = left[back.any(axis=1) & ~self.allow(some, were)]
+        return new

@@ -59,6 +59,10 @@ class BoundaryDisplay(Display):
     projection : Projection
         The two features, or principal components, that are shown.
 
+    See Also
+    --------
+    counterbalance.displays.CounterfactualDisplay : New rows joined to the real ones.
+
     Examples
     --------
     >>> from sklearn.datasets import make_classification

@@ -35,6 +35,10 @@ class ComparisonDisplay(Display):
         The scores of a comparison.
     metric : Metric
         Which of them to draw.
+
+    See Also
+    --------
+    counterbalance.compare.compare : Makes the comparison.
     """
 
     scores: ScoreTable

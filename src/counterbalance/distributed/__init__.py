@@ -11,7 +11,9 @@ within the whole table, whatever the partitioning, the workers and the scheduler
     scan, statistics        what the columns hold, and the profile of the features
     reductions              exact sums and medians over partitions
     fit, prepare            f, and the plan of the search
-    search, passes, rows    inversions of a partition; selection and shortfall; new rows
+    search, found, passes   inversions of a partition; selection and shortfall
+    draw                    candidates of the interior sampler, and which of them are drawn
+    rows                    which new rows there are, and how they are built
     write, resume           files of the result; the folder of an unfinished run
     frame, files            the two entry points: a Dask dataframe, parquet files
 """

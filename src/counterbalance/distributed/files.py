@@ -54,6 +54,7 @@ from counterbalance.distributed.rows import Balance, balance
 from counterbalance.distributed.write import PROVENANCE, RECORDS, write_result
 from counterbalance.errors import CounterbalanceError, EngineError, TableError
 from counterbalance.io.column_checks import IN_PYTHON, Remedies, TableFinding
+from counterbalance.plausible.relations import Found
 from counterbalance.search.problem import Yield
 from counterbalance.table.labels import plain
 from counterbalance.user_warnings import warn_user
@@ -78,6 +79,7 @@ class BalancedFiles:
     files: list[WrittenFile]
     kept: tuple[str, ...] = ()  # columns that are not used and are empty in new rows
     findings: tuple[TableFinding, ...] = ()  # what was recognised in the columns
+    relations: tuple[Found, ...] = ()  # between columns, that new rows keep
 
 
 def balance_files(
@@ -142,6 +144,10 @@ def balance_files(
     -------
     balanced : BalancedFiles
         The folder, the counts before and after, yields, origins, files and kept columns.
+
+    See Also
+    --------
+    counterbalance.distributed.fit_resample : The same for a Dask dataframe.
     """
     own = check_sampler(CounterfactualOverSampler(random_state=0) if sampler is None else sampler)
     inputs = read_inputs(paths, target)
@@ -239,6 +245,7 @@ def _finish(
             {"from": str(source), "to": str(target), **one._asdict()}
             for (source, target), one in result.yields.items()
         ],
+        "relations": [one.text for one in result.prepared.plan.relations],
         "files": [asdict(file) for file in files],
     }
     write_text(partial / MANIFEST, json.dumps(manifest, indent=1))
@@ -249,7 +256,15 @@ def _finish(
         out.rmdir()
     partial.replace(out)
     return BalancedFiles(
-        out, before, after, result.yields, origins, files, columns.kept, columns.findings
+        out,
+        before,
+        after,
+        result.yields,
+        origins,
+        files,
+        columns.kept,
+        columns.findings,
+        result.prepared.plan.relations,
     )
 
 

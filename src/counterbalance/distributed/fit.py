@@ -142,7 +142,7 @@ def fit_judges(
     at, weight = sampled(codes, seed)
     x, n_classes = layout.encode(rows.iloc[at]), len(layout.classes)
     weight = weight / rates.fit[codes[at]]
-    return Agreement.fit(x, codes[at], weight, layout.nominal, n_classes, seed)
+    return Agreement.fit(x, codes[at], weight, layout.nominal, n_classes)
 
 
 def is_trainer(f: Any) -> bool:

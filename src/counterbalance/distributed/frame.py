@@ -89,6 +89,10 @@ def fit_resample(
     -------
     resampled : ResampledFrame
         The lazy table and its provenance, f, the profile, the feature order and the yields.
+
+    See Also
+    --------
+    counterbalance.distributed.balance_files : Parquet files in, parquet files out.
     """
     if not isinstance(ddf, dd.DataFrame):
         raise TableError(

@@ -13,8 +13,7 @@ ties go to the earlier factual, as in memory.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -189,19 +188,6 @@ class PassSelection:
     parts: list[Any]  # of Found, on the workers
     counts: Integers  # (partitions, classes)
     pairs: Integers  # by (larger class, smaller class)
-    pooled: bool = False  # see ``Tally``
-
-
-class PassFound(NamedTuple):
-    """What a pass found, and what the client is told about it."""
-
-    found: list[Any]  # of Found, on the workers
-    counted: list[FoundCounts]
-
-    @property
-    def by_target(self) -> Integers:
-        """How many inversions to each class were found."""
-        return np.asarray(np.sum([one.pairs for one in self.counted], axis=(0, 1)))
 
 
 @dataclass
@@ -209,6 +195,8 @@ class Selections:
     """What was selected for the classes so far."""
 
     asked: dict[int, int]
+    pool: int = 1  # see ``rows.shortfall.NewRows``
+    pooled: bool = False  # see ``rows.shortfall.Tally``
     passes: list[PassSelection] = field(default_factory=list)
     yields: dict[tuple[Any, Any], Yield] = field(default_factory=dict)
     answers: Integers = field(default_factory=lambda: np.zeros(0, dtype=np.intp))
@@ -223,7 +211,8 @@ class Selections:
 
     def missing(self, target: int) -> int:
         """Return how many samples a class still lacks."""
-        return self.asked[target] - sum(int(c.counts[:, target].sum()) for c in self.passes)
+        found = sum(int(c.counts[:, target].sum()) for c in self.passes)
+        return self.pool * self.asked[target] - found
 
     @property
     def short(self) -> tuple[int, ...]:
@@ -240,14 +229,17 @@ class Selections:
                 made[selected.origin] += int(selected.pairs[codes[pair[0]], codes[pair[1]]])
             return made
 
-        return {pair: got._replace(origins=count(pair)) for pair, got in self.yields.items()}
+        origins = {pair: count(pair) for pair in self.yields}
+        return {
+            pair: got._replace(used=origins[pair]["inversion"], origins=origins[pair])
+            for pair, got in self.yields.items()
+        }
 
     def tally(self, target: int, interior: int, copies: int) -> Tally:
         """Return how many samples of a class have which origin."""
         made = {origin: self.count(target, origin) for origin in shortfall.SEARCHED}
         made |= {"interior": interior, "copy": copies}
-        pooled = sum(int(one.counts[:, target].sum()) for one in self.passes if one.pooled)
-        return Tally(target, self.asked[target], made, pooled)
+        return Tally(target, self.asked[target], made, self.pooled)
 
 
 def fill(
@@ -259,11 +251,21 @@ def fill(
     has_threshold: bool,
 ) -> Selections:
     """Search, and search again as the policies say; interior samples are made elsewhere."""
-    selections = Selections({target: n for target, n in plan.asked.items() if n})
+    asked = {target: n for target, n in plan.asked.items() if n}
+    pools = bool(plan.pooling)
+    selections = Selections(asked, shortfall.POOL if pools else 1, pools)
     passes = _Passes(engine, plan, tasks, selections)
     passes.first()
+    if pools:
+        _follow(passes, plan.pooling, has_threshold=has_threshold)
+        passes.settle()
+    _follow(passes, policies, has_threshold=has_threshold)
+    return selections
+
+
+def _follow(passes: _Passes, policies: tuple[Policy, ...], *, has_threshold: bool) -> None:
     for policy in policies:
-        if not selections.short or policy in {*shortfall.ENDS, "interior"}:
+        if not passes.selections.short or policy in {*shortfall.ENDS, "interior"}:
             break
         if policy == "minimum":
             passes.solve()
@@ -271,7 +273,6 @@ def fill(
             passes.redraw()
         elif has_threshold:
             passes.move_threshold()
-    return selections
 
 
 @dataclass
@@ -290,11 +291,10 @@ class _Passes:
         targets = tuple(self.selections.asked)
         solves = self.plan.search == "minimum"
         if solves:
-            self.judged = self._search(Pass(0, targets, "judge"), []).found
-        found = self._search(Pass(0, targets, solves=solves), [])
-        counted, self.judged = found.counted, self.judged or found.found
-        pool = self._pool(found) if self.plan.pools else []
-        used = self._choose("inversion", found, targets, pool)
+            self.judged, _ = self._search(Pass(0, targets, "judge"), [])
+        found, counted = self._search(Pass(0, targets, solves=solves), [])
+        self.judged = self.judged or found
+        self._choose("inversion", found, counted, targets)
         self.selections.answers = np.unique(np.concatenate([one.answers for one in counted]))
         layout = self.plan.layout
         self.right = right = np.sum([one.right for one in counted], axis=0)
@@ -302,37 +302,26 @@ class _Passes:
         for target in targets:
             for source in np.flatnonzero(layout.counts > layout.counts[target]):
                 names = tuple(plain(layout.classes[code]) for code in (source, target))
-                rows, gave, chosen = (
-                    layout.counts[source],
-                    pairs[source, target],
-                    used[source, target],
-                )
-                counts = map(int, (rows, right[source], gave, chosen))
-                self.selections.yields[names] = Yield._make([*counts, {}])
+                counts = (layout.counts[source], right[source], pairs[source, target], 0)
+                self.selections.yields[names] = Yield._make([*map(int, counts), {}])
 
-    def _pool(self, first: PassFound) -> list[PassFound]:
-        """Draw again before anything is chosen: see ``rows.shortfall.pool``."""
-        asked, pool = self.selections.asked, list[PassFound]()
-        going, total = list(asked), first.by_target
-        for number in shortfall.POOL_PASSES:
-            going = [
-                target for target in going if 0 < total[target] < shortfall.POOL * asked[target]
-            ]
-            if not going:
-                break
-            seen = [first.found, *(part.found for part in pool)]
-            a_pass = Pass(number, tuple(going), "redraw", likely=True)
-            pool.append(self._search(a_pass, [first.found], seen))
-            more = pool[-1].by_target
-            total, going = total + more, [target for target in going if more[target]]
-        return pool
+    def settle(self) -> None:
+        """Keep of the pool of each class as many as are asked for."""
+        selections = self.selections
+        selections.pool = 1
+        parts = [part for selected in selections.passes for part in selected.parts]
+        counts = np.sum([one.counts.sum(axis=0) for one in selections.passes], axis=0)
+        cutoffs = find_cutoffs(self.engine, parts, counts, selections.asked)
+        selections.passes = [
+            self._taken(selected.origin, selected.parts, cutoffs) for selected in selections.passes
+        ]
 
     def solve(self) -> None:
         """Solve for the nearest inversion of the factuals that gave none."""
         short = self.selections.short
         taken = [selected.parts for selected in self.selections.passes]
-        found = self._search(Pass(0, short, "minimum", solves=True), taken)
-        self._choose("minimum", found, short)
+        found, counted = self._search(Pass(0, short, "minimum", solves=True), taken)
+        self._choose("minimum", found, counted, short)
 
     def redraw(self) -> None:
         """Draw again, first for the factuals that inverted, then for all."""
@@ -349,47 +338,39 @@ class _Passes:
                 if not going or not allowance.pays(going, n_likely if likely else None):
                     break
                 a_pass = Pass(number + more, going, "redraw", likely)
-                found = self._search(a_pass, taken if likely else [], seen)
-                self._choose("redraw", found, going)
-                seen.append(found.found)
-                fresh = found.by_target
+                found, counted = self._search(a_pass, taken if likely else [], seen)
+                self._choose("redraw", found, counted, going)
+                seen.append(found)
+                fresh = np.sum([one.pairs for one in counted], axis=(0, 1))
                 going = tuple(t for t in going if fresh[t] and self.selections.missing(t))
 
     def move_threshold(self) -> None:
         """Search with f's threshold at the class prior, among factuals that gave nothing yet."""
         short = self.selections.short
         taken = [selected.parts for selected in self.selections.passes]
-        found = self._search(Pass(0, short, "threshold"), taken)
-        self._choose("threshold", found, short)
+        found, counted = self._search(Pass(0, short, "threshold"), taken)
+        self._choose("threshold", found, counted, short)
 
     def _search(
         self, a_pass: Pass, taken: list[list[Any]], seen: list[list[Any]] | None = None
-    ) -> PassFound:
+    ) -> tuple[list[Any], list[FoundCounts]]:
         first = a_pass.origin in {"judge", "inversion"}
         what = "search" if first else f"search again ({a_pass.name})"
         starts = self.tasks.starts(self.judged, what) if a_pass.solves else None
         found = self.engine.keep(self.tasks.search(a_pass, taken, seen or [], starts), what)
         tasks = [self.engine.task(FoundCounts.of, part) for part in found]
-        return PassFound(found, self.engine.compute(tasks, what))
+        return found, self.engine.compute(tasks, what)
 
     def _choose(
-        self,
-        origin: str,
-        found: PassFound,
-        targets: tuple[int, ...],
-        pool: Sequence[PassFound] = (),
-    ) -> Integers:
-        """Select as many as are missing; return how many of the pass each pair of classes gave."""
+        self, origin: str, found: list[Any], counted: list[FoundCounts], targets: tuple[int, ...]
+    ) -> None:
+        """Select as many as are missing."""
+        counts = np.sum([one.pairs for one in counted], axis=(0, 1))
         wanted = {target: self.selections.missing(target) for target in targets}
-        parts = [part for one in (found, *pool) for part in one.found]
-        counts = np.sum([one.by_target for one in (found, *pool)], axis=0)
-        cutoffs = find_cutoffs(self.engine, parts, counts, wanted)
-        chosen = self._take(found.found, cutoffs, origin)
-        again = [self._take(one.found, cutoffs, "redraw") for one in pool]
-        self.selections.passes += [chosen, *(replace(one, pooled=True) for one in again)]
-        return chosen.pairs
+        cutoffs = find_cutoffs(self.engine, found, counts, wanted)
+        self.selections.passes.append(self._taken(origin, found, cutoffs))
 
-    def _take(self, found: list[Any], cutoffs: Cutoffs, origin: str) -> PassSelection:
+    def _taken(self, origin: str, found: list[Any], cutoffs: Cutoffs) -> PassSelection:
         # Not kept on the workers: it is cheap to compute again from what was found.
         task = self.engine.task
         parts = [task(take_up_to, part, cutoffs) for part in found]

@@ -1,6 +1,6 @@
 """Prepare: everything up to the search, in passes over the partitions.
 
-scan -> layout -> sample -> profile -> plan, f
+scan -> layout -> sample -> profile -> evidence -> plan, f
 
 The plan is all that a task needs to search a block of rows as the whole table would be searched.
 It is made once, on the client, by the steps that prepare a table in memory: the order of the
@@ -37,6 +37,7 @@ from counterbalance.distributed.inputs import Partition, Place, blocks, places
 from counterbalance.distributed.scan import (
     ColumnSettings,
     TableLayout,
+    evidence_of,
     join_scans,
     make_layout,
     scan_partition,
@@ -49,6 +50,10 @@ from counterbalance.distributed.statistics import (
     profile_in_passes,
 )
 from counterbalance.errors import TableError
+from counterbalance.plausible.evidence import Evidence, make_levels
+from counterbalance.plausible.learn import learn, learns_pairs
+from counterbalance.plausible.outliers import Outliers
+from counterbalance.plausible.relations import Found
 from counterbalance.prepare import draw_seed, make_random_state, make_space
 from counterbalance.profile import Profile
 from counterbalance.rows.shortfall import Policy, Search
@@ -87,10 +92,12 @@ class SearchPlan:
     effort: Effort
     search: Search  # how the first pass finds its inversions
     ranking: Ranking
-    pools: bool  # whether inversions are chosen from further passes, too
+    pooling: tuple[Policy, ...]  # how a pool to choose from is filled
     asked: dict[int, int]  # new rows for each class code
     size: int  # rows of a block
     own: bool  # whether f is the sampler's own, fitted to the codes of the table
+    outliers: Outliers
+    relations: tuple[Found, ...] = ()  # that new rows keep
     draw: WeightedDraw | None = None  # of the interior sampler, which does not search
 
     def problem(self, block: pd.DataFrame, first: int) -> Problem:
@@ -179,24 +186,28 @@ def make_plan(
     seed: int,
     size: int,
     cells_at_once: int,
+    evidence: Evidence,
 ) -> SearchPlan:
     """Make the plan with the steps that prepare a table in memory.
 
     ``cells_at_once`` is what the workers have room for.
     """
-    choices = sampler.choices()
+    choices, table = sampler.choices(), layout.sketch_table
+    learned = learn(evidence, table, profile, choices.plausible, choices.ignore_relations)
     room = max(choices.effort.cells_at_once, cells_at_once)
     searches = isinstance(sampler, CounterfactualOverSampler)
     return SearchPlan(
         layout,
-        make_space(layout.sketch_table, profile, seed, choices),
+        make_space(table, profile, seed, choices, learned),
         replace(choices.effort, cells_at_once=room),
         sampler.search if searches else "perturb",
         Ranking(sampler.ranks_by) if searches else Ranking(),
-        searches and sampler.pools,
+        sampler.pooling() if searches else (),
         make_asked(sampler, layout),
         size,
         own=False,
+        outliers=Outliers.of(evidence, profile),
+        relations=learned.relations,
         draw=None if searches else sampler.draw,
     )
 
@@ -270,7 +281,15 @@ def prepare(
     if agrees or (rates.statistics and rates.fit.any()):
         samples = engine.keep(samples, "sample")
     profile = _profile(engine, source, layout, shared_layout, samples, mode, statistics, size)
-    plan = make_plan(sampler, layout, profile, seed, size, engine.cells_at_once)
+    levels = None
+    if learns_pairs(sampler.plausible, layout.kinds):
+        levels = make_levels(layout.sketch_table, int(layout.counts.sum()))
+    tasks = [
+        engine.task(evidence_of, part, place, shared_layout, size, levels)
+        for part, place in zip(source.parts, where, strict=True)
+    ]
+    evidence = engine.joined(tasks, Evidence.joined, "what goes together")
+    plan = make_plan(sampler, layout, profile, seed, size, engine.cells_at_once, evidence)
     if is_trainer(sampler.estimator) and not sampler.prefit:
         parts = [(part, place.n_rows) for part, place in zip(source.parts, where, strict=True)]
         f, own = train(engine, parts, sampler.estimator, layout, random_state, size), True

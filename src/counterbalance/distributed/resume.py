@@ -198,7 +198,10 @@ def publish_modes(partial: Path, inputs: Iterable[str]) -> None:
 
 def _check_private(partial: Path) -> None:
     for path in (partial, *_within(partial)):
-        about = path.lstat()
+        try:
+            about = path.lstat()
+        except FileNotFoundError:  # a worker of a lost scheduler has just finished this file
+            continue
         why = ""
         if stat.S_ISLNK(about.st_mode):
             why = "is a link"

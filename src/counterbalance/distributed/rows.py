@@ -39,7 +39,7 @@ from counterbalance.errors import ClassifierError, EngineError
 from counterbalance.rows.build import Builder
 from counterbalance.rows.interior import Fellows, Interior, Lots
 from counterbalance.rows.provenance import COLUMNS
-from counterbalance.rows.shortfall import ENDS, NewRows, Tally, report
+from counterbalance.rows.shortfall import NewRows, Tally, before_the_end, report
 from counterbalance.samplers.interior import WeightedDraw
 from counterbalance.search.inversions import Inversions
 from counterbalance.search.problem import Problem, Yield
@@ -108,22 +108,22 @@ def build_block(
     """Build new rows of one class from the rows of a block."""
     shift = problem.space.first_row
     if isinstance(chosen, Inversions):
-        rows = NewRows(target, len(chosen), [(origin, chosen.moved_by(-shift))])
+        rows = NewRows(target, len(chosen), parts=[(origin, chosen.moved_by(-shift))])
     else:
         assert plan.draw is not None  # noqa: S101  (the lots were drawn)
         rows = chosen.in_block(problem, plan.draw, plan.asked[target])
     ids = np.arange(len(problem.labels.codes)) + shift
-    return build(problem, plan.classifier(f, problem), plan.layout, rows, ids)
+    return build(problem, plan.classifier(f, problem), plan, rows, ids)
 
 
 def build(
-    problem: Problem, classifier: Classifier, layout: TableLayout, new: NewRows, ids: Integers
+    problem: Problem, classifier: Classifier, plan: SearchPlan, new: NewRows, ids: Integers
 ) -> BuiltRows:
     """Build the rows of one class; ``ids`` are the positions of the block's rows in the table."""
-    builder = Builder(problem, classifier, [new])
+    builder = Builder(problem, classifier, [new], plan.outliers)
     codes, origin = (np.concatenate(parts) for parts in zip(*builder.rows(), strict=True))
     x = problem.table.decode(codes, origin)
-    rows = layout.whole(x, builder.target, pd.RangeIndex(len(x)))
+    rows = plan.layout.whole(x, builder.target, pd.RangeIndex(len(x)))
     return BuiltRows(rows, _provenance(builder, ids))
 
 
@@ -240,7 +240,7 @@ def build_interiors(
     rows.copies = chosen.copies
     shown = np.zeros(len(plan.layout.sketch), dtype=np.intp)
     ids = np.concatenate([shown, members.ids])
-    return build(problem, plan.classifier(f, problem), plan.layout, rows, ids)
+    return build(problem, plan.classifier(f, problem), plan, rows, ids)
 
 
 def _problem(members: ClassRows, plan: SearchPlan) -> Problem:
@@ -301,7 +301,7 @@ def balance(
             raise ClassifierError(fault)
     gathered: dict[int, Any] = {}
     interiors: dict[int, Interiors] = {}
-    if "interior" in _before_the_end(prepared.policies):
+    if "interior" in before_the_end(prepared.policies):
         for target in selections.short:
             _check_fits(engine, prepared, target)
             gathered[target] = gather_class(engine, places, plan, target)
@@ -342,12 +342,6 @@ def _pieces(
         assert interiors is not None  # noqa: S101  (there are some)
         part = interiors.part(first, first + most)
         yield Piece(target, "interior", len(part), None), part
-
-
-def _before_the_end(policies: tuple[Any, ...]) -> tuple[Any, ...]:
-    """Return the policies that come before one that ends the chain."""
-    ends = [place for place, policy in enumerate(policies) if policy in ENDS]
-    return policies[: ends[0]] if ends else policies
 
 
 def _check_fits(engine: DaskEngine, prepared: PreparedTable, target: int) -> None:

@@ -28,8 +28,10 @@ from numpy.typing import NDArray
 from pandas.api.types import is_integer_dtype
 
 from counterbalance.arrays import Floats, Integers, Mask
+from counterbalance.constraints.together import Levels
 from counterbalance.distributed.inputs import FileRows, Partition, Place, blocks, first_line
 from counterbalance.errors import TableError
+from counterbalance.plausible.evidence import Evidence
 from counterbalance.table.columns import select_columns
 from counterbalance.table.kinds import Grid, Kind
 from counterbalance.table.labels import Labels, as_array, read_labels
@@ -378,3 +380,21 @@ def make_layout(
         examples=labels.iloc[order].reset_index(drop=True),
         counts=scan.labels.to_numpy()[order].astype(np.intp),
     )
+
+
+def evidence_of(
+    partition: Partition, place: Place, layout: TableLayout, size: int, levels: Levels | None
+) -> Evidence:
+    """Look at the rows of a partition for what goes together; without levels, at a few of them."""
+    n_classes, first = len(layout.classes), place.first
+    found = Evidence.none(len(layout.features), n_classes, levels)
+    for block in blocks(partition, size):
+        ids, codes = first + np.arange(len(block)), layout.class_codes(block)
+        if levels is None:
+            nothing = np.zeros((len(block), 0))
+            ids = np.sort(Evidence.none(0, n_classes).with_rows(ids, codes, nothing).ids)
+        here = ids - first
+        if len(here):
+            found = found.with_rows(ids, codes[here], layout.encode(block.iloc[here]))
+        first += len(block)
+    return found

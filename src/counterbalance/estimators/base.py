@@ -65,6 +65,16 @@ class DecidingClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         "random_state": ["random_state"],
     }
 
+    def __init__(
+        self, *, threshold: Any, calibration: str | None, cv: Any, n_jobs: int | None,
+        random_state: Any,
+    ) -> None:  # fmt: skip
+        self.threshold = threshold
+        self.calibration = calibration
+        self.cv = cv
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+
     @_fit_context(prefer_skip_nested_validation=False)
     def fit(self, X: Any, y: Any, sample_weight: Any = None, groups: Any = None) -> Self:
         """Fit the classifier to a table.

@@ -10,6 +10,7 @@ from typing import Any, ClassVar
 import numpy as np
 from sklearn.base import clone
 from sklearn.ensemble import ExtraTreesClassifier
+from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.utils import get_tags
 from sklearn.utils._param_validation import HasMethods, Interval
@@ -27,6 +28,7 @@ from counterbalance.table import containers
 from counterbalance.table.encoder import TableEncoder
 from counterbalance.table.kinds import Kind
 from counterbalance.table.labels import Labels
+from counterbalance.table.preparation import TablePreparation
 from counterbalance.table.table import read_table
 
 TREES, LEAF = 30, 2
@@ -54,7 +56,8 @@ class CounterfactualClassifier(DecidingClassifier):
     ----------
     estimator : classifier, default=None
         f, with ``predict_proba``. ``None`` is thirty extremely randomised trees, which take
-        tables as they are: categories, texts, booleans, missing cells.
+        tables as they are: categories, texts, booleans, missing cells. A logistic regression
+        that is fitted to the same rows votes beside them; its boundary is not searched.
 
     sampler : sampler, default=None
         How counterfactuals are found, at the boundary of f: a :class:`CounterfactualOverSampler`
@@ -65,7 +68,7 @@ class CounterfactualClassifier(DecidingClassifier):
         Most rounds; fewer if the boundary settles, which is when the calls of fewer than one in
         a hundred real rows change, out of fold, from one round to the next.
 
-    threshold : {"g_mean", "f1", "balanced_accuracy"}, cost matrix, float or None, default="f1"
+    threshold : {"g_mean", "f1", "balanced_accuracy"}, cost matrix, float or None, default="g_mean"
         How ``predict`` chooses: see :class:`ResampledClassifier`. It costs no further fit here.
 
     calibration : {"sigmoid", "isotonic"} or None, default="sigmoid"
@@ -125,7 +128,7 @@ class CounterfactualClassifier(DecidingClassifier):
     >>> [round_.number for round_ in model.history_]
     [0, 1, 2]
     >>> float(model.predict_proba(X)[:, 1].mean().round(2)), float((y == 1).mean().round(2))
-    (0.15, 0.15)
+    (0.16, 0.16)
     """
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
@@ -141,7 +144,7 @@ class CounterfactualClassifier(DecidingClassifier):
         *,
         sampler: Any = None,
         rounds: int = 3,
-        threshold: Any = "f1",
+        threshold: Any = "g_mean",
         calibration: str | None = "sigmoid",
         cv: Any = 5,
         n_jobs: int | None = None,
@@ -150,11 +153,8 @@ class CounterfactualClassifier(DecidingClassifier):
         self.estimator = estimator
         self.sampler = sampler
         self.rounds = rounds
-        self.threshold = threshold
-        self.calibration = calibration
-        self.cv = cv
-        self.n_jobs = n_jobs
-        self.random_state = random_state
+        decision = {"threshold": threshold, "calibration": calibration, "cv": cv}
+        super().__init__(**decision, n_jobs=n_jobs, random_state=random_state)
 
     def _fit(self, X: Any, labels: Labels, weights: Floats | None, groups: Any) -> Floats | None:
         X, recipe = self._recipe(X)
@@ -238,13 +238,16 @@ class CounterfactualClassifier(DecidingClassifier):
         if self.estimator is not None:
             return X, recipe
         if any(getattr(sampler, name, None) is not None for name in NAMING):
-            return X, replace(recipe, estimator=make_pipeline(TableEncoder(), f))
+            trees = make_pipeline(TableEncoder(), f)
+            return X, replace(recipe, estimator=trees, beside=_linear(None))
         table = read_table(X)
         self._encoder = TableEncoder().learn(table)
         whole = np.array([kind is Kind.INTEGER for kind in table.kinds])
         kinds = {"categorical_features": table.nominal, "integer_features": whole}
         told = {name: np.flatnonzero(mask).tolist() for name, mask in kinds.items() if mask.any()}
-        return encoded(self._encoder, X), replace(recipe, sampler=clone(sampler).set_params(**told))
+        sampler = clone(sampler).set_params(**told)
+        beside = _linear(told.get("categorical_features"))
+        return encoded(self._encoder, X), replace(recipe, sampler=sampler, beside=beside)
 
     def _base_estimator(self) -> Any:
         if self.estimator is not None:
@@ -286,6 +289,13 @@ class Votes:
         for (rows, _), said in zip(self.tests, self.said, strict=True):
             scores[rows] = np.mean(said, axis=0)
         return scores
+
+
+def _linear(nominal: Any) -> Any:
+    """Return the logistic regression that votes beside our own trees, unfitted."""
+    return make_pipeline(
+        TablePreparation(categorical_features=nominal), LogisticRegression(max_iter=1000)
+    )
 
 
 def _share(changed: Mask, known: Mask) -> float:

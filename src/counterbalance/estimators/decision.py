@@ -153,7 +153,13 @@ def steady_cut(
     return float(expit(np.median(logit(np.clip(best, EDGE, 1 - EDGE)))))
 
 
-def right_cut(p: Floats, metric: str, share: float, cost: Floats | None = None) -> float:
+def right_cut(
+    p: Floats,
+    metric: str,
+    share: float,
+    weights: Floats | None = None,
+    cost: Floats | None = None,
+) -> float:
     """Return the cut that is best where the probabilities are right.
 
     For balanced accuracy, and nearly so for G-mean, that is the share of the class; for F1 half
@@ -162,12 +168,14 @@ def right_cut(p: Floats, metric: str, share: float, cost: Floats | None = None) 
 
     Examples
     --------
-    >>> right_cut(np.array([0.9, 0.1]), "f1", 0.5).__round__(3)
-    0.474
+    >>> right_cut(np.array([0.9, 0.1]), "f1", share=0.5)
+    0.45
     """
     if metric == "f1":
-        hits = np.cumsum(np.sort(p)[::-1])
-        return float((2 * hits / (np.arange(1, len(p) + 1) + p.sum())).max() / 2)
+        order = np.argsort(-p, kind="stable")
+        counts = np.ones(len(p)) if weights is None else weights[order]
+        hits = np.cumsum(counts * p[order])
+        return float((2 * hits / (np.cumsum(counts) + hits[-1])).max() / 2)
     if cost is None:
         return share
     alarm, miss = cost[0, 1] - cost[0, 0], cost[1, 0] - cost[1, 1]
@@ -248,7 +256,7 @@ def tuned_rule(
         ordered = None if cost is None else cost[np.ix_(here, here)]
         said = (y == rarest).astype(np.intp)
         tuned = steady_cut(p[:, rarest], said, metric, weights, ordered, seed)
-        right = right_cut(p[:, rarest], metric, float(base[rarest]), ordered)
+        right = right_cut(p[:, rarest], metric, float(base[rarest]), weights, ordered)
         return Rule(np.ones(n_classes), cost, rarest, between(tuned, right, said.sum()))
     shares = np.maximum(base, EDGE)
     starts = [np.ones(n_classes), 1 / np.sqrt(shares), 1 / shares]

@@ -20,7 +20,7 @@ from counterbalance.estimators.base import DecidingClassifier, class_scores, see
 from counterbalance.estimators.decision import BINARY, class_shares
 from counterbalance.samplers.base import TableOverSampler
 from counterbalance.samplers.interior import InteriorOverSampler
-from counterbalance.table import containers
+from counterbalance.table import containers, frames
 from counterbalance.table.labels import Labels, read_labels
 
 
@@ -117,12 +117,13 @@ class ResampledClassifier(DecidingClassifier):
     >>> from counterbalance import InteriorOverSampler, ResampledClassifier
     >>> X, y = make_classification(400, weights=[0.9], random_state=0)
     >>> sampler = InteriorOverSampler(random_state=0)
-    >>> model = ResampledClassifier(LogisticRegression(), sampler, threshold="f1", random_state=0)
-    >>> model = model.fit(X, y)
+    >>> model = ResampledClassifier(
+    ...     LogisticRegression(), sampler, threshold="f1", calibration="sigmoid", random_state=0
+    ... ).fit(X, y)
     >>> model.base_shares_.round(2).tolist(), model.resampled_shares_.round(2).tolist()
     ([0.9, 0.1], [0.5, 0.5])
     >>> float(model.predict_proba(X)[:, 1].mean().round(2))
-    0.11
+    0.1
     """
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
@@ -144,11 +145,8 @@ class ResampledClassifier(DecidingClassifier):
     ) -> None:
         self.estimator = estimator
         self.sampler = sampler
-        self.threshold = threshold
-        self.calibration = calibration
-        self.cv = cv
-        self.n_jobs = n_jobs
-        self.random_state = random_state
+        decision = {"threshold": threshold, "calibration": calibration, "cv": cv}
+        super().__init__(**decision, n_jobs=n_jobs, random_state=random_state)
 
     def _fit(self, X: Any, labels: Labels, weights: Floats | None, groups: Any) -> Floats | None:
         sampler = InteriorOverSampler() if self.sampler is None else self.sampler
@@ -241,11 +239,30 @@ class Recipe:
             new_weights = _weights_after(sampler, weights, labels.codes[rows], codes.codes)
         estimator = seeded(clone(self.estimator), self.seed)
         given = weight_parameter(estimator, new_weights if self.weighs else None)
-        estimator.fit(_like(X_new, X), codes.values, **given)
+        _fit(estimator, _like(X_new, X), codes.values, given)
         # Where the estimator takes no weights it is fitted to the shares of the bare rows.
         prior = class_shares(codes.codes, n_classes, new_weights if self.weighs else None)
         base = class_shares(labels.codes[rows], n_classes, weights)
         return Model(estimator, sampler, base, prior)
+
+
+def _fit(estimator: Any, X: Any, y: Any, given: dict[str, Any]) -> None:
+    """Fit the estimator; say what to put before one that takes numbers only."""
+    try:
+        estimator.fit(X, y, **given)
+    except ValueError as error:
+        if not _is_mixed(X):
+            raise
+        raise ClassifierError(
+            f"estimator {type(estimator).__name__} cannot be fitted to this table: {error}; if it "
+            "takes numbers only, put a preparation before it, as in make_pipeline("
+            f"TablePreparation(), {type(estimator).__name__}())"
+        ) from error
+
+
+def _is_mixed(X: Any) -> bool:
+    """Say whether a table may hold more than numbers."""
+    return frames.has_columns(X) or getattr(X, "dtype", None) == np.dtype(object)
 
 
 def _resampled(
@@ -259,6 +276,11 @@ def _resampled(
     try:
         found = sampler.fit_resample(_for_sampler(sampler, X), y, **given)
     except ValueError as error:
+        if _is_mixed(X) and not isinstance(sampler, TableOverSampler):
+            raise TableError(
+                f"sampler {name} cannot take this table: {error}; put a preparation before both, "
+                "as in make_pipeline(TablePreparation(), ResampledClassifier(estimator, sampler))"
+            ) from error
         if not is_part:
             raise
         raise TableError(

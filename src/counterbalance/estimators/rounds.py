@@ -5,6 +5,7 @@
     pool       the counterfactuals that f was fitted to: rows, classes, the real row each came from
     believed   a counterfactual that f, fitted without it and its real row, puts into its class
     member     f of a track and a round, with the shares it was fitted at; all members vote
+    beside     a classifier that is fitted to the same rows and votes, but is never searched
 
 Round 0 fits f to the table. Every later round searches counterfactuals of the real rows at the
 boundary of f, joins them with the earlier ones that are still believed, and fits f to the table
@@ -41,15 +42,18 @@ SETTLED = 0.01
 
 @dataclass(frozen=True, eq=False)
 class Member:
-    """A fitted f, and the shares of the classes before and behind it."""
+    """A fitted f, what is beside it, and the shares of the classes before and behind them."""
 
     f: Any
     base: Floats
     prior: Floats
+    beside: Any = None
 
     def probabilities(self, X: Any, classes: Any) -> Floats:
         """Return its probabilities, corrected to the shares of the table."""
-        return class_scores(self.f, X, classes, self.base, self.prior)
+        voices = [self.f] if self.beside is None else [self.f, self.beside]
+        said = [class_scores(voice, X, classes, self.base, self.prior) for voice in voices]
+        return np.asarray(np.mean(said, axis=0))
 
 
 @dataclass(frozen=True, eq=False)
@@ -116,6 +120,7 @@ class Recipe:
     sampler: TableOverSampler
     weighs: bool
     classes: Any
+    beside: Any = None
 
     def fit(
         self, X: Any, codes: Integers, weights: Floats | None, seed: int, balance: float = 0.0
@@ -127,8 +132,12 @@ class Recipe:
             shares = class_shares(codes, len(self.classes), used)
             used = (1.0 if used is None else used) * (shares**-balance)[codes]
         f.fit(X, self.classes[codes], **weight_parameter(f, used))
+        beside = None
+        if self.beside is not None:
+            beside = clone(self.beside)
+            beside.fit(X, self.classes[codes], **weight_parameter(beside, used))
         prior = class_shares(codes, len(self.classes), used)
-        return Member(f, class_shares(codes, len(self.classes), weights), prior)
+        return Member(f, class_shares(codes, len(self.classes), weights), prior, beside)
 
 
 @dataclass(frozen=True, eq=False)
@@ -215,7 +224,7 @@ class Track:
             if not here.size or len(np.unique(self.codes[rest])) < len(recipe.classes):
                 continue
             others = pool.at(self.part[pool.factual] != part)
-            judge = self._fitted(recipe, others, rest, seed)
+            judge = self._fitted(replace(recipe, beside=None), others, rest, seed)
             said = judge.f.predict(containers.take(pool.rows, here))
             believed[here] = said == recipe.classes[pool.codes[here]]
         return believed

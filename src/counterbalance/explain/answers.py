@@ -73,6 +73,15 @@ def explain(
         tenth of the rows, and only changes count that f and at least this share of the refits
         call ``to``; 0 asks them and only tells the share. ``None`` asks none.
 
+    Returns
+    -------
+    explanation : Explanation
+        What f says of the row, and the answers.
+
+    See Also
+    --------
+    counterbalance.CounterfactualOverSampler : One counterfactual of each row.
+
     Examples
     --------
     >>> X, y = np.arange(20).reshape(-1, 1), np.repeat(["low", "high"], [12, 8])
@@ -218,7 +227,7 @@ def _own(case: _Case, sampler: CounterfactualOverSampler) -> Floats:
     wanted[case.row, case.target] = True
     if sampler.search == "perturb":
         found = problem.find_in(rows, wanted, f)
-        if len(found) or "minimum" not in sampler.policies():
+        if len(found) or "minimum" not in {*sampler.pooling(), *sampler.policies()}:
             return problem.rebuild(found)
     return problem.rebuild(problem.solve_in(rows, wanted, f, case.starts))
 

@@ -106,5 +106,6 @@ def _inwards(end: Any, value: Any, *, up: bool) -> str:
 def _listed(values: list[str]) -> str:
     """List a few values, or say how many there are."""
     if len(values) > MOST_LISTED:
-        return f"{', '.join(values[:MOST_LISTED])} or {len(values) - MOST_LISTED} others"
+        left = len(values) - MOST_LISTED
+        return f"{', '.join(values[:MOST_LISTED])} or {left} other{'s' if left > 1 else ''}"
     return " or ".join(filter(None, [", ".join(values[:-1]), values[-1]]))

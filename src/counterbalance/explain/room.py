@@ -61,17 +61,21 @@ class Rooms:
 
     def find(self, row: Floats, x: Floats, m: int, target: int, factual: int) -> Span:
         """Return the room of feature ``m`` in a counterfactual ``row`` of the factual ``x``."""
-        perturbation = self.space.perturbation
+        perturbation, rules = self.space.perturbation, self.space.perturbation.rules
 
         def accepts(values: Floats) -> Mask:
             rows = np.repeat(row[None, :], len(values), axis=0)
             rows[:, m] = values
             ids = np.full(len(values), factual)
             judge = self.judge or self.f.on_candidates
-            said = judge_allowed(judge, perturbation.rules, rows, ids)
+            old = np.repeat(x[None, :], len(values), axis=0)
+            said = judge_allowed(judge, rules, rows, ids, old)
             return np.asarray(said == target)
 
         share = perturbation.profile.frequency[m]
+        if any(follower.column == m for follower in rules.followers):  # it has no room of its own
+            own = None if share is None else row[[m]]
+            return Span(row[m], row[m], exact=True, levels=own)
         if share is not None:
             levels = np.flatnonzero(share).astype(np.float64)
             return Span(row[m], row[m], exact=True, levels=levels[accepts(levels)])
@@ -82,7 +86,7 @@ class Rooms:
         if few is not None:
             at = int(np.argmin(np.abs(few - row[m])))
             return _around(at, few, few, accepts(few), exact=True)
-        if not perturbation.rules.relations:  # whose ends may lie between two thresholds
+        if not (rules.relations or rules.of_the_table):  # whose ends may lie between two thresholds
             if self._trees is not None:
                 return self._between_cuts(self._trees, m, row[m], low, high, accepts)
             if self._screen is not None:

@@ -109,6 +109,11 @@ def write_report(
     """Write the page of a summary to ``path``, whole or not at all, and return the path.
 
     Nobody may read it who may not read the file ``like``.
+
+    See Also
+    --------
+    counterbalance.report.summarise_sampler : The summary of a balanced table.
+    counterbalance.compare.compare : The summary of a comparison.
     """
     target = Path(path)
     page = render(summary)

@@ -123,6 +123,7 @@ def tell_result(
             *tell_origins(total, most=most_from_one(balanced.provenance)),
             *_yields(getattr(balanced.sampler, "yield_", {})),
             *_changes(balanced, features, example=explorer is not None),
+            *_outliers(balanced),
             *filter(None, [tell_constraints(getattr(balanced.sampler, "constraints", None))]),
         ),
         caveats=(*_inflated(balanced, counts), *caveats, *_privacy(balanced, explorer)),
@@ -220,8 +221,28 @@ def describe_data(
         rows=balanced.n_real,
         classes=tuple(classes),
         columns=tuple(columns),
-        notes=tuple(notes),
+        notes=(*notes, *_relations(balanced.sampler)),
     )
+
+
+def _relations(sampler: Any) -> list[str]:
+    """Say what nearly all rows keep, and the new ones with them."""
+    found = getattr(sampler, "relations_", [])
+    if not found:
+        return []
+    listed = "; ".join(f"{one.text} ({one.kept:.1%} of the rows)" for one in found)
+    what = f"Found in the table and kept by every new row: {listed}."
+    return [f"{what} --ignore-relation (ignore_relations in Python) takes one out."]
+
+
+def _outliers(balanced: BalancedTable) -> list[str]:
+    """Say how many new rows lie farther out than nearly all real ones of their class."""
+    score = balanced.provenance["outlier_to"]
+    score = score[~np.isnan(score)]
+    if not len(score):
+        return []
+    far = f"{np.mean(score > 1):.0%} of the new rows lie farther out"
+    return [f"{far} than 95% of the real rows of their class."]
 
 
 def _changes(balanced: BalancedTable, features: Features | None, *, example: bool) -> list[str]:

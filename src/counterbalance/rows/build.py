@@ -16,8 +16,9 @@ from numpy.typing import NDArray
 from counterbalance.arrays import Floats, Integers
 from counterbalance.classifier.judge import Classifier
 from counterbalance.constraints.rules import differs
+from counterbalance.plausible.outliers import Outliers
 from counterbalance.profile import distance
-from counterbalance.rows.provenance import Provenance
+from counterbalance.rows.provenance import Provenance, Twins
 from counterbalance.rows.shortfall import NewRows
 from counterbalance.search.problem import Problem
 
@@ -25,13 +26,16 @@ from counterbalance.search.problem import Problem
 class Builder:
     """Builds the result and writes its provenance on the way."""
 
-    def __init__(self, problem: Problem, f: Classifier, classes: list[NewRows]) -> None:
+    def __init__(
+        self, problem: Problem, f: Classifier, classes: list[NewRows], outliers: Outliers
+    ) -> None:
         n_new = sum(part.asked - part.missing for part in classes)
         n_features = len(problem.table.names)
         self.problem, self.f, self.classes, self.n_new = problem, f, classes, n_new
+        self.outliers = outliers
         self.factual, self.target, self.round = np.zeros((3, n_new), dtype=np.intp)
         self.distance = np.zeros(n_new)
-        self.score = np.full((2, n_new), np.nan)
+        self.score, self.outlier = np.full((2, 2, n_new), np.nan)
         self.origin = np.empty(n_new, dtype=object)
         self.changed = np.zeros((n_new, -(-n_features // 8)), dtype=np.uint8)
         self._unscored: list[_Unscored] = []
@@ -43,7 +47,8 @@ class Builder:
         table, labels = self.problem.table, self.problem.labels
         X = table.append(self.n_new, self.rows())
         y, columns = labels.append(self.target), self.columns()
-        return X, y, Provenance(columns, self.changed, table.names)
+        twins = Twins.of(X, columns["sample"], self.factual)
+        return X, y, Provenance(columns, self.changed, table.names, twins)
 
     def columns(self) -> dict[str, NDArray[Any]]:
         """Return the columns of the provenance, except what changed; the rows are built before."""
@@ -58,6 +63,8 @@ class Builder:
             "round": self.round,
             "score_before": self.score[0],
             "score_after": self.score[1],
+            "outlier_from": self.outlier[0],
+            "outlier_to": self.outlier[1],
         }
 
     def rows(self) -> Iterator[tuple[Floats, Integers]]:
@@ -111,6 +118,7 @@ class Builder:
         row of the class itself is asked about once, however many new ones start from it.
         """
         parts, self._unscored = self._unscored, []
+        self._score_outliers(parts)
         codes = self.problem.labels.codes
         inside = [part for part in parts if (codes[part.factual] == part.target).all()]
         bases = np.unique(_join([part.factual for part in inside]))
@@ -125,6 +133,16 @@ class Builder:
                 self.score[1, part.at] = part.score
         new = [part for part in parts if part.score is None]
         self._write(1, new, [part.new for part in new])
+
+    def _score_outliers(self, parts: list[_Unscored]) -> None:
+        """Write how far out the rows lie, in the class they left and in their own."""
+        place = _join([np.arange(part.at.start, part.at.stop) for part in parts])
+        target = np.repeat([part.target for part in parts], [len(part.factual) for part in parts])
+        new = np.concatenate([part.new for part in parts])
+        sources = self.problem.labels.codes[_join([part.factual for part in parts])]
+        self.outlier[1, place] = self.outlier[0, place] = self.outliers.scores(new, target)
+        left = np.flatnonzero(sources != target)
+        self.outlier[0, place[left]] = self.outliers.scores(new[left], sources[left])
 
     def _write(self, moment: int, parts: list[_Unscored], rows: list[Floats]) -> None:
         """Ask f about the rows of all parts at once, and write the score of each part's class."""

@@ -32,6 +32,7 @@ from dataclasses import dataclass, replace
 from typing import Self
 
 import numpy as np
+from scipy.spatial.distance import cdist
 from sklearn.neighbors import NearestNeighbors
 
 from counterbalance.arrays import Floats, Integers, Mask, Words, blocks
@@ -41,7 +42,16 @@ from counterbalance.search.draws import stream, uniform
 from counterbalance.search.nearest import Space
 from counterbalance.search.problem import Problem
 
+try:
+    from counterbalance.rows import interior_kernel as kernel
+except ImportError:  # not built
+    kernel = None  # type: ignore[assignment]
+
 N_NEIGHBOURS = 5
+# With more features than these a tree of rows is slower than to compare all with all.
+MOST_IN_TREE = 15
+# Distances that are held at a time where all rows are compared with all.
+CELLS_COMPARED = 2**20
 # Rows that break a rule or change nothing are drawn again so many times.
 MOST_TRIES = 10
 # Numbers for the interior samples of one class, far more than are ever used.
@@ -271,7 +281,7 @@ class Interior:
             lot = np.where(differs(new, start), lot, np.inf)
             late = np.argsort(np.argsort(lot, axis=1), axis=1) >= rules.most_changed
             new = np.where(late, start, new)
-        return new
+        return rules.mend(new, start)
 
     def accept(self, n: int) -> Integers:
         """Return ``n`` lots whose rows keep the rules and are no copies, fewer if they are rare."""
@@ -288,11 +298,11 @@ class Interior:
     def sound(self, new: Floats, base: Integers) -> Mask:
         """Return which new rows keep the rules and are no copies of their base."""
         changed = differs(new, self.x[base]).any(axis=1)
-        return np.asarray(self.space.perturbation.rules.allow(new) & changed)
+        return np.asarray(self.space.perturbation.rules.allow(new, self.x[base]) & changed)
 
     def copies(self, n: int) -> Integers:
         """Return where ``n`` rows to copy are in the table, none where none keeps the rules."""
-        allowed = self.rows[self.space.perturbation.rules.allow(self.x)]
+        allowed = self.rows[self.space.perturbation.rules.allow(self.x, self.x)]
         return np.resize(allowed, n if allowed.size else 0)
 
 
@@ -304,17 +314,37 @@ def _partners(x: Floats, first: int, fellows: Fellows, profile: Profile) -> Inte
     k = min(N_NEIGHBOURS, len(fellows.x) - 1)
     if not len(x):
         return np.zeros((0, max(0, k)), dtype=np.intp)
+    space = _space(x, fellows.x, profile.nominal, profile.scale)
+    if fellows.are_all and space.shape[1] > MOST_IN_TREE:
+        return _nearest(space, k)
     # A tree answers for every row on its own, so it does not matter how a class is cut.
-    how = "auto" if fellows.are_all else "kd_tree"
+    how = "auto" if fellows.are_all else "ball_tree"
     search = NearestNeighbors(n_neighbors=k + 1, metric="manhattan", algorithm=how)
     search.fit(_space(fellows.x, fellows.x, profile.nominal, profile.scale))
-    space = _space(x, fellows.x, profile.nominal, profile.scale)
     near = search.kneighbors(space, return_distance=False)
     # Among duplicates a row need not come first in its own list: drop it where it
     # is, or the farthest where it is not there at all.
     own = fellows.rank[near] == (first + np.arange(len(x)))[:, None]
     own[~own.any(axis=1), -1] = True
     return np.asarray(near[~own].reshape(len(x), k))
+
+
+def _nearest(x: Floats, k: int) -> Integers:
+    """Compare all rows with all; of rows that are equally far take the first ones."""
+    near = np.zeros((len(x), k), dtype=np.intp)
+    if not k:
+        return near
+    if kernel is not None:
+        kernel.nearest(np.ascontiguousarray(x), near)
+        return near
+    for block in blocks(len(x), len(x), CELLS_COMPARED):
+        far = cdist(x[block], x, "cityblock")
+        far[np.arange(len(far)), np.arange(len(x))[block]] = np.inf
+        row, column = np.nonzero(far <= np.partition(far, k - 1, axis=1)[:, k - 1 : k])
+        order = np.lexsort((column, far[row, column], row))
+        first = np.searchsorted(row, np.arange(len(far)))
+        near[block] = column[order][first[:, None] + np.arange(k)]
+    return near
 
 
 def _space(x: Floats, fellows: Floats, nominal: Mask, scale: Floats) -> Floats:

@@ -10,6 +10,9 @@
     changed        names of the features in which it differs from its factual
     score_before   f's score of to_class for the factual (nan where f has none)
     score_after    the same for the new row
+    outlier_from   how far out the new row lies among the real rows of from_class: above 1
+                   farther than 95 % of them (see ``plausible.outliers``; nan for a class of one)
+    outlier_to     the same among the real rows of to_class
 
 The result holds both twins: row ``factual`` and row ``sample``.
 """
@@ -17,16 +20,18 @@ The result holds both twins: row ``factual`` and row ``sample``.
 from __future__ import annotations
 
 import csv
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from html import escape
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from counterbalance.arrays import Mask
+from counterbalance.arrays import Integers, Mask
 from counterbalance.extras import require
-from counterbalance.table import frames
+from counterbalance.table import containers, frames
 from counterbalance.table.labels import in_words, plain
 
 COLUMNS = (
@@ -40,14 +45,50 @@ COLUMNS = (
     "changed",
     "score_before",
     "score_after",
+    "outlier_from",
+    "outlier_to",
 )
-# How many rows a printed table shows, and how many changes a sentence tells.
+# How many rows a printed table shows, how many changes a sentence tells, and of how many
+# features a notebook shows the cells.
 SHOWN_ROWS = 10
 TOLD_CHANGES = 4
+SHOWN_FEATURES = 12
+# A changed cell in a notebook: a tint that can be read on light and on dark ground.
+MARKED = ' style="background: rgba(230, 140, 0, 0.3); font-weight: bold"'
 # What a text begins with that a spreadsheet runs.
 STARTERS = ("=", "+", "-", "@", "\t", "\r", "\n")
 # Origins of rows that started from a row of another class, as f or its moved threshold allowed.
 JUDGED = ("inversion", "minimum", "redraw", "threshold")
+
+
+@dataclass(frozen=True, eq=False)
+class Twins:
+    """The first new rows and, below them, their factuals, as the table has them.
+
+    A notebook shows their cells. All others are in the table, which is the user's.
+    """
+
+    first: int = 0
+    """Position of the first of them in the result."""
+    count: int = 0
+    rows: Any = None
+
+    @classmethod
+    def of(cls, X_resampled: Any, sample: Integers, factual: Integers) -> Self:
+        """Take them from the result."""
+        some = slice(SHOWN_ROWS)
+        positions = np.concatenate([sample[some], factual[some]])
+        rows = containers.take(X_resampled, positions)
+        return cls(int(sample[0]) if len(sample) else 0, len(sample[some]), rows)
+
+    def tell(self, sample: int, m: int, *, changed: bool) -> str:
+        """Return a cell of a new row, with that of its factual before it where it changed."""
+        place = sample - self.first
+        if place >= self.count:
+            return "changed" if changed else ""
+        column = frames.column(self.rows, m)
+        after = _cell(column, place)
+        return f"{_cell(column, place + self.count)} → {after}" if changed else after
 
 
 class Provenance:
@@ -55,16 +96,31 @@ class Provenance:
 
     ``provenance["distance"]`` is a column (a numpy array), ``provenance[3]`` a row
     (a dict), ``provenance[mask]`` a smaller table, ``len(provenance)`` the number
-    of new samples. ``to_pandas()`` and ``to_polars()`` give data frames.
+    of new samples. ``to_pandas()`` and ``to_polars()`` give data frames. A notebook
+    shows it with the cells that changed marked.
+
+    Examples
+    --------
+    >>> from counterbalance import CounterfactualOverSampler
+    >>> X, y = np.arange(20).reshape(-1, 1), np.repeat(["low", "high"], [12, 8])
+    >>> sampler = CounterfactualOverSampler(random_state=0)
+    >>> X_resampled, y_resampled = sampler.fit_resample(X, y)
+    >>> sampler.provenance_[0]["factual"], sampler.provenance_[0]["changed"]
+    (7, ('x0',))
     """
 
     def __init__(
-        self, columns: dict[str, NDArray[Any]], changed: NDArray[np.uint8], names: list[Any]
+        self,
+        columns: dict[str, NDArray[Any]],
+        changed: NDArray[np.uint8],
+        names: list[Any],
+        twins: Twins | None = None,
     ) -> None:
         self._columns = columns
         # One bit for each cell: a list of names for each of a million rows would not fit.
         self._changed = changed
         self._names = names
+        self._twins = Twins() if twins is None else twins
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -91,7 +147,7 @@ class Provenance:
             row["changed"] = self._changed_names([place])[0]
             return {name: row[name] for name in COLUMNS}
         smaller = {name: column[key] for name, column in self._columns.items()}
-        return Provenance(smaller, self._changed[key], self._names)
+        return Provenance(smaller, self._changed[key], self._names, self._twins)
 
     def __iter__(self) -> Iterator[dict[str, Any]]:
         return (self[place] for place in range(len(self)))
@@ -186,6 +242,36 @@ class Provenance:
         if len(self) > SHOWN_ROWS:
             lines.append(f"... and {len(self) - SHOWN_ROWS} more rows")
         return "\n".join(lines)
+
+    def _repr_html_(self) -> str:
+        """Return the first rows as a table in a notebook, cells that changed marked."""
+        n = min(len(self), SHOWN_ROWS)
+        mask = self[:n].changed_mask()
+        features = np.flatnonzero(mask.any(axis=0))
+        heads = ["row", "class", "origin", "distance"]
+        heads += [str(self._names[m]) for m in features[:SHOWN_FEATURES]]
+        lines = [_html_line("th", [(head, False) for head in heads])]
+        for row, changed in zip(self[:n], mask, strict=True):
+            classes = f"{row['from_class']} → {row['to_class']}"
+            told = [str(row["factual"]), classes, row["origin"], f"{row['distance']:.3g}"]
+            cells = [(text, False) for text in told]
+            cells += [
+                (self._twins.tell(row["sample"], m, changed=bool(changed[m])), bool(changed[m]))
+                for m in features[:SHOWN_FEATURES]
+            ]
+            lines.append(_html_line("td", cells))
+        notes = [f"{len(self):,} new {'row' if len(self) == 1 else 'rows'}"]
+        if len(self) > n:
+            notes.append(f"the first {n} are shown")
+        if len(features) > SHOWN_FEATURES:
+            notes.append(f"{len(features) - SHOWN_FEATURES} more features changed in them")
+        return f"<table>{''.join(lines)}</table><p>{', '.join(notes)}</p>"
+
+
+def _html_line(tag: str, cells: Sequence[tuple[str, bool]]) -> str:
+    """Return a line of an html table from texts and whether each is marked."""
+    inside = (f"<{tag}{MARKED if marked else ''}>{escape(text)}</{tag}>" for text, marked in cells)
+    return f"<tr>{''.join(inside)}</tr>"
 
 
 def _scored(row: dict[str, Any], words: str) -> str:

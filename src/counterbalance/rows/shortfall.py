@@ -17,6 +17,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from itertools import takewhile
 from typing import Any, Literal
 
 import numpy as np
@@ -35,7 +36,7 @@ from counterbalance.rows.origins import (
 )
 from counterbalance.search.inversions import Inversions
 from counterbalance.search.problem import Judged, Problem, Yield
-from counterbalance.search.selection import select
+from counterbalance.search.selection import rank, select
 from counterbalance.table.labels import Labels, plain
 from counterbalance.user_warnings import warn_user
 
@@ -58,10 +59,10 @@ MOST_DRAWN_AGAIN = 2
 Search = Literal["perturb", "minimum"]
 # Origins of what a search found.
 SEARCHED = ("inversion", "minimum", "redraw", "threshold")
-# Where inversions are selected by agreement, so many times those asked for are looked for first,
-# in so many passes of draws. Their numbers are none of those that draw again.
+# Where inversions are selected by agreement, so many times those asked for are looked for, by those
+# of these policies that the user allows.
 POOL = 3
-POOL_PASSES = range(2 * MOST_REDRAWS + 1, 2 * MOST_REDRAWS + POOL)
+POOLING: tuple[Policy, ...] = ("redraw", "minimum")
 
 
 @dataclass(frozen=True)
@@ -71,7 +72,7 @@ class Tally:
     target: int
     asked: int
     made: dict[str, int]
-    pooled: int = 0  # drawn again before any was chosen, not to fill the class
+    pooled: bool = False  # whether what was drawn again is there to choose from, not to fill
 
     @property
     def missing(self) -> int:
@@ -85,8 +86,9 @@ class NewRows:
 
     target: int
     asked: int
+    pool: int = 1  # how many times those asked for are looked for; 1 once they are chosen
+    pooled: bool = False  # see ``Tally``
     parts: list[tuple[str, Inversions]] = field(default_factory=list)
-    pooled: int = 0  # see ``Tally``
     interior: Interior | None = None  # what the lots are drawn from
     lots: Integers = field(default_factory=lambda: np.zeros(0, dtype=np.intp))
     scores: Floats | None = None  # f's score of the class for each lot, where it is known
@@ -101,7 +103,7 @@ class NewRows:
     def missing(self) -> int:
         """How many samples are still to be found."""
         found = sum(len(found) for _, found in self.parts)
-        return self.asked - found - len(self.lots) - len(self.copies)
+        return self.pool * self.asked - found - len(self.lots) - len(self.copies)
 
     def count(self, origin: str) -> int:
         """Return how many samples have this origin."""
@@ -120,43 +122,24 @@ class NewRows:
         return np.concatenate([np.zeros(0, np.intp), *(found.factual for _, found in self.parts)])
 
 
-def pool(
-    found: Inversions, asked: dict[int, int], problem: Problem, judged: Judged
-) -> list[Inversions]:
-    """Draw again from the factuals that inverted, where POOL times those asked for were not found.
-
-    A factual that inverted once is likely to do so again; the others cost the most and give the
-    least. Rows that were found before are left out. Returns what each pass gave.
-    """
-    likely = np.zeros((len(problem.labels.codes), len(problem.labels.classes)), dtype=bool)
-    likely[found.factual, found.target] = True
-    going = [target for target, n in asked.items() if n]
-    total = np.bincount(found.target, minlength=len(problem.labels.classes))
-    seen, passes = problem.fingerprints(found), []
-    for number in POOL_PASSES:
-        going = [target for target in going if 0 < total[target] < POOL * asked[target]]
-        if not going:
-            break
-        passes.append(_fresh(problem.find(judged, number, going, likely), seen, problem))
-        more = np.bincount(passes[-1].target, minlength=len(total))
-        seen = np.append(seen, problem.fingerprints(passes[-1]))
-        total, going = total + more, [target for target in going if more[target]]
-    return passes
-
-
-def choose(found: Inversions, pool: list[Inversions], asked: dict[int, int]) -> list[NewRows]:
-    """Choose for each class as many as are asked for, of the first pass and of a pool."""
-    classes = [NewRows(target, n) for target, n in asked.items() if n]
+def choose(found: Inversions, asked: dict[int, int], *, pool: int = 1) -> list[NewRows]:
+    """Choose for each class as many inversions as are asked for, or for a pool so many times."""
+    classes = [NewRows(target, n, pool, pool > 1) for target, n in asked.items() if n]
     for rows in classes:
-        own = Inversions.join([_of(part, rows.target) for part in (found, *pool)])
-        chosen = select(own, rows.asked)
-        again = [np.isin(chosen.draw, part.draw) for part in pool]  # no two passes share a draw
-        first = ~np.any([np.zeros(len(chosen), dtype=bool), *again], axis=0)
-        rows.add("inversion", chosen.take(first))
-        for one in again:
-            rows.add("redraw", chosen.take(one))
-        rows.pooled = int(np.count_nonzero(~first))
+        rows.add("inversion", select(_of(found, rows.target), rows.missing))
     return classes
+
+
+def settle(classes: list[NewRows]) -> None:
+    """Keep of the pool of each class as many as are asked for."""
+    for rows in classes:
+        rows.pool = 1
+        found = Inversions.join([part for _, part in rows.parts])
+        kept = np.zeros(len(found), dtype=bool)
+        kept[rank(found)[: rows.asked]] = True
+        ends = np.cumsum([len(part) for _, part in rows.parts])[:-1]
+        parts = zip(rows.parts, np.split(kept, ends), strict=True)
+        rows.parts = [(origin, part.take(here)) for (origin, part), here in parts if here.any()]
 
 
 def fill(
@@ -194,7 +177,7 @@ def report(
     if policies == NO_NUMBER:
         return
     for tally in tallies:
-        found = count_nearest(tally.made) + tally.pooled
+        found = count_nearest(tally.made) + (tally.made["redraw"] if tally.pooled else 0)
         if found == tally.asked:
             continue
         label = plain(labels.classes[tally.target])
@@ -203,16 +186,15 @@ def report(
             head += " (no class is larger)"
         if constraints:
             head += f" under the constraints {', '.join(map(str, constraints))}"
-        more = tally.made | {"redraw": tally.made["redraw"] - tally.pooled}
         done = [
-            f"{more[origin]} more by {how}"
+            f"{tally.made[origin]} more by {how}"
             for origin, how in (
                 ("redraw", "drawing again"),
                 ("threshold", "moving the threshold of f to the class prior"),
                 ("interior", "interpolating between rows of the class"),
                 ("copy", "copying rows of the class"),
             )
-            if more[origin]
+            if tally.made[origin] and not (tally.pooled and origin == "redraw")
         ]
         if tally.missing and _last_word(policies) != "accept":
             raise ShortfallError(
@@ -253,28 +235,32 @@ def check_policies(chosen: Any) -> tuple[Policy, ...]:
     return policies
 
 
+def before_the_end(policies: tuple[Policy, ...]) -> tuple[Policy, ...]:
+    """Return the policies that come before one that ends the chain."""
+    return tuple(takewhile(lambda policy: policy not in ENDS, policies))
+
+
 def _last_word(policies: tuple[Policy, ...]) -> Policy:
     """Return what to do in the end: the first of accept and raise, or raise."""
     return next((policy for policy in policies if policy in {"accept", "raise"}), "raise")
 
 
 def count_yields(
-    classes: list[NewRows], found: Inversions, problem: Problem, judged: Judged
+    asked: Iterable[int], found: Inversions, problem: Problem, judged: Judged
 ) -> dict[tuple[Any, Any], Yield]:
     """Count for each pair (larger class, smaller class) what the first pass gave."""
     labels, right = problem.labels, problem.right(judged)
     table = {}
-    for rows in classes:
-        used = [part.factual for name, part in rows.parts if name == "inversion"]
-        of_target = _of(found, rows.target).factual
-        for source in np.flatnonzero(problem.pairs([rows.target])[:, rows.target]):
+    for target in asked:
+        of_target = _of(found, target).factual
+        for source in np.flatnonzero(problem.pairs([target])[:, target]):
             here = labels.codes == source
-            pair = (labels.classes[source], labels.classes[rows.target])
+            pair = (labels.classes[source], labels.classes[target])
             table[tuple(map(plain, pair))] = Yield(
                 rows=int(here.sum()),
                 factuals=int((here & right).sum()),
                 inversions=int(here[of_target].sum()),
-                used=sum(int(here[factual].sum()) for factual in used),
+                used=0,
                 origins={},
             )
     return table
@@ -293,10 +279,12 @@ def count_by_origin(
             made[origin] += int(np.count_nonzero(labels.codes[found.factual] == source))
         return made
 
-    return {
-        pair: got._replace(origins=count(*(codes[label] for label in pair)))
-        for pair, got in yields.items()
-    }
+    def counted(pair: tuple[Any, Any], got: Yield) -> Yield:
+        source, target = (codes[label] for label in pair)
+        origins = count(source, target)
+        return got._replace(used=origins["inversion"], origins=origins)
+
+    return {pair: counted(pair, got) for pair, got in yields.items()}
 
 
 def _solve(short: list[NewRows], problem: Problem, judged: Judged) -> None:

@@ -1,1 +1,1 @@
-"""every_inversion Samplers: the method as imbalanced-learn estimators."""
+"""Samplers: the method as imbalanced-learn estimators."""

@@ -22,6 +22,7 @@ from counterbalance.arrays import Floats
 from counterbalance.classifier.fit import check_takes
 from counterbalance.constraints import Constraint
 from counterbalance.errors import TableError
+from counterbalance.plausible.learn import WAYS
 from counterbalance.prepare import Choices, Prepared, prepare
 from counterbalance.rows.build import Builder
 from counterbalance.search.selection import is_every
@@ -44,6 +45,8 @@ class TableOverSampler(BaseOverSampler):
         "integer_features": ["array-like", None],
         "snap_to_grid": ["boolean"],
         "constraints": [str, Constraint, list, tuple, None],
+        "plausible": [StrOptions(set(WAYS)), "boolean"],
+        "ignore_relations": [str, list, tuple, None],
         "working_memory": [Interval(Real, 0, None, closed="neither")],
         "n_jobs": [Integral, None],
     }
@@ -114,6 +117,7 @@ class TableOverSampler(BaseOverSampler):
         self.profile_ = prepared.profile
         self.feature_order_ = prepared.problem.space.order
         self.estimator_ = prepared.estimator
+        self.relations_ = list(prepared.learned.relations)
         return prepared
 
     @abstractmethod

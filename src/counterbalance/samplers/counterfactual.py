@@ -15,13 +15,13 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from counterbalance.arrays import Floats, cells_in
 from counterbalance.classifier.fit import default_classifier
 from counterbalance.constraints import as_constraints
+from counterbalance.plausible.learn import Plausible
 from counterbalance.prepare import Choices, DefaultF, make_ranking
 from counterbalance.rows import shortfall
 from counterbalance.rows.build import Builder
 from counterbalance.samplers.base import TableOverSampler
 from counterbalance.search.draws import Way
 from counterbalance.search.nearest import Effort
-from counterbalance.search.problem import Problem
 from counterbalance.search.selection import Selection, is_every, most_inversions
 from counterbalance.table.labels import Labels, plain
 from counterbalance.table.table import Table
@@ -39,7 +39,7 @@ class CounterfactualOverSampler(TableOverSampler):
     row it came from, what changed and how far. The search is Algorithm 1 of Luo and Liu,
     "Counterfactual-based minority oversampling for imbalanced classification". They keep
     every counterfactual that it finds (``sampling_strategy="all"``); by default each class gets
-    the number that balances the table, by ``selection``, and is filled up by ``on_shortfall``
+    the number that balances the table, the nearest first, and is filled up by ``on_shortfall``
     where too few rows invert.
 
     Parameters
@@ -55,10 +55,8 @@ class CounterfactualOverSampler(TableOverSampler):
 
     estimator : None, "ridge" or classifier, default=None
         f in the paper. Any scikit-learn classifier; it is cloned and fitted to X and y,
-        unless ``prefit``. ``None`` is a committee of unlike models that vote by their mean
-        probability: thirty extremely randomised trees with at most 64 leaves of at least three
-        rows, a logistic regression and a net of 30 hidden units. It takes raw, unscaled
-        features, categories and missing values.
+        unless ``prefit``. ``None`` is thirty extremely randomised trees with at most 64 leaves of
+        at least three rows: they take raw, unscaled features, categories and missing values.
         Classes are weighted half way, by the square root of balanced weights: without any,
         f hardly ever says "minority", and with all of them its boundary lies deep among
         the majority. ``"ridge"`` is the loss that the paper states, the squared error with an
@@ -100,12 +98,8 @@ class CounterfactualOverSampler(TableOverSampler):
         Spearman correlation with the class, or as listed (names or positions; a feature
         that is not listed never changes).
 
-    selection : {"agreement", "nearest", "random"}, default="agreement"
-        Which inversions are taken where more are found than asked for. The nearest ones crowd
-        where f is least sure. ``"agreement"`` finds three times as many as are asked for, where
-        two further passes of draws give so many, and draws from them: those rather that two
-        judges unlike f call the class, too (a few rounds of boosting and the ten nearest rows,
-        no class weighted). ``"random"`` draws with equal chances.
+    selection : {"nearest", "random"}, default="nearest"
+        Which inversions are taken where more are found than asked for.
 
     on_shortfall : str or sequence of str, default=("minimum", "redraw", "interior")
         What to do for a class with fewer inversions than asked for; policies are tried
@@ -140,6 +134,18 @@ class CounterfactualOverSampler(TableOverSampler):
         What changes make sense: see :mod:`counterbalance.constraints`. A text is a
         relation between columns, such as ``"word_unique <= word_count"``.
 
+    plausible : {"auto", "pairs", "relations"} or bool, default="auto"
+        Whether new rows keep what the table itself says about what goes together. *Pairs*: no two
+        categories (or a category and a missing cell) stand together that no real row has together,
+        and no number lies where no row of the category has one. *Relations* between columns that
+        nearly all rows keep: a column that is the sum, product, ratio or multiple of others, or
+        that goes with a category, moves along and is not counted in the distance; an order
+        such as ``part <= total`` is not broken. ``"auto"`` keeps both where the table has
+        categories. ``relations_`` lists what was found.
+
+    ignore_relations : str or list of str, default=None
+        Relations of ``relations_`` that need not be kept, by their texts.
+
     working_memory : float, default=16
         Memory in MiB that the search may take at a time, for each job. It changes the
         speed, never the result.
@@ -161,6 +167,9 @@ class CounterfactualOverSampler(TableOverSampler):
         Range, deviation, MAD and importance of each feature.
     feature_order_ : ndarray of int
         The features that may change, in the order in which they are perturbed.
+    relations_ : list of Found
+        The relations between columns that new rows keep: ``text`` (as ``constraints`` and
+        ``ignore_relations`` take it), ``words``, and the share of the rows that ``kept`` it.
     provenance_ : Provenance
         One row per new sample: see :mod:`counterbalance.rows.provenance`.
     yield_ : dict
@@ -176,9 +185,16 @@ class CounterfactualOverSampler(TableOverSampler):
         Only if ``sample_weight`` was given: the weights of all rows of the result. A
         new row gets the mean weight of its class.
 
+    See Also
+    --------
+    counterbalance.InteriorOverSampler : New rows within the class, to train a classifier on.
+    counterbalance.ResampledClassifier : A classifier behind a sampler, with probabilities to use.
+    counterbalance.explain.explain : Several counterfactuals of one row.
+    counterbalance.distributed.fit_resample : The same rows from a Dask dataframe.
+
     Notes
     -----
-    The distance between two rows is the sum over the features of |change| / MAD. Where
+    The distance between two rows is the sum over the features of abs(change) / MAD. Where
     a MAD is zero, the mean absolute deviation stands in, then the range. A changed
     nominal cell adds 1, as much as a change of one MAD.
 
@@ -207,7 +223,7 @@ class CounterfactualOverSampler(TableOverSampler):
         "search": [StrOptions({"perturb", "minimum"})],
         "minimal": ["boolean"],
         "feature_order": [StrOptions({"spearman"}), "array-like"],
-        "selection": [StrOptions({"nearest", "random", "agreement"})],
+        "selection": [StrOptions({"agreement", "nearest", "random"})],
         "on_shortfall": [StrOptions(set(shortfall.POLICIES)), list, tuple],
         "change_missing": ["boolean"],
     }
@@ -231,6 +247,8 @@ class CounterfactualOverSampler(TableOverSampler):
         snap_to_grid: bool = False,
         change_missing: bool = False,
         constraints: Any = None,
+        plausible: Plausible = "auto",
+        ignore_relations: Any = None,
         working_memory: float = 16,
         n_jobs: int | None = None,
         random_state: Any = None,
@@ -251,6 +269,8 @@ class CounterfactualOverSampler(TableOverSampler):
         self.snap_to_grid = snap_to_grid
         self.change_missing = change_missing
         self.constraints = constraints
+        self.plausible = plausible
+        self.ignore_relations = ignore_relations
         self.working_memory = working_memory
         self.n_jobs = n_jobs
         self.random_state = random_state
@@ -258,33 +278,28 @@ class CounterfactualOverSampler(TableOverSampler):
     def _fit_resample(self, table: Table, labels: Labels, weights: Floats | None) -> Builder:
         prepared = self._prepare(table, labels, weights)  # profile, rules, order, f
         judged, asked = prepared.judged(), self._asked(labels)
+        ranking = make_ranking(self.ranks_by, prepared.problem, weights)
+        problem = replace(prepared.problem, ranking=ranking)
         targets = [target for target, n in asked.items() if n]
-        problem = self._ranked(prepared.problem, weights)
         by_draws = self.search == "perturb"  # Algorithm 1, or the minimum itself
         found = problem.find(judged, 0, targets) if by_draws else problem.solve(judged, targets)
-        pool = shortfall.pool(found, asked, problem, judged) if self.pools else []
-        rows = shortfall.choose(found, pool, asked)
-        yields = shortfall.count_yields(rows, found, problem, judged)
-        del found, pool  # they may be larger than all that follows
-        shortfall.fill(rows, problem, judged, self.policies())
+        pooling, policies = self.pooling(), self.policies()
+        rows = shortfall.choose(found, asked, pool=shortfall.POOL if pooling else 1)
+        yields = shortfall.count_yields(targets, found, problem, judged)
+        del found  # it may be larger than all that follows
+        if pooling:
+            shortfall.fill(rows, problem, judged, pooling)
+            shortfall.settle(rows)
+        shortfall.fill(rows, problem, judged, policies)
         self.yield_ = shortfall.count_by_origin(yields, rows, labels)
         constraints = as_constraints(self.constraints)
-        shortfall.report([part.tally for part in rows], labels, self.policies(), constraints)
-        return Builder(problem, prepared.f, rows)
-
-    def _ranked(self, problem: Problem, weights: Floats | None) -> Problem:
-        """Say which inversions are taken first, by judges that are fitted to the table."""
-        return replace(problem, ranking=make_ranking(self.ranks_by, problem, weights))
+        shortfall.report([part.tally for part in rows], labels, policies, constraints)
+        return Builder(problem, prepared.f, rows, prepared.outliers)
 
     @property
     def ranks_by(self) -> Selection:
         """Which inversions are taken first; where every one is, it does not matter."""
         return "nearest" if is_every(self.sampling_strategy) else self.selection
-
-    @property
-    def pools(self) -> bool:
-        """Whether inversions are chosen from more than a first pass of draws gives."""
-        return self.ranks_by == "agreement" and self.search == "perturb"
 
     def choices(self) -> Choices:
         """Return the parameters that everything before the search depends on."""
@@ -302,19 +317,28 @@ class CounterfactualOverSampler(TableOverSampler):
                 self.minimal,
             ),
             random_state=self.random_state,
+            plausible=self.plausible,
+            ignore_relations=self.ignore_relations,
             feature_order=self.feature_order,
             draws=self.draws,
             change_missing=self.change_missing,
             n_jobs=self.n_jobs,
         )
 
+    def pooling(self) -> tuple[shortfall.Policy, ...]:
+        """Return how a pool to choose from is filled; none, if there is no pool."""
+        if self.ranks_by != "agreement" or self.search == "minimum":
+            return ()
+        allowed = shortfall.before_the_end(shortfall.check_policies(self.on_shortfall))
+        return tuple(policy for policy in shortfall.POOLING if policy in allowed)
+
     def policies(self) -> tuple[shortfall.Policy, ...]:
         """Return what is done for a class that is short; none is short of every inversion."""
         policies = shortfall.check_policies(self.on_shortfall)
         if is_every(self.sampling_strategy):
             return shortfall.NO_NUMBER
-        solved = self.search == "minimum"  # once is enough
-        return tuple(policy for policy in policies if not (solved and policy == "minimum"))
+        done = {*self.pooling(), *(["minimum"] if self.search == "minimum" else [])}
+        return tuple(policy for policy in policies if policy not in done)  # once is enough
 
     def _strategy(self, labels: Labels) -> dict[Any, int]:
         if not is_every(self.sampling_strategy):

@@ -23,6 +23,7 @@ from counterbalance.arrays import Floats, Integers, cells_in
 from counterbalance.classifier.fit import interior_classifier
 from counterbalance.classifier.judge import Classifier
 from counterbalance.errors import ClassifierError, ShortfallError, ShortfallWarning
+from counterbalance.plausible.learn import Plausible
 from counterbalance.prepare import Choices, DefaultF, Prepared
 from counterbalance.rows.build import Builder
 from counterbalance.rows.interior import Interior
@@ -112,7 +113,7 @@ class InteriorOverSampler(TableOverSampler):
     agreement : float, default=1.5
         How much f's score counts; 0 takes every candidate alike.
 
-    categorical_features, integer_features, snap_to_grid, constraints
+    categorical_features, integer_features, snap_to_grid, constraints, plausible, ignore_relations
         As of :class:`CounterfactualOverSampler`; constraints hold between a new row and the
         real row it started from.
 
@@ -135,6 +136,9 @@ class InteriorOverSampler(TableOverSampler):
         Range, deviation, MAD and importance of each feature.
     feature_order_ : ndarray of int
         The features that may change.
+    relations_ : list of Found
+        The relations between columns that new rows keep: ``text`` (as ``constraints`` and
+        ``ignore_relations`` take it), ``words``, and the share of the rows that ``kept`` it.
     provenance_ : Provenance
         One row per new sample: which row it started from, what changed, how far.
     n_features_in_ : int
@@ -143,6 +147,11 @@ class InteriorOverSampler(TableOverSampler):
         Names of the columns of X, if they are texts.
     sample_weight_ : ndarray
         Only if ``sample_weight`` was given: the weights of all rows of the result.
+
+    See Also
+    --------
+    counterbalance.CounterfactualOverSampler : New rows at the boundary of f, to read.
+    counterbalance.ResampledClassifier : A classifier behind a sampler, with probabilities to use.
 
     Examples
     --------
@@ -176,6 +185,8 @@ class InteriorOverSampler(TableOverSampler):
         integer_features: Any = None,
         snap_to_grid: bool = False,
         constraints: Any = None,
+        plausible: Plausible = "auto",
+        ignore_relations: Any = None,
         working_memory: float = 16,
         n_jobs: int | None = None,
         random_state: Any = None,
@@ -190,6 +201,8 @@ class InteriorOverSampler(TableOverSampler):
         self.integer_features = integer_features
         self.snap_to_grid = snap_to_grid
         self.constraints = constraints
+        self.plausible = plausible
+        self.ignore_relations = ignore_relations
         self.working_memory = working_memory
         self.n_jobs = n_jobs
         self.random_state = random_state
@@ -204,7 +217,7 @@ class InteriorOverSampler(TableOverSampler):
                 assert part.interior is not None  # noqa: S101  (it was drawn from)
                 part.copies = part.interior.copies(part.missing)
         report([part.tally for part in rows], labels)
-        return Builder(prepared.problem, prepared.f, rows)
+        return Builder(prepared.problem, prepared.f, rows, prepared.outliers)
 
     @property
     def draw(self) -> WeightedDraw:
@@ -222,6 +235,8 @@ class InteriorOverSampler(TableOverSampler):
             constraints=self.constraints,
             effort=Effort(cells_at_once=cells_in(self.working_memory)),
             random_state=self.random_state,
+            plausible=self.plausible,
+            ignore_relations=self.ignore_relations,
         )
 
     def _draw(self, rows: list[NewRows], prepared: Prepared) -> None:

@@ -4,10 +4,12 @@ The kernel (``search.kernel``) is built when the package is installed, where the
 compiler. It gives the very winners of ``search.nearest.search``; without it, or for what it
 does not know, that one is used:
 
-    f            scikit-learn's plain forests and decision trees, and our committee, on numbers or
-                 codes; linear models, whose candidates are screened and then shown to f itself
+    f            scikit-learn's plain forests and decision trees, on numbers or codes; linear
+                 models, whose candidates are screened and then shown to f itself
     draws        "exact"
-    constraints  all but relations between columns and allowed levels
+    constraints  all but relations between columns, followers and allowed levels; what must have
+                 been seen together is checked of the winners, and where one fails the row is
+                 searched once more without the kernel, from there on
 """
 
 from __future__ import annotations
@@ -19,8 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from counterbalance.arrays import Floats, Integers, Mask
-from counterbalance.classifier import boosting, committee
-from counterbalance.classifier.committee import Committee
+from counterbalance.classifier import boosting
 from counterbalance.classifier.judge import Classifier
 from counterbalance.classifier.linear import Screen
 from counterbalance.classifier.trees import has_trees, read_trees
@@ -44,8 +45,6 @@ except (ImportError, TypeError):  # not built, or built for another version of s
 NUMBER, NARROW, NOMINAL = range(3)
 # Bytes of a float that the kernel can hold its values in.
 WIDTHS = (4, 8)
-# Two mean probabilities of a committee that differ by less (of the larger one) are asked of f.
-CLOSE_TO_A_TIE = 1e-7
 
 
 class Search(Protocol):
@@ -57,7 +56,7 @@ class Search(Protocol):
 
 def is_compiled() -> bool:
     """Say whether the kernels are there."""
-    return kernel is not None and boosting.is_compiled() and committee.is_compiled()
+    return kernel is not None and boosting.is_compiled()
 
 
 def tell_compiled() -> str:
@@ -76,14 +75,11 @@ def make_search(space: Space, effort: Effort, f: Classifier, table: Table) -> Se
         return by_numpy
     code = f.codes_of_f()
     prior = None if f.prior is None else f.prior[code]
-    committee = type(f.f) is Committee
-    forest = kernel.Forest(read_trees(f.f.trees_ if committee else f.f), code, prior)
-    if not committee:
-        return partial(_search_forest, space, effort, forest)
-    if not forest.has_sets or not f.f.sums_.are_small:
-        return by_numpy
-    members = kernel.Members(f.f.sums_.places, f.f.sums_, CLOSE_TO_A_TIE)
-    return partial(_search_committee, space, effort, forest, members, by_numpy)
+    forest = kernel.Forest(read_trees(f.f), code, prior)
+    by_kernel = partial(_search_forest, space, effort, forest)
+    if not space.perturbation.rules.of_the_table:
+        return by_kernel
+    return partial(_search_twice, space, by_kernel, by_numpy)
 
 
 def _kernel_takes(space: Space) -> bool:
@@ -93,15 +89,15 @@ def _kernel_takes(space: Space) -> bool:
         perturbation.way == "exact"
         and not rules.levels
         and not rules.relations
+        and not rules.followers
         and bool(np.isin(perturbation.grid.width[space.order], WIDTHS).all())
     )
 
 
 def _is_plain(f: Classifier, table: Table) -> bool:
-    """Say whether f is made of trees, or votes with some, and its cells are the encoded ones."""
+    """Say whether f is made of trees, and its cells are the encoded ones, as float32."""
     numbers = isinstance(table, Block) and isinstance(table.native, np.ndarray)
-    known = has_trees(f.f) or type(f.f) is Committee
-    return known and (f.takes_codes or (numbers and f.decode == table.decode))
+    return has_trees(f.f) and (f.takes_codes or (numbers and f.decode == table.decode))
 
 
 def _search_forest(
@@ -116,30 +112,26 @@ def _search_forest(
     return _found(rows, distance, draw, round_), judged
 
 
-def _search_committee(
-    space: Space,
-    effort: Effort,
-    forest: Any,
-    members: Any,
-    by_numpy: Search,
-    x: Floats,
-    rows: Integers,
-    wanted: Mask,
+def _search_twice(
+    space: Space, first: Search, second: Any, x: Floats, rows: Integers, wanted: Mask
 ) -> tuple[Inversions, int]:
-    """Search by the kernel, and by numpy where it found a candidate too close to a tie."""
-    distance = np.full(wanted.shape, np.inf)
-    draw, round_ = np.full((2, *wanted.shape), -1, dtype=np.intp)
-    unsure = np.zeros(len(x), dtype=np.uint8)
-    draws = _draws(space, effort, np.ascontiguousarray(x), rows)
-    asked = np.ascontiguousarray(wanted, dtype=np.uint8)
-    judged = kernel.search_committee(draws, forest, members, asked, distance, draw, round_, unsure)
-    draw[unsure > 0] = -1
-    found, left = _found(rows, distance, draw, round_), np.flatnonzero(unsure)
-    if not left.size:
+    """Search as if nothing had to be seen together, and again where the winner was not.
+
+    Nothing nearer than such a winner inverts, so the second search goes on from there.
+    """
+    found, judged = first(x, rows, wanted)
+    place = np.searchsorted(rows, found.factual)
+    built = rebuild(space, x[place], found.factual, found.draw, found.round)
+    good = space.perturbation.rules.allow(built, x[place])
+    if good.all():
         return found, judged
-    more, again = by_numpy(x[left], rows[left], wanted[left])
-    found = Inversions.join([found, more])
-    return found.take(np.lexsort((found.target, found.factual))), judged + again
+    again, floor = np.zeros(wanted.shape, dtype=bool), np.full(len(x), np.inf)
+    again[place[~good], found.target[~good]] = True
+    np.minimum.at(floor, place[~good], found.distance[~good])
+    some = np.flatnonzero(again.any(axis=1))
+    more, judged_more = second(x[some], rows[some], again[some], floor=floor[some])
+    both = Inversions.join([found.take(good), more])
+    return both.take(np.lexsort((both.target, both.factual))), judged + judged_more
 
 
 def _search_linear(
@@ -175,7 +167,7 @@ def _search_linear(
         if not at.size:
             break
         shown = rebuild(space, x[at], rows[at], last[1].astype(np.int32), last[2].astype(np.int32))
-        answer = judge_allowed(judge, space.perturbation.rules, shown, rows[at])
+        answer = judge_allowed(judge, space.perturbation.rules, shown, rows[at], x[at])
         judged += len(at)
         hit = np.flatnonzero((answer >= 0) & missing[at, answer])
         cell = (at[hit], answer[hit])

@@ -10,21 +10,7 @@ class Forest:
     def __init__(
         self, trees: Any, code: NDArray[np.intp], prior: NDArray[np.float64] | None
     ) -> None: ...
-    has_sets: bool
 
-class Members:
-    def __init__(self, places: Any, sums: Any, close: float) -> None: ...
-
-def search_committee(
-    draws: Draws,
-    forest: Forest,
-    members: Members,
-    wanted: NDArray[np.uint8],
-    distance: NDArray[np.float64],
-    draw: NDArray[np.intp],
-    round_: NDArray[np.intp],
-    unsure: NDArray[np.uint8],
-) -> int: ...
 def search_forest(
     draws: Draws,
     forest: Forest,

@@ -17,7 +17,7 @@ is made by the same operations as in ``draws``, ``perturbation`` and ``forest``:
 are those of the numpy path to the last bit.
 """
 
-from libc.math cimport INFINITY, NAN, exp, fabs, isnan, rint
+from libc.math cimport INFINITY, NAN, fabs, isnan, rint
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint64_t
 from libc.stdlib cimport free, malloc
 from libc.string cimport memcpy
@@ -388,4 +388,3 @@ cdef Py_ssize_t search_row(
 
 include "kernel_sets.pxi"
 include "kernel_linear.pxi"
-include "kernel_committee.pxi"

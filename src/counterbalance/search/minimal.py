@@ -63,7 +63,8 @@ def _sweep(
             at, feature = going[some], queues[some, step]
             tried = rows[at]
             tried[np.arange(len(at)), feature] = x[at, feature]
-            good = judge_allowed(judge, rules, tried, ids[at]) == target[at]
+            tried = rules.complete(tried, x[at])
+            good = judge_allowed(judge, rules, tried, ids[at], x[at]) == target[at]
             rows[at[good]] = tried[good]
             again[at[good]] |= refused[at[good]]
             refused[at[~good]] = True

@@ -54,7 +54,7 @@ class MinimumSearch:
         trees = linear = None
         if row_by_row and has_trees(f.f) and (f.takes_codes or _has_numbers(table)):
             trees = TreeMinimum.of(space, f, references)
-        elif row_by_row and not rules.levels and _has_numbers(table):
+        elif row_by_row and not rules.levels and not rules.followers and _has_numbers(table):
             linear = LinearMinimum.of(space, f)
         other = AnyMinimum(space, effort, f.on_candidates, references)
         return cls(space, effort, f, trees, linear, other)

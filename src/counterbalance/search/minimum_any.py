@@ -96,7 +96,7 @@ class AnyMinimum:
             keep |= np.isnan(cells)
         rows = x.copy()
         rows[:, order] = np.where(keep, cells, wanted)
-        return rows
+        return perturbation.rules.complete(rows, x)
 
     def _draw(self, x: Floats, code: int, ids: Integers) -> Inversions:
         wanted = np.zeros((len(x), len(self.references)), dtype=bool)
@@ -110,7 +110,7 @@ class AnyMinimum:
         rules = self.space.perturbation.rules
         good = np.asarray(self.judge(rows, ids) == target)
         if rules.checked:
-            good &= rules.allow(rows)
+            good &= rules.allow(rows, x)
         if rules.most_changed is not None:
             good &= differs(rows, x).sum(axis=1) <= rules.most_changed
         return good
@@ -175,6 +175,7 @@ class AnyMinimum:
             return np.zeros(0, dtype=bool)
         tried = rows[at]
         tried[np.arange(len(at)), m] = value
+        tried = self.space.perturbation.rules.complete(tried, x[at])
         good = self._good(x[at], tried, target[at], ids[at])
         rows[at[good]] = tried[good]
         return good

@@ -60,7 +60,7 @@ class LinearMinimum:
             rows[left] = self._move(x[left], target[left], share * self.screen.slack)
             good = self.judge(rows[left], ids[left]) == target[left]
             if self.space.perturbation.rules.checked:
-                good &= self.space.perturbation.rules.allow(rows[left])
+                good &= self.space.perturbation.rules.allow(rows[left], x[left])
             reached[left] = good
         return rows, reached
 

@@ -12,14 +12,15 @@ cdef class Sets:
     """Writes slopes by leaf sets.
 
     The AND of the leaf sets of all features but one leaves the leaves that the row falls into as
-    that one moves, from left to right as its bin grows. After a move only the trees are looked
-    at again that have a cut on its way.
+    that one moves, from left to right as its bin grows; those that only a missing cell leads to
+    are no part of it. After a move only the trees are looked at again that have a cut on its way.
     """
 
     cdef Slopes slopes
     cdef const uint64_t[:, ::1] words
     cdef const int32_t[::1] first_word
     cdef const int32_t[:, :, ::1] lowest  # (trees, M, WORD)
+    cdef const uint64_t[:, ::1] by_value  # (M, trees)
     cdef const int64_t[:, :, ::1] value  # (trees, WORD, C)
     cdef const int64_t* values  # the same, without strides
     cdef const int32_t[:, ::1] feature  # (trees, features of the tree)
@@ -39,6 +40,7 @@ cdef class Sets:
         sets, used = land.trees.leaf_sets, land.trees.features_of_trees()
         self.slopes, self.C = slopes, slopes.C
         self.words, self.first_word, self.lowest = sets.words, sets.first, sets.lowest
+        self.by_value = sets.by_value
         self.value = land.value[sets.leaf]
         self.values = &self.value[0, 0, 0]
         self.feature, self.place = used.feature, used.place
@@ -131,7 +133,7 @@ cdef class Sets:
             score[c] += self.value[k, tree.here, c]
         n = 0
         for j in range(tree.n_features - 1, -1, -1):  # no branch: the processor could not guess it
-            others = self.before[j] & behind
+            others = self.before[j] & behind & self.by_value[self.feature[k, j], k]
             behind &= now[j]
             self.others[n], self.which[n] = others, j
             n += others != every

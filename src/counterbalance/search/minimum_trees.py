@@ -8,9 +8,10 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from counterbalance.arrays import Floats, Integers, Small
+from counterbalance.arrays import Floats, Integers, Mask, Small
 from counterbalance.classifier.judge import Classifier
 from counterbalance.classifier.trees import read_trees
+from counterbalance.constraints.rules import differs
 from counterbalance.search.landscape import Landscape
 from counterbalance.search.minimum_twin import Walker as Twin
 from counterbalance.search.nearest import Space
@@ -22,6 +23,8 @@ except ImportError:  # not built
 
 # So many rows of each class that f puts there are cells to start anew from.
 MOST_CELLS = 512
+# So many times a row is searched again without the features that made it unlike the table.
+MOST_RETRIES = 5
 
 
 @dataclass(frozen=True)
@@ -74,18 +77,36 @@ class TreeMinimum:
     def nearest(self, x: Floats, target: Integers) -> tuple[Floats, NDArray[np.bool_]]:
         """Return the nearest row of the class ``target`` for each row, and where there is one."""
         x, target = np.ascontiguousarray(x), self.place[target]
+        rules, frozen = self.space.perturbation.rules, np.zeros(x.shape, dtype=bool)
+        rows, reached = self._from_everywhere(x, target, frozen)
+        if not rules.checked:
+            return rows, reached
+        for _ in range(MOST_RETRIES if rules.of_the_table else 0):
+            left = np.flatnonzero(reached & ~rules.allow(rows, x))
+            if not left.size:
+                break
+            # Nothing nearer is likely; what is unlike the table stays, and the rest moves.
+            frozen[left] |= rules.faults(rows[left], x[left]) & differs(rows[left], x[left])
+            rows[left], reached[left] = self._from_everywhere(x[left], target[left], frozen[left])
+        return rows, reached & rules.allow(rows, x)
+
+    def _from_everywhere(
+        self, x: Floats, target: Integers, frozen: Mask
+    ) -> tuple[Floats, NDArray[np.bool_]]:
+        """Walk from each row, and where that leads nowhere from the nearest cell of the class."""
         none = Cells.none(len(self.references), x.shape[1])
-        rows, reached = self._walk(x, target, none)
+        rows, reached = self._walk(x, target, none, frozen)
         left = np.flatnonzero(~reached)
         if left.size:
-            rows[left], reached[left] = self._walk(x[left], target[left], self.cells)
-        if self.space.perturbation.rules.checked:
-            reached &= self.space.perturbation.rules.allow(rows)
-        return rows, reached
+            rows[left], reached[left] = self._walk(x[left], target[left], self.cells, frozen[left])
+        return self.space.perturbation.rules.complete(rows, x), reached
 
-    def _walk(self, x: Floats, target: Integers, cells: Cells) -> tuple[Floats, NDArray[np.bool_]]:
+    def _walk(
+        self, x: Floats, target: Integers, cells: Cells, frozen: Mask
+    ) -> tuple[Floats, NDArray[np.bool_]]:
         land = self.landscape
         low, high, mutable = self._limits(x)
+        mutable &= ~frozen
         origin = np.where(mutable, np.minimum(np.maximum(x, low), high), x)
         for m, levels in self.space.perturbation.rules.levels.items():
             nearest = levels[np.searchsorted((levels[1:] + levels[:-1]) / 2, origin[:, m])]

@@ -113,17 +113,19 @@ def search(
     rows: Integers,
     wanted: Mask,
     insight: Insight = NOTHING_KNOWN,
+    floor: Floats | None = None,
 ) -> tuple[Inversions, int]:
     """Find the nearest inversion of every row of ``x`` to every class it is wanted for.
 
     ``rows`` are their positions in the table, which the draws belong to (see
     ``Space.first_row``). ``judge`` maps encoded rows to class codes (see ``Judge``), and
-    ``insight`` is what is known of it. The number of candidates that were shown to ``judge``
-    comes second.
+    ``insight`` is what is known of it; ``floor`` says of each row that nothing nearer can win.
+    The number of candidates that were shown to ``judge`` comes second.
     """
     best = _Best.none_yet(wanted)
     judged = 0
-    floor = np.zeros(len(x))  # everything nearer has been judged
+    # Everything nearer has been judged.
+    floor = np.zeros(len(x)) if floor is None else floor.copy()
     active = np.flatnonzero(wanted.any(axis=1))
     for width in widths(len(space.order)):
         window = _Window.of(space.order[:width])
@@ -135,7 +137,7 @@ def search(
             ceiling = np.minimum(candidates.edge(space.order), effort.epsilon)
             band = candidates.between(floor[part], ceiling)
             judged += _judge_band(space, effort, candidates, band, judge, best, part)
-            floor[part] = ceiling
+            floor[part] = np.maximum(floor[part], ceiling)
         active = active[best.missing[active].any(axis=1) & (floor[active] < effort.epsilon)]
         if not active.size:
             break
@@ -156,7 +158,8 @@ def rebuild(space: Space, x: Floats, rows: Integers, draw: Small, round_: Small)
     """Return the candidates (round, draw) of the given factuals, one for each row of ``x``."""
     window = _Window.of(space.order)
     state = stream(space.seed, rows + space.first_row, draw)[:, None]
-    return window.put(x, space.perturbation.values(x, state, window.features)[:, 0], round_)
+    new = window.put(x, space.perturbation.values(x, state, window.features)[:, 0], round_)
+    return space.perturbation.rules.complete(new, x)
 
 
 @dataclass(frozen=True)
@@ -235,7 +238,7 @@ class _Candidates:
         order, worthy = self.window.features[self.window.sequence], self.worthy
         if insight.asked is not None and not space.perturbation.rules.checked:
             worthy = worthy & insight.asked[order, None]
-        if insight.screen is not None:
+        if insight.screen is not None and not space.perturbation.rules.followers:
             step = self.window.in_order(self.values - self.x[:, None, self.window.features])
             worthy = worthy & insight.screen.hopeful(self.x, step, order, wanted)
         return replace(self, worthy=worthy)
@@ -253,7 +256,7 @@ class _Candidates:
         return np.where(inside, self.distance, np.inf).reshape(len(self.x), -1)
 
     def rows(self, row: Integers, place: Integers) -> Floats:
-        """Build the candidates at ``place`` in the flat (K, T) order."""
+        """Build the candidates at ``place`` in the flat (K, T) order, without followers."""
         _, n_draws, width = self.values.shape
         rounds, draws = np.divmod(place, n_draws)
         values = np.take(self.values.reshape(-1, width), row * n_draws + draws, axis=0)
@@ -284,7 +287,8 @@ def _judge_band(
             at = row[block], column[block]
             which = going[at[0]]
             shown = candidates.rows(which, place[at])
-            answer[at] = judge_allowed(judge, rules, shown, candidates.ids[which])
+            old = np.take(candidates.x, which, axis=0)
+            answer[at] = judge_allowed(judge, rules, shown, candidates.ids[which], old)
         _keep(candidates, answer, place, going, best, active)
         judged += len(row)
         start += place.shape[1]
@@ -292,12 +296,16 @@ def _judge_band(
     return judged
 
 
-def judge_allowed(judge: Judge, rules: Rules, x: Floats, ids: Integers) -> Integers:
-    """Return what f says of each row, -1 where the row breaks a rule."""
+def judge_allowed(judge: Judge, rules: Rules, x: Floats, ids: Integers, old: Floats) -> Integers:
+    """Return what f says of each row, made from ``old``, -1 where the row breaks a rule.
+
+    Followers move along before f sees a row.
+    """
     if not rules.checked:
         return judge(x, ids)
+    x = rules.complete(x, old)
     answer = np.full(len(x), -1, dtype=np.intp)
-    good = rules.allow(x)
+    good = rules.allow(x, old)
     if good.any():
         answer[good] = judge(x[good], ids[good])
     return answer

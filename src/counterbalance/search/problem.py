@@ -188,17 +188,17 @@ class Problem:
 
     def rebuild(self, found: Inversions) -> Floats:
         """Return the rows of some inversions."""
-        x = self.table.rows(found.factual)
+        x, rules = self.table.rows(found.factual), self.space.perturbation.rules
         drawn = found.draw != NOT_DRAWN
         if drawn.all():
             drawn_rows = rebuild(self.space, x, found.factual, found.draw, found.round)
-            return found.put_back(x, drawn_rows)
+            return rules.complete(found.put_back(x, drawn_rows), x)
         assert found.changes is not None  # noqa: S101  (they come with what was not drawn)
         some = found.take(~drawn)
         x[~drawn] = found.changes.apply(x[~drawn], some.factual, some.target)
         some = found.take(drawn)
         new = rebuild(self.space, x[drawn], some.factual, some.draw, some.round)
-        x[drawn] = some.put_back(x[drawn], new)
+        x[drawn] = rules.complete(some.put_back(x[drawn], new), x[drawn])
         return x
 
     def fingerprints(self, found: Inversions) -> Words:

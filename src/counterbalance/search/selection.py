@@ -29,7 +29,7 @@ from counterbalance.search.inversions import Inversions
 
 Selection = Literal["nearest", "random", "agreement"]
 # How much the agreement counts: 0 not at all, and a large one takes the highest scores only.
-POWER = 1.5
+POWER = 3.0
 # The least score: a row that no judge would have is the last to be taken, but can be.
 LEAST_SCORE = 1e-9
 # Smaller counters of a stream belong to the features that it perturbs.
@@ -63,14 +63,19 @@ class Ranking:
         """
         if self.how == "nearest":
             return found.distance
-        if self.judges is None or rows is None:
-            return uniform(state, found.target)
         u = uniform(state, found.target.astype(np.int64) + LOT_COUNTER)
+        if self.judges is None or rows is None:
+            return u
         score = np.maximum(self.judges.scores(rows, found.target), LEAST_SCORE)
         return np.asarray(-np.log(u) / score**POWER)
 
 
+def rank(found: Inversions) -> Integers:
+    """Return the positions of the inversions, those of the smallest keys first."""
+    return np.lexsort((found.draw, found.factual, found.key))
+
+
 def select(found: Inversions, n: int) -> Inversions:
     """Return the ``n`` inversions of the smallest keys (or all there are), ordered by factual."""
-    chosen = np.lexsort((found.draw, found.factual, found.key))[:n]
+    chosen = rank(found)[:n]
     return found.take(chosen[np.lexsort((found.draw[chosen], found.factual[chosen]))])

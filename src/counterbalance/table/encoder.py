@@ -82,20 +82,16 @@ class Rescaler(TransformerMixin, BaseEstimator):
     """Move columns to where f can make them out; all others stay as they are, to the bit.
 
     Trees see single precision: 1.7e18 and 1.7e18 + 1e9 are one value to them, and 1e300 is
-    infinite. Such a column is centred at its median and divided by its width. Boosting cannot
-    bin a column without any value: it becomes zero.
+    infinite. Such a column is centred at its median and divided by its width.
 
     Parameters
     ----------
     too_fine : ndarray of bool
         Columns to centre and divide: see :func:`too_fine`.
-    empty : ndarray of bool
-        Columns without any value.
     """
 
-    def __init__(self, too_fine: Mask, empty: Mask) -> None:
+    def __init__(self, too_fine: Mask) -> None:
         self.too_fine = too_fine
-        self.empty = empty
 
     def fit(self, X: Any, y: Any = None) -> Self:
         """Learn where the columns lie and how wide they are."""
@@ -111,7 +107,6 @@ class Rescaler(TransformerMixin, BaseEstimator):
         moved = np.array(X, dtype=np.float64)
         moved[:, self.too_fine] -= self.centre_
         moved[:, self.too_fine] /= self.width_
-        moved[:, self.empty] = 0
         return moved
 
     def __sklearn_tags__(self) -> Any:

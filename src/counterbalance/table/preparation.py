@@ -46,6 +46,10 @@ class TablePreparation(TransformerMixin, BaseEstimator):
     ordered_, nominal_ : ndarray of int
         Positions of the columns with and without an order.
 
+    See Also
+    --------
+    counterbalance.ResampledClassifier : A pipeline with this step may stand in it.
+
     Examples
     --------
     >>> import pandas as pd

@@ -31,7 +31,7 @@ SAMPLER_MODULES = tuple(
     f"counterbalance.{name}"
     for name in (
         *("arrays", "errors", "user_warnings", "table", "profile", "constraints", "classifier"),
-        *("search", "rows", "prepare", "samplers"),
+        *("search", "plausible", "rows", "prepare", "samplers"),
     )
 )
 

@@ -40,7 +40,7 @@ def compute(trial: Trial) -> dict[str, float]:
 
 def fingerprint(*, ours: bool) -> Fingerprint:
     """Return what makes the figures: code and versions. The settings are in the trials."""
-    own = SAMPLER_MODULES if ours else OTHERS
+    own = (*SAMPLER_MODULES, "counterbalance.estimators") if ours else OTHERS
     return take_fingerprint({}, modules=[*own, *MODULES], packages=(*PACKAGES, "lightgbm"))
 
 

@@ -15,6 +15,7 @@ sets: its defaults, our own samplers included.
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -31,6 +32,10 @@ from counterbalance.trials.resamplers import halved, k_means_smote
 
 _OURS = {method.aliases[0]: method for method in all_samplers().values() if method.ours}
 OURS: dict[str, Callable[..., Any]] = {name: method.factory for name, method in _OURS.items()}
+# Ours as they were before new rows had to be plausible; they are run where they are asked for.
+VARIANTS: dict[str, Callable[..., Any]] = {
+    f"{name} without plausible": partial(factory, plausible=False) for name, factory in OURS.items()
+}
 OURS_DESCRIBED = {
     name: f"`{method.factory.__name__}()`: {method.details}" for name, method in _OURS.items()
 }
@@ -60,9 +65,9 @@ class ResampledFold(NamedTuple):
 
 def resampled(name: str, X: Any, y: NDArray[np.intp], seed: int) -> ResampledFold:
     """Resample a training fold."""
-    kinds = read_table(X).kinds
-    if name in OURS:
-        sampler = OURS[name](random_state=seed)
+    kinds, ours = read_table(X).kinds, OURS | VARIANTS
+    if name in ours:
+        sampler = ours[name](random_state=seed)
         table, labels = sampler.fit_resample(X, y)
         origins = add_counts(list(count_origins(sampler.provenance_).values()))
         preparation = TablePreparation().fit_kinds(table, kinds)

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 from counterbalance.result_table import ResultTable, as_csv
 from counterbalance.studies.canvas import save_figure
+from counterbalance.studies.study.methods import VARIANTS
 from counterbalance.studies.study.page import Part, page
 from counterbalance.studies.study.scores import RESAMPLERS, ScoreKind, StudyScores, collect
 from counterbalance.studies.study.settings import StudySettings
@@ -140,7 +141,7 @@ def study(
                 [
                     trial
                     for trial in trials(settings)
-                    if (trial["method"] in protocol.kind.ours) == ours
+                    if (trial["method"] in {*protocol.kind.ours, *VARIANTS}) == ours
                 ],
                 protocol.compute,
                 store=store,

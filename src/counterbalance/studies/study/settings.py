@@ -15,7 +15,7 @@ from counterbalance.datasets import list_datasets, load
 from counterbalance.datasets.dataset import FEWEST_OF_CLASS
 from counterbalance.datasets.field import FIELD_HELD, FIELD_OPEN
 from counterbalance.errors import CounterbalanceError
-from counterbalance.studies.study.methods import METHODS, NONE, OURS
+from counterbalance.studies.study.methods import METHODS, NONE, OURS, VARIANTS
 
 DEVELOPMENT = (
     *("ecoli1", "ecoli3", "ecoli4", "ecoli-0-1-4-6_vs_5", "glass0", "glass2", "glass6"),
@@ -48,8 +48,8 @@ class StudySettings:
     datasets : tuple of str
         Names of data sets that `load` knows.
     methods : tuple of str
-        Some of those that are known; no resampling is always among them, because it stands in
-        for methods that fail.
+        Some of those that are known, or ``VARIANTS``; no resampling is always among them, because
+        it stands in for methods that fail.
     folds : int
         Folds of the cross-validation.
     repeats : tuple of int
@@ -71,10 +71,11 @@ class StudySettings:
     def __post_init__(self) -> None:
         if not self.datasets or not self.repeats:
             raise StudySettingsError("datasets and repeats must name at least one each")
-        unknown = [name for name in self.methods if name not in self.known]
+        known = (*self.known, *VARIANTS)
+        unknown = [name for name in self.methods if name not in known]
         if unknown:
             raise StudySettingsError(
-                f"methods must be some of {', '.join(self.known)}; got {', '.join(unknown)}"
+                f"methods must be some of {', '.join(known)}; got {', '.join(unknown)}"
             )
         for name, least in (("folds", 2), ("rows", 0)):
             value = getattr(self, name)

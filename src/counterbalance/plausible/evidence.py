@@ -1,0 +1,116 @@
+"""Evidence: what the rows of a table tell of what goes together.
+
+    sample      a few rows of every class, as codes: those with the smallest lots, where a lot
+                depends on nothing but a row's id; so any cut of the table gives the same ones
+    together    the levels that real rows have beside each other, of all rows
+
+The parts of a table are looked at one by one and joined.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from functools import reduce
+
+import numpy as np
+
+from counterbalance.arrays import Floats, Integers
+from counterbalance.constraints.together import ROWS_AT_ONCE, Levels, Together
+from counterbalance.search.draws import stream, uniform
+from counterbalance.table.kinds import Kind
+from counterbalance.table.table import Table
+
+# So many rows of a class at most, and so many of all classes together, but some of each.
+MOST_OF_CLASS = 1000
+MOST_ROWS = 20_000
+FEWEST_OF_CLASS = 20
+# Draws 0, 1, ... belong to the perturbations of a row.
+EVIDENCE_DRAW = 2**43
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """What some rows of a table tell."""
+
+    ids: Integers  # of the sampled rows, by class and then in their order
+    classes: Integers
+    sample: Floats
+    n_classes: int
+    together: Together | None = None
+
+    @classmethod
+    def none(cls, n_features: int, n_classes: int, levels: Levels | None = None) -> Evidence:
+        """Return what no row tells; with ``levels``, pairs of them are to be looked for."""
+        nobody = np.zeros(0, dtype=np.intp)
+        together = None if levels is None else Together.none(levels)
+        return cls(nobody, nobody, np.zeros((0, n_features)), n_classes, together)
+
+    def with_rows(self, ids: Integers, classes: Integers, x: Floats) -> Evidence:
+        """Return what is told with some more rows."""
+        together = None if self.together is None else self.together.with_rows(x)
+        return self._with_sample(ids, classes, x, together)
+
+    def join(self, other: Evidence) -> Evidence:
+        """Return what the rows of both tell."""
+        together = self.together
+        if together is not None and other.together is not None:
+            together = together.join(other.together)
+        return self._with_sample(other.ids, other.classes, other.sample, together)
+
+    @classmethod
+    def joined(cls, parts: list[Evidence]) -> Evidence:
+        """Return what the rows of all parts tell."""
+        return reduce(cls.join, parts)
+
+    def _with_sample(
+        self, ids: Integers, classes: Integers, x: Floats, together: Together | None
+    ) -> Evidence:
+        """Keep of the sample and some more rows those with the smallest lots of each class."""
+        n_own = len(self.ids)
+        ids = np.concatenate([self.ids, ids])
+        classes = np.concatenate([self.classes, classes])
+        lot = uniform(stream(0, ids, EVIDENCE_DRAW), 0)
+        ranked = np.lexsort((ids, lot, classes))
+        first = np.searchsorted(classes[ranked], classes[ranked])
+        chosen = ranked[np.arange(len(ranked)) - first < self.most_of_class]
+        chosen = chosen[np.lexsort((ids[chosen], classes[chosen]))]
+        own = chosen < n_own
+        sample = np.empty((len(chosen), self.sample.shape[1]))
+        sample[own], sample[~own] = self.sample[chosen[own]], x[chosen[~own] - n_own]
+        return replace(
+            self, ids=ids[chosen], classes=classes[chosen], sample=sample, together=together
+        )
+
+    @property
+    def most_of_class(self) -> int:
+        """How many rows of a class are sampled at most."""
+        share = MOST_ROWS // max(1, self.n_classes)
+        return min(MOST_OF_CLASS, max(FEWEST_OF_CLASS, share))
+
+
+def gather(table: Table, classes: Integers, n_classes: int, *, pairs: bool) -> Evidence:
+    """Look at all rows of a table in memory."""
+    n = len(classes)
+    if not pairs:
+        chosen = Evidence.none(0, n_classes).with_rows(np.arange(n), classes, np.zeros((n, 0)))
+        return replace(chosen, sample=table.rows(chosen.ids))
+    found = Evidence.none(len(table.names), n_classes, make_levels(table, n))
+    for start in range(0, n, ROWS_AT_ONCE):
+        rows = np.arange(start, min(n, start + ROWS_AT_ONCE))
+        found = found.with_rows(rows, classes[rows], table.rows(rows))
+    return found
+
+
+def make_levels(table: Table, n_rows: int) -> Levels:
+    """Return the numbering of the levels of a table that shows all of them."""
+    n_levels = [
+        int(np.nanmax(table.column(m), initial=-1.0)) + 1 if kind.has_levels else 0
+        for m, kind in enumerate(table.kinds)
+    ]
+    return Levels.of(table.kinds, n_levels, n_rows)
+
+
+def is_mixed(kinds: Iterable[Kind]) -> bool:
+    """Say whether some column holds categories."""
+    return any(kind.has_levels for kind in kinds)

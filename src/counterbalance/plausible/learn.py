@@ -1,0 +1,87 @@
+"""Learn: from the rows of a table to what its new rows must be like.
+
+    evidence -> relations, pairs seen together -> rules
+
+``plausible`` says what is learned: ``"auto"`` all of it where the table has categories and nothing
+where it has none, ``True`` all, ``"pairs"`` or ``"relations"`` one of them, ``False`` nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+
+from counterbalance.arrays import Integers
+from counterbalance.constraints import Follows, compile_rules
+from counterbalance.constraints.relations import Relation, quoted
+from counterbalance.constraints.rules import Rules
+from counterbalance.errors import ConstraintError
+from counterbalance.plausible.evidence import Evidence, is_mixed
+from counterbalance.plausible.relations import Found, find_relations, without
+from counterbalance.profile import Profile
+from counterbalance.table.kinds import Kind
+from counterbalance.table.table import Table
+
+Plausible = Literal["auto", "pairs", "relations"] | bool
+WAYS = ("auto", "pairs", "relations")
+
+
+@dataclass(frozen=True)
+class Learned:
+    """What a table tells of what goes together."""
+
+    evidence: Evidence
+    relations: tuple[Found, ...] = ()
+
+
+def learns_pairs(plausible: Plausible, kinds: Sequence[Kind]) -> bool:
+    """Say whether levels must have been seen together."""
+    return plausible in {"pairs", True} or (plausible == "auto" and is_mixed(kinds))
+
+
+def learn(
+    evidence: Evidence, table: Table, profile: Profile, plausible: Plausible, unwanted: Any
+) -> Learned:
+    """Find the relations of a table in its evidence."""
+    wanted = plausible in {"relations", True} or (plausible == "auto" and is_mixed(table.kinds))
+    if not wanted:
+        return Learned(evidence)
+    found = find_relations(table.names, table.kinds, profile, evidence.sample)
+    return Learned(evidence, tuple(without(found, unwanted)))
+
+
+def make_rules(constraints: Any, table: Table, learned: Learned | None) -> Rules:
+    """Compile what the user says, and then what was learned and does not contradict it."""
+    if learned is None:
+        return compile_rules(constraints, table)
+    sample = learned.evidence.sample
+    rules = compile_rules(constraints, table, sample)
+    for found in learned.relations:
+        if isinstance(found.constraint, Follows):
+            # A formula of the user's comes first.
+            with suppress(ConstraintError):
+                found.constraint.apply(rules, table, sample)
+                rules.usual += _tolerated(found, table)
+        else:
+            rules.usual += compile_rules([found.constraint], table).relations
+    rules.together = learned.evidence.together
+    return rules
+
+
+def _tolerated(found: Found, table: Table) -> list[Relation]:
+    """Return the bounds of how far a follower may be off: a large one may not carry it farther."""
+    if found.within is None or not isinstance(found.constraint, Follows):
+        return []
+    off = f"{quoted(found.constraint.column)} - ({found.constraint.formula})"
+    texts = [f"{off} <= {found.within!r}", f"0 - ({off}) <= {found.within!r}"]
+    return compile_rules(texts, table).relations
+
+
+def free(rules: Rules, order: Integers) -> Integers:
+    """Return the features of an order that do not follow others."""
+    following = [follower.column for follower in rules.followers]
+    return np.asarray(order[~np.isin(order, following)])

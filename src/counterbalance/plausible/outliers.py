@@ -1,0 +1,103 @@
+"""Outliers: how far out a new row lies, measured by the real rows of a class.
+
+    reference   some real rows of the class (see ``evidence``)
+    far         the distance of a row to its K-th nearest reference, by the method's own distance
+    usual       what USUAL of the references do not exceed, each held against the others
+    score       far / usual: above 1 a row lies farther out than 95 % of the real ones
+
+The score is a function of the row and of the references alone, so that any cut of the new rows
+gives the same.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.spatial.distance import cdist
+
+from counterbalance.arrays import Floats, Integers, blocks
+from counterbalance.plausible.evidence import Evidence
+from counterbalance.profile import Profile
+
+K = 5
+USUAL = 0.95
+# References of a class: enough to tell what is usual, few enough to cost little.
+MOST_REFERENCES = 128
+CELLS_AT_ONCE = 2**20
+
+
+@dataclass(frozen=True)
+class _Reference:
+    """The references of one class: scaled numbers and codes of what has no order."""
+
+    numbers: Floats
+    codes: Floats
+    usual: float
+
+
+@dataclass(frozen=True)
+class Outliers:
+    """Scores rows against the classes of a table."""
+
+    profile: Profile
+    classes: tuple[_Reference | None, ...]
+
+    @classmethod
+    def of(cls, evidence: Evidence, profile: Profile) -> Outliers:
+        """Take references from the sample of each class; one row alone tells nothing."""
+        found: list[_Reference | None] = []
+        for code in range(evidence.n_classes):
+            x = evidence.sample[evidence.classes == code]
+            # Rows of the sample are in the order of the table: an even choice of them.
+            chosen = np.linspace(0, len(x) - 1, min(len(x), MOST_REFERENCES)).astype(np.intp)
+            found.append(_reference(x[chosen], profile) if len(x) > 1 else None)
+        return cls(profile, tuple(found))
+
+    def scores(self, x: Floats, classes: Integers) -> Floats:
+        """Return the score of each row against its class, nan where the class does not tell."""
+        result = np.full(len(x), np.nan)
+        for code in np.unique(classes):
+            reference = self.classes[code]
+            if reference is None:
+                continue
+            here = np.flatnonzero(classes == code)
+            for block in blocks(len(here), len(reference.numbers), CELLS_AT_ONCE):
+                at = here[block]
+                far = _far(*_split(x[at], self.profile), reference.numbers, reference.codes)
+                result[at] = _nth(far, K - 1)
+            result[here] /= reference.usual
+        return result
+
+
+def _reference(x: Floats, profile: Profile) -> _Reference:
+    numbers, codes = _split(x, profile)
+    # The nearest reference of a reference is itself.
+    own = _nth(_far(numbers, codes, numbers, codes), K)
+    usual = float(np.quantile(own, USUAL)) or float(own.max())
+    return _Reference(numbers, codes, usual or 1.0)
+
+
+def _nth(far: Floats, n: int) -> Floats:
+    """Return the n-th smallest distance of each row, or the largest if there are fewer."""
+    n = min(n, far.shape[1] - 1)
+    return np.asarray(np.partition(far, n, axis=1)[:, n])
+
+
+def _split(x: Floats, profile: Profile) -> tuple[Floats, Floats]:
+    """Return scaled numbers, and what differs or does not: categories, and which are missing."""
+    nominal = profile.nominal
+    numbers, missing = x[:, ~nominal], np.isnan(x[:, ~nominal])
+    numbers = np.where(missing, profile.median[~nominal], numbers) / profile.scale[~nominal]
+    codes = np.where(np.isnan(x[:, nominal]), -1.0, x[:, nominal])
+    return numbers, np.column_stack([codes, missing]) if missing.size else codes
+
+
+def _far(numbers: Floats, codes: Floats, of_numbers: Floats, of_codes: Floats) -> Floats:
+    """Return the distance of each row to each reference."""
+    far = np.zeros((len(numbers), len(of_numbers)))
+    if numbers.shape[1]:
+        far += cdist(numbers, of_numbers, "cityblock")
+    if codes.shape[1]:
+        far += cdist(codes, of_codes, "hamming") * codes.shape[1]
+    return far

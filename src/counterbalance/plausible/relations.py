@@ -1,0 +1,383 @@
+"""Relations: how columns hang together, found in a sample of the rows.
+
+    follows     a column made of others: their sum, product or ratio, a multiple of one of them, or
+                the value that goes with a category; it moves along
+    order       one column is never above another; a candidate that breaks it is refused
+    kept        the share of the rows that keep a relation, at least KEPT
+    tolerance   how far a row may be off: for a column of numbers TOLERANCE times its MAD
+    chance      the share of the rows that would keep an order if the two columns had nothing to do
+                with each other
+
+Variances of the columns and of their logarithms say at once which of many thousand sums and
+products can be near a column; only those are looked at row by row. What was found is a list of
+constraints: a user can read it, take one out, or write it down.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from counterbalance.arrays import Floats, Integers
+from counterbalance.constraints import Constraint, Follows, Relation
+from counterbalance.constraints.relations import quoted
+from counterbalance.profile import Profile
+from counterbalance.table.kinds import Kind
+
+KEPT = 0.99
+TOLERANCE = 0.25
+# Beside a tolerance for nearly all rows: half of them are so near.
+TYPICAL = 0.05
+# Nearer than this, in MADs, is rounding.
+EXACT = 1e-3
+# A factor so near to one is one.
+NEARLY_ONE = 0.02
+# Fewer rows do not tell.
+FEWEST_ROWS = 50
+HALF = 0.5
+# A column of fewer values has no sums and products.
+FEWEST_VALUES = 5
+# Of more columns those that matter most for the class are looked at.
+MOST_COLUMNS = 60
+# What is left of a column's variance, at most, to look at a sum or product row by row.
+SCREEN = 0.3
+MOST_SCREENED = 100
+# What a formula of two columns must leave of the deviations that one of them alone leaves.
+BETTER = 0.5
+# An order that as many rows would keep by chance says nothing.
+MOST_CHANCE = 0.9
+MOST_ORDERS = 40
+# What a table of values must leave of the rows that its commonest value alone gets wrong.
+LESS_WRONG = 0.1
+# Rows for each entry of such a table, and the most values that it can tell.
+ROWS_PER_ENTRY = 5
+MOST_VALUES = 256
+
+
+@dataclass(frozen=True)
+class Found:
+    """One relation."""
+
+    constraint: Constraint
+    text: str
+    kept: float
+    words: str
+    within: float | None = None  # how far nearly all rows are off, at most; None for exact ones
+
+
+@dataclass(frozen=True)
+class _Columns:
+    """The columns of a sample that can be named."""
+
+    names: list[Any]
+    x: Floats
+    scale: Floats
+    numbers: Integers
+    categories: Integers
+
+    def name(self, m: int) -> str:
+        return quoted(self.names[m])
+
+
+def find_relations(
+    names: list[Any], kinds: list[Kind], profile: Profile, sample: Floats
+) -> list[Found]:
+    """Return the relations that nearly all rows of the sample keep."""
+    if len(sample) < FEWEST_ROWS:
+        return []
+    once = [isinstance(n, str) and "`" not in n and names.count(n) == 1 for n in names]
+    told = np.array(once, dtype=bool) & profile.varies
+    has_levels = np.array([kind.has_levels for kind in kinds], dtype=bool)
+    told &= np.isnan(sample).mean(axis=0) < HALF
+    ranked = np.argsort(-profile.importance, kind="stable")
+    ranked = ranked[told[ranked]]
+    numbers = np.sort(ranked[~has_levels[ranked]][:MOST_COLUMNS])
+    categories = np.sort(ranked[has_levels[ranked]][:MOST_COLUMNS])
+    columns = _Columns(names, sample, profile.scale, numbers, categories)
+    found: dict[int, Found] = {}
+    sources: dict[int, set[int]] = {}
+    for m, made_of, relation in _formulas(columns):
+        if m not in found and not _leads_to(sources, made_of, m):
+            found[m], sources[m] = relation, set(made_of)
+    return [*found.values(), *_orders(columns, sources)]
+
+
+def _leads_to(sources: dict[int, set[int]], start: set[int], m: int) -> bool:
+    """Say whether one of the columns is made of ``m``, directly or by way of others."""
+    waiting, visited = list(start), set()
+    while waiting:
+        column = waiting.pop()
+        if column == m:
+            return True
+        if column not in visited:
+            visited.add(column)
+            waiting.extend(sources.get(column, ()))
+    return False
+
+
+def _formulas(columns: _Columns) -> Iterator[tuple[int, set[int], Found]]:
+    """Give (column, what it is made of, relation), the plainest relations first."""
+    multiples = set()
+    for m, source, found in _multiples(columns):
+        multiples.add(m)
+        yield m, {source}, found
+    wide = np.array([len(np.unique(columns.x[:, m])) for m in columns.numbers])
+    some = columns.numbers[(wide >= FEWEST_VALUES) & ~np.isin(columns.numbers, list(multiples))]
+    if len(some) > 2:  # noqa: PLR2004  (what is made of two others)
+        yield from _sums(columns, some)
+        yield from _products(columns, some)
+    yield from _lookups(columns)
+
+
+def _kept(columns: _Columns, m: int, made: Floats) -> tuple[float, float, Floats] | None:
+    """Return the share of rows near to what a column is made of, how near, and how far each is."""
+    known = ~np.isnan(made) & ~np.isnan(columns.x[:, m])
+    off = np.abs(columns.x[known, m] - made[known]) / columns.scale[m]
+    if known.sum() < FEWEST_ROWS or np.median(off) > TYPICAL:
+        return None
+    near = float(np.quantile(off, KEPT))
+    kept = float((off <= TOLERANCE).mean())
+    return None if kept < KEPT else (kept, near, off)
+
+
+def _follows(columns: _Columns, m: int, formula: str, kept: float, near: float) -> Found:
+    constraint = Follows(columns.names[m], formula)
+    within = None if near < EXACT else float(near * columns.scale[m])
+    how = "" if within is None else f", within {within:.3g}"
+    words = f"{columns.names[m]} is {formula}{how}; it moves along"
+    return Found(constraint, constraint.text, kept, words, within)
+
+
+def _multiples(columns: _Columns) -> Iterator[tuple[int, int, Found]]:
+    """Find columns that are another one, or a multiple of it with or without an offset."""
+    x = columns.x
+    for m in columns.numbers:
+        for source in columns.numbers[columns.numbers < m]:
+            known = ~np.isnan(x[:, m]) & ~np.isnan(x[:, source])
+            if known.sum() < FEWEST_ROWS:
+                continue
+            a, c = x[known, source], x[known, m]
+            factor, offset = _line(a, c)
+            for k, d in _neat(factor, offset):
+                told = _kept(columns, m, k * x[:, source] + d)
+                if told is not None and k != 0:
+                    text = columns.name(source) if k == 1 else f"{k:.6g} * {columns.name(source)}"
+                    text += f" {'+' if d > 0 else '-'} {abs(d):.6g}" if d else ""
+                    if k < 0:
+                        text = f"0 - {text[1:]}"
+                    yield int(m), int(source), _follows(columns, int(m), text, *told[:2])
+                    break
+            else:
+                continue
+            break
+
+
+def _neat(factor: float, offset: float) -> Iterator[tuple[float, float]]:
+    """Give lines to try, the plainest first."""
+    yield 1.0, 0.0
+    for digits in (2, 3, 6):
+        yield float(f"{factor:.{digits}g}"), 0.0
+    for digits in (2, 3, 6):
+        yield float(f"{factor:.{digits}g}"), float(f"{offset:.{digits}g}")
+
+
+def _line(a: Floats, c: Floats) -> tuple[float, float]:
+    """Return factor and offset of the line through two columns."""
+    spread = np.var(a)
+    factor = float(np.mean((a - a.mean()) * (c - c.mean())) / spread) if spread > 0 else 0.0
+    return factor, float(c.mean() - factor * a.mean())
+
+
+def _sums(columns: _Columns, some: Integers) -> Iterator[tuple[int, set[int], Found]]:
+    """Find columns that are the sum of two or three others."""
+    x = columns.x
+    cells = _filled(x[:, some])
+    for m, pair in _screened(cells, some):
+        parts = [some[k] for k in pair]
+        told = _kept(columns, m, x[:, parts].sum(axis=1))
+        if told is None or not _all_needed(columns, m, parts, told[1]):
+            continue
+        text = " + ".join(columns.name(p) for p in parts)
+        yield m, set(map(int, parts)), _follows(columns, m, text, *told[:2])
+
+
+def _products(columns: _Columns, some: Integers) -> Iterator[tuple[int, set[int], Found]]:
+    """Find products and ratios of two columns; the last column of the table is what follows."""
+    x = columns.x
+    positive, rows = _with_logarithms(x, some)
+    logs = np.log(x[np.ix_(rows, positive)])
+    for c, pair in _screened(logs, positive, n_most=2):
+        a, b = (int(positive[k]) for k in pair)
+        last = max(a, b, c)
+        other = a if b == last else b
+        with np.errstate(all="ignore"):
+            made = x[:, a] * x[:, b] if last == c else x[:, c] / x[:, other]
+        made = np.where(np.isfinite(made), made, np.nan)
+        ratio = x[:, last] / np.where(made == 0, np.nan, made)
+        if np.isnan(ratio).all():
+            continue
+        factor = float(np.nanmedian(ratio))
+        factor = 1.0 if abs(factor - 1) < NEARLY_ONE else float(f"{factor:.6g}")
+        told = _kept(columns, last, factor * made)
+        parts = [a, b] if last == c else [c, other]
+        if told is None or not _all_needed(columns, last, parts, told[1]):
+            continue
+        sign = "*" if last == c else "/"
+        text = f"{columns.name(parts[0])} {sign} {columns.name(parts[1])}"
+        text = text if factor == 1 else f"{factor:.6g} * {text}"
+        yield last, set(parts), _follows(columns, last, text, *told[:2])
+
+
+def _with_logarithms(x: Floats, some: Integers) -> tuple[Integers, Integers]:
+    """Return columns, and rows that are positive in all of them: not too few of either."""
+    positive = x[:, some] > 0
+    some, positive = some[positive.mean(axis=0) > HALF], positive[:, positive.mean(axis=0) > HALF]
+    while len(some) and positive.all(axis=1).sum() < max(FEWEST_ROWS, len(x) // 3):
+        sparsest = int(np.argmin(positive.mean(axis=0)))
+        some, positive = np.delete(some, sparsest), np.delete(positive, sparsest, axis=1)
+    return some, np.flatnonzero(positive.all(axis=1))
+
+
+def _filled(cells: Floats) -> Floats:
+    """Put the median into missing cells, and bring the farthest cells in."""
+    low, middle, high = np.nanquantile(cells, (0.01, 0.5, 0.99), axis=0)
+    return np.clip(np.where(np.isnan(cells), middle, cells), low, high)
+
+
+def _screened(
+    cells: Floats, features: Integers, n_most: int = 3
+) -> Iterator[tuple[int, tuple[int, ...]]]:
+    """Give (column, places of others whose sum is near it), the nearest first.
+
+    Var(c - a - b) = V_c + V_a + V_b - 2 C_ca - 2 C_cb + 2 C_ab, for all triples at once.
+    """
+    p = len(features)
+    if p < 3:  # noqa: PLR2004  (few are left that have logarithms)
+        return
+    cov = np.cov(cells, rowvar=False)
+    var = np.diag(cov)
+    i, j = np.triu_indices(p, 1)
+    of_pair = var[i] + var[j] + 2 * cov[i, j]
+    left = var[:, None] + of_pair - 2 * (cov[:, i] + cov[:, j])
+    share = left / np.where(var > 0, var, np.inf)[:, None]
+    for c in range(p):
+        share[c, (i == c) | (j == c) | (var[i] == 0) | (var[j] == 0)] = np.inf
+    ranked = np.argsort(share, axis=None, kind="stable")[:MOST_SCREENED]
+    for c, at in zip(*np.unravel_index(ranked, share.shape), strict=True):
+        if share[c, at] > SCREEN:
+            break
+        yield int(features[c]), (int(i[at]), int(j[at]))
+    if n_most > 2:  # noqa: PLR2004  (a third part)
+        yield from _triples(cells, features, cov)
+
+
+def _triples(
+    cells: Floats, features: Integers, cov: Floats
+) -> Iterator[tuple[int, tuple[int, ...]]]:
+    """Give sums of three: where all others together explain a column with weights of one."""
+    centred = cells - cells.mean(axis=0)
+    for c in range(len(features)):
+        others = np.delete(np.arange(len(features)), c)
+        weight = np.linalg.lstsq(cov[np.ix_(others, others)], cov[others, c], rcond=None)[0]
+        parts = others[np.abs(weight - 1) < 0.05]  # noqa: PLR2004  (weights of one)
+        if len(parts) != 3:  # noqa: PLR2004
+            continue
+        left = centred[:, c] - centred[:, parts].sum(axis=1)
+        if np.mean(left**2) <= SCREEN * cov[c, c]:
+            yield int(features[c]), tuple(map(int, parts))
+
+
+def _all_needed(columns: _Columns, m: int, parts: Any, near: float) -> bool:
+    """Say whether the column is much farther from each of the parts alone."""
+    for part in parts:
+        known = ~np.isnan(columns.x[:, m]) & ~np.isnan(columns.x[:, part])
+        factor, offset = _line(columns.x[known, part], columns.x[known, m])
+        off = np.abs(columns.x[known, m] - factor * columns.x[known, part] - offset)
+        if near > BETTER * np.quantile(off / columns.scale[m], KEPT):
+            return False
+    return True
+
+
+def _lookups(columns: _Columns) -> Iterator[tuple[int, set[int], Found]]:
+    """Find columns that one other column tells: categories, and numbers of a category."""
+    every = list(map(int, np.concatenate([columns.categories, columns.numbers])))
+    values = {m: np.unique(columns.x[~np.isnan(columns.x[:, m]), m]) for m in every}
+    places = {m: np.searchsorted(values[m], columns.x[:, m]) for m in every}
+    for m in every:
+        for source in every:
+            is_category = np.isin([m, source], columns.categories)
+            n, n_source = len(values[m]), len(values[source])
+            if m == source or not is_category.any() or not 1 < n <= min(n_source, MOST_VALUES):
+                continue
+            if n == n_source and m < source:  # one tells the other: the later column follows
+                continue
+            known = (places[m] < n) & (places[source] < n_source)  # a missing cell sorts last
+            pairs = np.bincount(
+                places[source][known] * n + places[m][known], minlength=n * n_source
+            )
+            told = _told(pairs.reshape(n_source, n), number=not is_category[1])
+            if told is not None:
+                constraint = Follows(columns.names[m], columns.name(source))
+                words = f"{columns.names[m]} goes with {columns.names[source]}; it moves along"
+                yield m, {source}, Found(constraint, constraint.text, told, words)
+
+
+def _told(pairs: Integers, *, number: bool) -> float | None:
+    """Return the share of rows that a table of values gets right, None if that is not much.
+
+    ``pairs`` counts the rows of each value of the source (rows) and of the column. A number tells
+    a category if few steps lead through its values: bands of an age do.
+    """
+    n_rows = int(pairs.sum())
+    shown = pairs[pairs.sum(axis=1) > 0]
+    n_entries = len(shown)
+    if number and n_entries:
+        n_entries = 1 + int(np.count_nonzero(np.diff(shown.argmax(axis=1))))
+    if n_rows < FEWEST_ROWS or n_entries * ROWS_PER_ENTRY > n_rows or n_entries == 1:
+        return None
+    wrong, alone = (
+        1 - best.sum() / n_rows for best in (shown.max(axis=1), shown.sum(axis=0).max())
+    )
+    enough = wrong <= 1 - KEPT and wrong <= LESS_WRONG * alone
+    return float(1 - wrong) if enough else None
+
+
+def _orders(columns: _Columns, sources: dict[int, set[int]]) -> list[Found]:
+    """Find pairs of which one column is never above the other, without those that follow."""
+    x, numbers = columns.x, columns.numbers
+    known = ~np.isnan(x)
+    shifted = np.roll(x, len(x) // 2, axis=0)
+    found: list[tuple[float, float, int, int]] = []
+    for a in map(int, numbers):
+        for b in map(int, numbers):
+            both = known[:, a] & known[:, b]
+            if a == b or both.sum() < FEWEST_ROWS or b in sources.get(a, ()):
+                continue
+            if a in sources.get(b, ()) or np.mean(x[both, a] == x[both, b]) >= KEPT:
+                continue
+            kept = float(np.mean(x[both, a] <= x[both, b]))
+            chance = np.mean((x[:, a] <= shifted[:, b])[known[:, a] & ~np.isnan(shifted[:, b])])
+            if kept >= KEPT and chance <= MOST_CHANCE:
+                found.append((float(chance), kept, a, b))
+    pairs = {(a, b) for *_, a, b in found}
+    plain = [
+        one
+        for one in sorted(found)
+        if not any((one[2], c) in pairs and (c, one[3]) in pairs for c in map(int, numbers))
+    ]
+    result = []
+    for _, kept, a, b in plain[:MOST_ORDERS]:
+        text = f"{columns.name(a)} <= {columns.name(b)}"
+        words = f"{columns.names[a]} is never above {columns.names[b]}"
+        result.append(Found(Relation(text), text, kept, words))
+    return result
+
+
+def without(found: list[Found], texts: Any) -> list[Found]:
+    """Leave out the relations that a user does not want."""
+    given = [texts] if isinstance(texts, str) else (texts or ())
+    unwanted = {" ".join(str(text).split()) for text in given}
+    return [one for one in found if " ".join(one.text.split()) not in unwanted]
