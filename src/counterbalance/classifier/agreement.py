@@ -26,6 +26,7 @@ from typing import Self
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import LogisticRegression
+from threadpoolctl import threadpool_limits
 
 from counterbalance.arrays import Floats, Integers, Mask, Small
 from counterbalance.classifier.boosting import Boosting, draw_rows
@@ -92,7 +93,9 @@ class Logistic:
             Columns.of(cell, nominal=bool(one)) for cell, one in zip(x.T, nominal, strict=True)
         ]
         placed = np.hstack([own.place(x[:, m]) for m, own in enumerate(columns)])
-        with warnings.catch_warnings():  # an opinion need not be settled to the last digit
+        # One thread: a product of matrices rounds as the threads that share it have it. An opinion
+        # need not be settled to the last digit.
+        with threadpool_limits(1, user_api="blas"), warnings.catch_warnings():
             warnings.simplefilter("ignore", ConvergenceWarning)
             model = LogisticRegression(max_iter=MAX_ITER).fit(placed, codes, weight)
         slope, start = model.coef_.T, model.intercept_

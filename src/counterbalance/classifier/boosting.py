@@ -170,15 +170,10 @@ class Boosting(ClassifierMixin, BaseEstimator):
         return tags
 
 
-def draw_rows(
-    codes: Integers, n: int, random: np.random.RandomState, least: int = LEAST_OF_CLASS
-) -> tuple[Integers, Floats]:
-    """Draw about ``n`` rows by the share of each class; return them, and what each stands for.
-
-    A class keeps ``least`` of its rows, or all that it has.
-    """
+def draw_rows(codes: Integers, n: int, random: np.random.RandomState) -> tuple[Integers, Floats]:
+    """Draw about ``n`` rows by the share of each class; return them, and what each stands for."""
     counts = np.bincount(codes)
-    kept = np.minimum(counts, np.maximum(n * counts // len(codes), least))
+    kept = np.minimum(counts, np.maximum(n * counts // len(codes), LEAST_OF_CLASS))
     rows = [
         random.choice(np.flatnonzero(codes == code), size, replace=False)
         for code, size in enumerate(kept.tolist())
@@ -190,7 +185,8 @@ def draw_rows(
 def _probability(raw: Floats) -> Floats:
     """Return the probability of each class."""
     if raw.shape[1] == 1:
-        second = 1 / (1 + np.exp(-raw))
+        with np.errstate(over="ignore"):  # of a class of a few rows in many: its share is 0
+            second = 1 / (1 + np.exp(-raw))
         return np.hstack([1 - second, second])
     power = np.exp(raw - raw.max(axis=1, keepdims=True))
     return np.asarray(power / power.sum(axis=1, keepdims=True))

@@ -137,8 +137,8 @@ def settle(classes: list[NewRows]) -> None:
         found = Inversions.join([part for _, part in rows.parts])
         kept = np.zeros(len(found), dtype=bool)
         kept[rank(found)[: rows.asked]] = True
-        ends = np.cumsum([len(part) for _, part in rows.parts])[:-1]
-        parts = zip(rows.parts, np.split(kept, ends), strict=True)
+        ends = np.cumsum([len(part) for _, part in rows.parts], dtype=np.intp)
+        parts = zip(rows.parts, np.split(kept, ends)[:-1], strict=True)  # the last is empty
         rows.parts = [(origin, part.take(here)) for (origin, part), here in parts if here.any()]
 
 
