@@ -11,10 +11,12 @@ formula gives x', not the step, since it adds X_nm.
 
 import itertools
 import math
+from collections import Counter
 
 import numpy as np
 from scipy.optimize import linprog
 from scipy.special import ndtr, ndtri
+from sklearn.linear_model import LogisticRegression
 
 _MASK = 2**64 - 1
 _GOLDEN = 0x9E3779B97F4A7C15
@@ -195,25 +197,30 @@ def nearest_of_a_forest(forest, x, target, statistics):
     return far[called].min() if called.any() else None
 
 
-def agreement(boosting, table, codes, weights, x, target, *, n_neighbours=10):
-    """The mean of what boosting and the nearest rows of a table of numbers say of x."""
-    spread = table.std(axis=0)
-    centre = table.mean(axis=0)
+def agreement(boosting, table, codes, weights, nominal, rows, targets):
+    """The mean of what boosting and a logistic regression say of each row, cell by cell."""
 
     def placed(row):
-        return [min(max(z, -20.0), 20.0) for z in (row - centre) / spread]
+        columns = []
+        for m, cell in enumerate(row):
+            known = [value for value in table[:, m] if not math.isnan(value)]
+            if nominal[m]:
+                frequent = Counter(sorted(known)).most_common(20)
+                columns += [float(cell == level) for level in sorted(level for level, _ in frequent)]
+            else:
+                far = 0.0 if math.isnan(cell) else (cell - np.mean(known)) / np.std(known)
+                columns.append(min(max(far, -20.0), 20.0))
+            if len(known) < len(table):
+                columns.append(float(math.isnan(cell)))
+        return columns
 
-    def far(row):
-        total = 0.0
-        for here, there in zip(placed(x), placed(row), strict=True):
-            total += (here - there) ** 2
-        return total
-
-    near = sorted(range(len(table)), key=lambda row: (far(table[row]), row))[:n_neighbours]
-    votes = [weights[row] * (codes[row] == target) for row in near]
-    share = sum(votes) / sum(weights[row] for row in near)
-    classes = boosting.classes_.tolist()
-    return (boosting.predict_proba(x[None, :])[0, classes.index(target)] + share) / 2
+    logistic = LogisticRegression(max_iter=300).fit([placed(row) for row in table], codes, weights)
+    scores = []
+    for row, target in zip(rows, targets, strict=True):
+        asked = ((boosting, row), (logistic, placed(row)))
+        said = [f.predict_proba([x])[0, f.classes_.tolist().index(target)] for f, x in asked]
+        scores.append(sum(said) / 2)
+    return scores
 
 
 def draw_by_agreement(found, n, seed, power):

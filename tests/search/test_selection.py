@@ -1,5 +1,8 @@
 """Selection: the inversions of the smallest keys are taken."""
 
+from collections import Counter
+from functools import partial
+
 import numpy as np
 import pytest
 from sklearn.datasets import make_classification
@@ -9,7 +12,8 @@ import naive
 from counterbalance import CounterfactualOverSampler
 from counterbalance.classifier.agreement import Agreement
 from counterbalance.prepare import make_ranking
-from counterbalance.search.draws import stream
+from counterbalance.rows.shortfall import POOL
+from counterbalance.search.draws import stream, uniform
 from counterbalance.search.inversions import Inversions
 from counterbalance.search.selection import POWER, Ranking, select
 
@@ -27,24 +31,48 @@ def found_by_hand(n, n_draws=1):
     return Inversions(factual, ones, draw.astype(np.int32), ones, distance, distance)
 
 
-def test_the_selection_by_agreement_is_that_of_the_slow_twin():
+def by_hand(sampler, X, y):
+    """Return the (factual, draw) of a selection by agreement, by the slow twin and plain loops."""
+    prepared = sampler.prepare(X, y)
+    problem, judged, seed = prepared.problem, prepared.judged(), prepared.problem.space.seed
+    asked = int((y == 0).sum() * sampler.sampling_strategy) - int((y == 1).sum())
+    boosting = make_ranking("agreement", problem, None).judges.boosting
+    twin = partial(naive.agreement, boosting, X, y, np.ones(len(X)), np.zeros(X.shape[1], bool))
+    pool, seen, likely, n_passes = [], set(), None, 0
+    while len(pool) < POOL * asked:
+        found = problem.find(judged, n_passes, [1], likely)
+        rows = problem.rebuild(found)
+        names = [(factual, row.tobytes()) for factual, row in zip(found.factual, rows, strict=True)]
+        columns = (found.factual, found.draw, found.target, twin(rows, found.target))
+        listed = zip(*(np.asarray(column).tolist() for column in columns), strict=True)
+        fresh = [one for one, name in zip(listed, names, strict=True) if name not in seen]
+        taken = naive.draw_by_agreement(fresh, POOL * asked - len(pool), seed, POWER)
+        pool += [one for one in fresh if one[:2] in taken]
+        if likely is None:
+            seen |= {name for one, name in zip(fresh, names, strict=True) if one in pool}
+            likely = np.zeros((len(X), 2), dtype=bool)
+            likely[[factual for factual, *_ in pool], 1] = True
+        else:
+            seen.update(names)
+        n_passes += 1
+    return naive.draw_by_agreement(pool, asked, seed, POWER), n_passes
+
+
+@pytest.mark.parametrize(("share", "passes"), [(0.4, {1}), (0.7, {2, 3, 4, 5})])
+def test_the_selection_by_agreement_is_that_of_the_slow_twin(share, passes):
     X, y = table()
     sampler = CounterfactualOverSampler(
-        estimator=F, sampling_strategy=0.4, minimal=False, random_state=0
+        estimator=F, sampling_strategy=share, minimal=False, on_shortfall="redraw", random_state=0
     )
-    sampler.fit_resample(X, y)
-    prepared = sampler.prepare(X, y)
-    problem, judged = prepared.problem, prepared.judged()
-    found = problem.find(judged, 0, [1])
-    asked = len(sampler.provenance_)
-    assert len(found) >= 3 * asked  # so there are no further passes
-    boosting = make_ranking("agreement", problem, None).judges.boosting
-    scores = [
-        naive.agreement(boosting, X, y, np.ones(len(X)), row, 1) for row in problem.rebuild(found)
-    ]
-    columns = (found.factual.tolist(), found.draw.tolist(), found.target.tolist(), scores)
-    expected = naive.draw_by_agreement(zip(*columns, strict=True), asked, problem.space.seed, POWER)
-    assert sampler.provenance_["factual"].tolist() == [factual for factual, _ in expected]
+    X_new, _ = sampler.fit_resample(X, y)
+    expected, n_passes = by_hand(sampler, X, y)
+    assert n_passes in passes
+    rows = {(one["factual"], X_new[one["sample"]].tobytes()) for one in sampler.provenance_}
+    assert len(rows) == len(expected) == len(sampler.provenance_)
+    made = Counter(sampler.provenance_["factual"].tolist())
+    assert made == Counter(factual for factual, _ in expected)
+    again = sum(draw >= sampler.n_draws for _, draw in expected)
+    assert (sampler.provenance_["origin"] == "redraw").sum() == again
 
 
 def test_rows_that_the_judges_call_the_class_are_taken_rather_than_others():
@@ -55,7 +83,7 @@ def test_rows_that_the_judges_call_the_class_are_taken_rather_than_others():
             estimator=F, selection=how, sampling_strategy=0.4, random_state=0
         )
         X_new, _ = sampler.fit_resample(X, y)
-        judges = Agreement.fit(X, y, np.ones(len(X)), np.zeros(5, dtype=bool), 2, 0)
+        judges = Agreement.fit(X, y, np.ones(len(X)), np.zeros(5, dtype=bool), 2)
         new = X_new[len(X) :]
         mean[how] = judges.scores(new, np.ones(len(new), dtype=np.intp)).mean()
     assert mean["agreement"] > mean["random"] + 0.05
@@ -96,15 +124,9 @@ def test_the_lot_of_a_row_has_nothing_to_do_with_what_was_drawn_for_it():
     """Counters up to the number of features belong to the perturbations."""
     found = found_by_hand(2000)
     state = stream(5, found.factual, found.draw)
-    keys = Ranking("agreement", None).keys(found, state, None)  # the lots of a random selection
-
-    class Sure:
-        def scores(self, rows, target):
-            del target
-            return np.ones(len(rows))
-
-    lots = Ranking("agreement", Sure()).keys(found, state, np.zeros((2000, 1)))
-    assert abs(np.corrcoef(keys, lots)[0, 1]) < 0.1
+    lots = Ranking("random").keys(found, state, None)
+    for feature in range(6):
+        assert abs(np.corrcoef(lots, uniform(state, feature))[0, 1]) < 0.1
 
 
 def test_of_equal_keys_the_earlier_factual_and_draw_are_taken():
