@@ -9,8 +9,15 @@
     raise       refuse
 
 Policies are tried in the order given until nothing is short. Nothing is ever
-padded in silence: whatever is no plain inversion is named in the warning and in
-the column ``origin`` of the provenance.
+padded in silence: whatever fills a class is named in the warning, and in the column ``origin``
+of the provenance what each row is.
+
+Where inversions are selected by agreement, those policies that search are tried first, whether or
+not a class is short, to have a *pool* to choose from:
+
+    first pass -> redraw -> minimum       up to POOL times the number asked for
+               -> settle                  the smallest keys of the pool (see ``selection``)
+               -> the other policies      a class whose whole pool is too small
 """
 
 from __future__ import annotations

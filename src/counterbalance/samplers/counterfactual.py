@@ -39,8 +39,8 @@ class CounterfactualOverSampler(TableOverSampler):
     row it came from, what changed and how far. The search is Algorithm 1 of Luo and Liu,
     "Counterfactual-based minority oversampling for imbalanced classification". They keep
     every counterfactual that it finds (``sampling_strategy="all"``); by default each class gets
-    the number that balances the table, the nearest first, and is filled up by ``on_shortfall``
-    where too few rows invert.
+    the number that balances the table, chosen from more by ``selection``, and is filled up by
+    ``on_shortfall`` where too few rows invert.
 
     Parameters
     ----------
@@ -85,7 +85,8 @@ class CounterfactualOverSampler(TableOverSampler):
         ``n_draws`` random perturbations in each round. ``"minimum"`` solves the objective
         that they approximate, by the structure of f: in closed form where f is linear, by
         steps between the leaves where f is a forest, and by taking changes back where f can
-        only be asked. Its rows are nearer, and nothing in them is random.
+        only be asked. Its rows are nearer, and nothing in them is random; which of them are
+        taken is, unless ``selection="nearest"``.
 
     minimal : bool, default=True
         Whether changes that f does not need are taken back from every counterfactual, the
@@ -98,12 +99,24 @@ class CounterfactualOverSampler(TableOverSampler):
         Spearman correlation with the class, or as listed (names or positions; a feature
         that is not listed never changes).
 
-    selection : {"nearest", "random"}, default="nearest"
+    selection : {"agreement", "nearest", "random"}, default="agreement"
         Which inversions are taken where more are found than asked for.
+
+        - ``"agreement"``: f alone calls an inversion the class, so two judges unlike f are asked
+          as well, gradient boosting and a logistic regression, fitted to X and y without class
+          weights. Up to three times the number asked for is found, by drawing again and by the
+          minimum search where ``on_shortfall`` names them, and from this pool the number asked
+          for is drawn: the chance of a row is the third power of the mean probability that the
+          judges give the class. Rows that were drawn again to choose from have the origin
+          ``"redraw"`` and are no shortfall. With ``search="minimum"`` the choice is among the
+          inversions that it finds;
+        - ``"nearest"``: those with the smallest distance;
+        - ``"random"``: any, with equal chance.
 
     on_shortfall : str or sequence of str, default=("minimum", "redraw", "interior")
         What to do for a class with fewer inversions than asked for; policies are tried
-        in order, and a warning says what was done.
+        in order, and a warning says what was done. With ``selection="agreement"`` those that
+        search, "redraw" and then "minimum", have been tried before, for the pool.
 
         - ``"minimum"``: solve for the nearest inversion of every factual that the draws did
           not invert, as ``search="minimum"`` does for all;
