@@ -103,16 +103,18 @@ def assert_same(rows, provenance, expected_rows, expected_provenance):
             np.testing.assert_array_equal(ours, theirs, err_msg=name)
 
 
-def random_found(rng, n_rows, n_classes=3):
-    """Return some inversions of a partition, with many equal distances."""
+def random_found(rng, n_rows, n_classes=3, *, ties=True):
+    """Return some inversions of a partition, with many equal keys or none."""
     factual, target = np.nonzero(rng.random((n_rows, n_classes)) < 0.6)
     n = len(factual)
+    distance = rng.choice([0.25, 0.5, 1.0, 3.75, 1e-9, 700.0], n)
     inversions = Inversions(
         factual,
         target.astype(np.int32),
         rng.integers(0, 9, n).astype(np.int32),
         rng.integers(1, 5, n).astype(np.int32),
-        rng.choice([0.25, 0.5, 1.0, 3.75, 1e-9, 700.0], n),  # with many ties
+        distance,
+        distance if ties else -np.log(rng.random(n)) / rng.random(n),
     )
     zeros = np.zeros(n, dtype=np.int32)
     return Found(inversions, zeros, np.zeros(n_classes, np.intp), np.zeros(0, np.intp))

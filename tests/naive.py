@@ -11,10 +11,12 @@ formula gives x', not the step, since it adds X_nm.
 
 import itertools
 import math
+from collections import Counter
 
 import numpy as np
 from scipy.optimize import linprog
 from scipy.special import ndtr, ndtri
+from sklearn.linear_model import LogisticRegression
 
 _MASK = 2**64 - 1
 _GOLDEN = 0x9E3779B97F4A7C15
@@ -193,3 +195,43 @@ def nearest_of_a_forest(forest, x, target, statistics):
     far = np.array([sum(share for share, _ in cell) for cell in cells])
     called = forest.predict(rows) == target
     return far[called].min() if called.any() else None
+
+
+def agreement(boosting, table, codes, weights, nominal, rows, targets):
+    """The mean of what boosting and a logistic regression say of each row, cell by cell."""
+
+    def placed(row):
+        columns = []
+        for m, cell in enumerate(row):
+            known = [value for value in table[:, m] if not math.isnan(value)]
+            if nominal[m]:
+                frequent = Counter(sorted(known)).most_common(20)
+                columns += [
+                    float(cell == level) for level in sorted(level for level, _ in frequent)
+                ]
+            else:
+                far = 0.0 if math.isnan(cell) else (cell - np.mean(known)) / np.std(known)
+                columns.append(min(max(far, -20.0), 20.0))
+            if len(known) < len(table):
+                columns.append(float(math.isnan(cell)))
+        return columns
+
+    logistic = LogisticRegression(max_iter=300).fit([placed(row) for row in table], codes, weights)
+    scores = []
+    for row, target in zip(rows, targets, strict=True):
+        asked = ((boosting, row), (logistic, placed(row)))
+        said = [f.predict_proba([x])[0, f.classes_.tolist().index(target)] for f, x in asked]
+        scores.append(sum(said) / 2)
+    return scores
+
+
+def draw_by_agreement(found, n, seed, power):
+    """Draw n of (factual, draw, target, score) one by one, by weights score ** power.
+
+    Efraimidis and Spirakis: it is the n smallest of an exponential time divided by the weight.
+    """
+    times = []
+    for factual, draw, target, score in found:
+        u = uniform(seed, factual, draw, 2**40 + target)
+        times.append((-math.log(u) / score**power, factual, draw))
+    return sorted((factual, draw) for _, factual, draw in sorted(times)[:n])

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from sklearn.utils import check_random_state
 
+from counterbalance.classifier.agreement import Agreement, sampled
 from counterbalance.classifier.fit import check_prefit, fit_classifier, paper_classifier
 from counterbalance.classifier.judge import Classifier, check_not_constant, judge
 from counterbalance.errors import ClassifierError, ConstraintError, IdentifierWarning, TableError
@@ -21,6 +22,7 @@ from counterbalance.profile import Profile, by_importance, profile_table
 from counterbalance.search.nearest import Effort, Space
 from counterbalance.search.perturbation import Perturbation
 from counterbalance.search.problem import Judged, Problem
+from counterbalance.search.selection import Ranking, Selection
 from counterbalance.table.columns import column_position
 from counterbalance.table.encoder import TableEncoder
 from counterbalance.table.table import Table, identifiers
@@ -170,6 +172,18 @@ def fit_f(
         weights = labels.balanced_weight**choices.default.balance * given
     f = choices.classifier(table)
     return fit_classifier(f, table, labels.values, weights, random_state, own=choices.own)
+
+
+def make_ranking(how: Selection, problem: Problem, weights: Floats | None) -> Ranking:
+    """Return which inversions are taken first; judges that agree are fitted only if asked for."""
+    if how != "agreement":
+        return Ranking(how)
+    table, labels, seed = problem.table, problem.labels, problem.space.seed
+    rows, weight = sampled(labels.codes, seed)
+    if weights is not None:
+        weight = weight * weights[rows]
+    x, codes = table.rows(rows), labels.codes[rows]
+    return Ranking(how, Agreement.fit(x, codes, weight, table.nominal, len(labels.classes)))
 
 
 def _order(table: Table, profile: Profile, rules: Rules, wanted: Any) -> Integers:

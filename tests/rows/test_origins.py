@@ -87,7 +87,12 @@ def test_the_counts_are_those_of_the_provenance():
     X = np.random.default_rng(0).normal(size=(220, 3)) + 1.2 * y[:, None]
     chain = ("redraw", "threshold", "interior")
     sampler = CounterfactualOverSampler(
-        estimator=LogisticRegression(), n_draws=1, epsilon=3, on_shortfall=chain, random_state=0
+        estimator=LogisticRegression(),
+        n_draws=1,
+        epsilon=3,
+        selection="nearest",
+        on_shortfall=chain,
+        random_state=0,
     )
     with pytest.warns(ShortfallWarning) as caught:
         sampler.fit_resample(X, y)

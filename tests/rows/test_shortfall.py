@@ -14,6 +14,8 @@ from sklearn.tree import DecisionTreeClassifier
 
 from counterbalance import CounterfactualOverSampler
 from counterbalance.errors import InflatedClassWarning, ShortfallError, ShortfallWarning
+from counterbalance.rows import shortfall
+from counterbalance.rows.origins import CALLED
 from counterbalance.search.problem import Problem
 
 # f says "minority" for few candidates only, and for none within a small epsilon.
@@ -21,12 +23,12 @@ RNG = np.random.default_rng(0)
 Y = np.repeat([0, 1], [200, 20])
 X = RNG.normal(size=(220, 3)) + 1.2 * Y[:, None]
 TIMID = LogisticRegression()
+BALANCED = LogisticRegression(class_weight="balanced")
 
 
 def resample(policy, **parameters):
-    sampler = CounterfactualOverSampler(
-        **{"estimator": TIMID, "n_draws": 2, "on_shortfall": policy, "random_state": 0} | parameters
-    )
+    usual = {"estimator": TIMID, "n_draws": 2, "selection": "nearest", "random_state": 0}
+    sampler = CounterfactualOverSampler(**usual | {"on_shortfall": policy} | parameters)
     with pytest.warns(ShortfallWarning) as caught:
         X_new, y_new = sampler.fit_resample(X, Y)
     return sampler, X_new, Counter(y_new.tolist()), str(caught[0].message)
@@ -50,14 +52,17 @@ def test_redraw_gives_further_counterfactuals_of_the_same_factuals():
     assert f"{(origin == 'redraw').sum()} more by drawing again" in message
 
 
-def test_the_yield_counts_the_new_rows_of_each_pair_by_origin():
+@pytest.mark.parametrize("selection", ["agreement", "nearest"])
+def test_the_yield_counts_the_new_rows_of_each_pair_by_origin(selection):
     rng = np.random.default_rng(0)
     y = np.repeat(["a", "b", "c"], [60, 30, 8])
     table = rng.normal(size=(98, 3)) + np.repeat([0, 1, 2], [60, 30, 8])[:, None]
+    chain = ["redraw", "minimum", "threshold", "interior"]
     sampler = CounterfactualOverSampler(
-        n_draws=1, on_shortfall=["redraw", "minimum", "threshold", "interior"], random_state=0
+        n_draws=1, selection=selection, on_shortfall=chain, random_state=0
     )
-    with pytest.warns(ShortfallWarning):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ShortfallWarning)
         sampler.fit_resample(table, y)
     made = Counter(
         zip(
@@ -170,9 +175,12 @@ def test_redraw_never_gives_a_row_twice():
     seed=st.integers(0, 2**16),
     sizes=st.lists(st.integers(4, 60), min_size=2, max_size=4),
     asked=st.integers(1, 4),
+    selection=st.sampled_from(["agreement", "nearest"]),
 )
 @settings(max_examples=25)
-def test_drawing_again_makes_at_most_twice_the_draws_of_the_first_pass(seed, sizes, asked):
+def test_drawing_again_makes_at_most_twice_the_draws_of_the_first_pass(
+    seed, sizes, asked, selection
+):
     rng = np.random.default_rng(seed)
     y = np.repeat(np.arange(len(sizes)), sizes)
     table = rng.normal(size=(len(y), 3)) + rng.normal(size=(len(sizes), 3))[y]
@@ -180,6 +188,7 @@ def test_drawing_again_makes_at_most_twice_the_draws_of_the_first_pass(seed, siz
         sampling_strategy={label: asked * max(sizes) for label in range(len(sizes))},
         estimator=DecisionTreeClassifier(max_depth=4, random_state=0),
         n_draws=1,
+        selection=selection,
         on_shortfall=("redraw", "accept"),
         random_state=seed,
     )
@@ -231,8 +240,9 @@ def test_a_failed_call_shows_nothing_of_an_earlier_one():
 
 
 def test_no_warning_where_nothing_is_short():
-    balanced = LogisticRegression(class_weight="balanced")
-    sampler = CounterfactualOverSampler(estimator=balanced, sampling_strategy=0.3, random_state=0)
+    sampler = CounterfactualOverSampler(
+        estimator=BALANCED, sampling_strategy=0.3, selection="nearest", random_state=0
+    )
     sampler.fit_resample(X, Y)
     assert set(sampler.provenance_["origin"]) == {"inversion"}
     assert sampler.yield_[0, 1].used == len(sampler.provenance_)
@@ -247,6 +257,138 @@ def test_the_default_never_moves_the_threshold():
     by_f = origin != "interior"
     assert by_f.any()
     assert (sampler.estimator_.predict(X_new[220:][by_f]) == y_new[220:][by_f]).all()
+
+
+@pytest.fixture
+def passes(monkeypatch):
+    """Note every pass, and how large the pool of each class is before and after it is settled."""
+    made = {"find": [], "solve": [], "settle": []}
+    find, solve, settle = Problem.find, Problem.solve, shortfall.settle
+
+    def noted_find(self, judged, number, targets, among=None):
+        made["find"].append(number)
+        return find(self, judged, number, targets, among)
+
+    def noted_solve(self, judged, targets, *more):
+        made["solve"].append(tuple(targets))
+        return solve(self, judged, targets, *more)
+
+    def noted_settle(classes):
+        before = [len(rows.factuals) for rows in classes]
+        settle(classes)
+        made["settle"].append((before, [len(rows.factuals) for rows in classes]))
+
+    monkeypatch.setattr(Problem, "find", noted_find)
+    monkeypatch.setattr(Problem, "solve", noted_solve)
+    monkeypatch.setattr(shortfall, "settle", noted_settle)
+    return made
+
+
+def test_a_pool_is_filled_up_to_three_times_the_number_asked_for_and_settled(passes):
+    sampler = CounterfactualOverSampler(estimator=BALANCED, random_state=0)
+    for share, asked in ((0.15, 10), (0.5, 80)):
+        passes["find"].clear()
+        sampler.set_params(sampling_strategy=share).fit_resample(X, Y)
+        assert passes["settle"].pop() == ([3 * asked], [asked])
+        inverted = sampler.yield_[0, 1].inversions
+        assert (passes["find"] == [0]) == (inverted >= 3 * asked)
+        assert len(sampler.provenance_) == asked
+    assert len(passes["find"]) > 1
+    assert passes["solve"] == []  # drawing again comes first, and was enough
+
+
+def test_the_minimum_search_adds_to_a_pool_what_drawing_again_does_not_find(passes):
+    sampler = CounterfactualOverSampler(estimator=TIMID, n_draws=1, random_state=0)
+    sampler.fit_resample(X, Y)  # a warning would be an error
+    ([pooled], [kept]) = passes["settle"].pop()
+    assert 180 == kept < pooled < 3 * 180
+    assert passes["solve"] == [(1,)]
+    assert set(sampler.provenance_["origin"]) == {"inversion", "redraw", "minimum"}
+
+
+@given(
+    seed=st.integers(0, 2**16),
+    sizes=st.lists(st.integers(4, 60), min_size=2, max_size=4),
+    decimals=st.integers(1, 3),
+    chain=st.sampled_from([shortfall.DEFAULT, ("redraw", "accept"), ("minimum", "accept")]),
+)
+@settings(max_examples=25)
+def test_no_row_of_a_pool_comes_twice_and_f_calls_each_its_class(seed, sizes, decimals, chain):
+    rng = np.random.default_rng(seed)
+    y = np.repeat(np.arange(len(sizes)), sizes)
+    table = np.round(rng.normal(size=(len(y), 2)) + rng.normal(size=(len(sizes), 2))[y], decimals)
+    sampler = CounterfactualOverSampler(
+        estimator=DecisionTreeClassifier(max_depth=4, random_state=0),
+        n_draws=2,
+        on_shortfall=chain,
+        snap_to_grid=True,
+        random_state=seed,
+    )
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        X_new, y_new = sampler.fit_resample(table, y)
+    by_f = sampler.provenance_[np.isin(sampler.provenance_["origin"].astype(str), CALLED)]
+    new = by_f["sample"]
+    rows = np.column_stack([by_f["factual"], y_new[new], X_new[new]])
+    assert len(np.unique(rows, axis=0)) == len(rows)
+    assert (sampler.estimator_.predict(X_new)[new] == y_new[new]).all()
+    assert Counter(y_new.tolist()).most_common(1)[0][1] == max(sizes)
+
+
+def test_a_class_that_a_pool_fills_is_not_short():
+    sampler = CounterfactualOverSampler(estimator=BALANCED, random_state=0)
+    _, y_new = sampler.fit_resample(X, Y)  # a warning would be an error
+    assert Counter(y_new.tolist()) == {0: 200, 1: 200}
+    origin = sampler.provenance_["origin"]
+    assert sampler.yield_[0, 1].used == (origin == "inversion").sum() < 180
+    assert sampler.yield_[0, 1].inversions > (origin == "inversion").sum()
+
+
+def test_what_a_pool_lacks_is_filled_by_the_other_policies_and_only_that_is_warned_of():
+    sampler, _, counts, message = resample(
+        ("redraw", "interior"), selection="agreement", n_draws=1, epsilon=3
+    )
+    assert counts == {0: 200, 1: 200}
+    origin = Counter(sampler.provenance_["origin"].tolist())
+    assert origin["redraw"] > 0 < origin["interior"]
+    found = origin["inversion"] + origin["redraw"]
+    assert f"180 new samples asked for, {found} inversions found; " in message
+    assert f"{origin['interior']} more by interpolating" in message
+    assert "drawing again" not in message
+
+
+def test_a_pool_that_is_too_small_is_refused_where_nothing_may_fill_the_class():
+    sampler = CounterfactualOverSampler(
+        estimator=TIMID, n_draws=1, epsilon=3, on_shortfall=("redraw", "raise"), random_state=0
+    )
+    with pytest.raises(ShortfallError, match=r"180 new samples asked for, \d+ inversions found, "):
+        sampler.fit_resample(X, Y)
+
+
+@pytest.mark.parametrize("chain", ["accept", "interior", ("accept", "redraw", "minimum")])
+def test_there_is_no_pool_where_nothing_may_be_searched_again(passes, chain):
+    sampler, _, _, message = resample(chain, selection="agreement")
+    assert passes == {"find": [0], "solve": [], "settle": []}
+    assert f"{sampler.yield_[0, 1].inversions} inversions found" in message
+
+
+@pytest.mark.parametrize("more", [{"sampling_strategy": "all"}, {"search": "minimum"}])
+def test_nothing_is_pooled_for_every_inversion_or_by_solving(passes, more):
+    usual = {"estimator": BALANCED, "sampling_strategy": 0.5, "random_state": 0}
+    sampler = CounterfactualOverSampler(**usual | more)
+    sampler.fit_resample(X, Y)
+    assert len(passes["find"] + passes["solve"]) == 1
+    assert passes["settle"] == []
+    assert set(sampler.provenance_["origin"]) == {"inversion"}
+
+
+@pytest.mark.parametrize("selection", ["nearest", "random"])
+def test_only_a_selection_by_agreement_has_a_pool(passes, selection):
+    sampler = CounterfactualOverSampler(
+        estimator=BALANCED, selection=selection, sampling_strategy=0.5, random_state=0
+    )
+    sampler.fit_resample(X, Y)
+    assert passes == {"find": [0], "solve": [], "settle": []}
 
 
 def few_of_many(n_few):

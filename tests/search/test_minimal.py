@@ -111,7 +111,8 @@ def test_a_change_that_a_rule_needs_stays():
 def test_the_nearest_are_chosen_after_changes_were_taken_back():
     X, y = table(1)
     every, _ = fit(X, y, sampling_strategy="all")
-    few, _ = fit(X, y, sampling_strategy={1: int((y == 1).sum()) + 5})
+    more = {1: int((y == 1).sum()) + 5}
+    few, _ = fit(X, y, sampling_strategy=more, selection="nearest")
     nearest = np.sort(every.provenance_["distance"])[:5]
     assert np.sort(few.provenance_["distance"]).tolist() == nearest.tolist()
 

@@ -69,7 +69,7 @@ def table(n_rows=300, n_features=6, n_classes=2, seed=1):
 
 
 def solved(X, y, f=None, **parameters):
-    parameters = {"on_shortfall": "accept", "random_state": 0} | parameters
+    parameters = {"on_shortfall": "accept", "selection": "nearest", "random_state": 0} | parameters
     sampler = CounterfactualOverSampler(estimator=f, search="minimum", **parameters)
     X_new, y_new = sampler.fit_resample(X, y)
     return sampler, X_new, y_new
@@ -99,7 +99,7 @@ def test_its_rows_are_nearer_than_those_of_the_draws(name):
     X, y = table()
     solved_for, _, _ = solved(X, y, CLASSIFIERS[name], sampling_strategy={1: 100})
     drawn = CounterfactualOverSampler(
-        estimator=CLASSIFIERS[name], random_state=0, on_shortfall="accept"
+        estimator=CLASSIFIERS[name], selection="nearest", random_state=0, on_shortfall="accept"
     )
     drawn.fit_resample(X, y)
     both = np.intersect1d(solved_for.provenance_["factual"], drawn.provenance_["factual"])
@@ -377,7 +377,7 @@ def test_without_the_kernel_the_bytes_are_the_same_in_a_frame_of_all_kinds(monke
 @pytest.mark.filterwarnings("ignore:class")
 def test_the_draws_are_helped_out_by_the_minimum_search_first():
     X, y = make_classification(500, 12, n_informative=6, weights=[0.9], random_state=0)
-    sampler = CounterfactualOverSampler(random_state=0)
+    sampler = CounterfactualOverSampler(selection="nearest", random_state=0)
     _, y_new = sampler.fit_resample(X, y)
     assert len(set(Counter(y_new.tolist()).values())) == 1
     origin = Counter(sampler.provenance_["origin"].tolist())

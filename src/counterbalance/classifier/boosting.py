@@ -189,7 +189,8 @@ def draw_rows(codes: Integers, n: int, random: np.random.RandomState) -> tuple[I
 def _probability(raw: Floats) -> Floats:
     """Return the probability of each class."""
     if raw.shape[1] == 1:
-        second = 1 / (1 + np.exp(-raw))
+        with np.errstate(over="ignore"):  # of a class of a few rows in many: its share is 0
+            second = 1 / (1 + np.exp(-raw))
         return np.hstack([1 - second, second])
     power = np.exp(raw - raw.max(axis=1, keepdims=True))
     return np.asarray(power / power.sum(axis=1, keepdims=True))

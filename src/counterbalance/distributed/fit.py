@@ -29,6 +29,7 @@ from sklearn.pipeline import Pipeline, make_pipeline
 
 from counterbalance import prepare
 from counterbalance.arrays import Floats
+from counterbalance.classifier.agreement import Agreement, sampled
 from counterbalance.classifier.fit import check_classifier, check_takes
 from counterbalance.distributed.engine import DaskEngine
 from counterbalance.distributed.inputs import Partition, Place, blocks
@@ -130,6 +131,18 @@ def fit_f(
         if layout.kinds[m].has_levels
     )
     return f, complete
+
+
+def fit_judges(
+    samples: list[Sample], layout: TableLayout, rates: SampleRates, seed: int
+) -> Agreement:
+    """Fit the judges that a selection by agreement asks; a sampled row stands for its class."""
+    rows = Sample.join(samples).rows
+    codes = layout.class_codes(rows)
+    at, weight = sampled(codes, seed)
+    x, n_classes = layout.encode(rows.iloc[at]), len(layout.classes)
+    weight = weight / rates.fit[codes[at]]
+    return Agreement.fit(x, codes[at], weight, layout.nominal, n_classes)
 
 
 def is_trainer(f: Any) -> bool:

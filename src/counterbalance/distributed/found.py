@@ -1,6 +1,6 @@
 """Found: what a pass found in one partition, in memory or in a file.
 
-    inversions    32 bytes for each, with a bit for each feature of a drawn one, and the changed
+    inversions    40 bytes for each, with a bit for each feature of a drawn one, and the changed
                   cells of those that were solved for
     references    rows of the partition where a search that solves may start
 
@@ -168,15 +168,16 @@ def _check_arrays(found: Found, path: Path) -> None:
         raise ValueError(f"{path} holds other bits than those of its inversions")
     solved = inversions.take(inversions.draw == NOT_DRAWN)
     changes = inversions.changes or Changes.none()
-    floats = [inversions.distance, changes.value]
-    whole = [getattr(inversions, name) for name in COLUMNS if name != "distance"]
+    floats = [inversions.distance, inversions.key, changes.value]
+    measured = {"distance", "key"}
+    whole = [getattr(inversions, name) for name in COLUMNS if name not in measured]
     whole += [array for name, array in vars(changes).items() if name != "value"]
     whole += [found.source, found.right, found.answers, references.row, references.target]
     if any(array.dtype.kind != "i" for array in whole) or any(a.dtype.kind != "f" for a in floats):
         raise ValueError(f"{path} holds columns of other types")
     if (
         any(array.ndim != 1 for array in (*whole, *floats))
-        or any(len(column) != n for column in (*whole[:4], inversions.distance, found.source))
+        or any(len(column) != n for column in (*whole[:4], *floats[:2], found.source))
         or len(references.row) != len(references.target)
         or len(changes.count) != len(changes.factual)
         or not len(changes.feature) == len(changes.value) == changes.count.sum()

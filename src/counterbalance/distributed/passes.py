@@ -1,6 +1,6 @@
 """Passes: search all partitions, select, and search again as the shortfall policies say.
 
-    key       a whole number that sorts as the distance (or, for a random selection, the lot)
+    key       a whole number that sorts as the key of an inversion (see ``search.selection``)
     cutoff    (key, number): everything up to it is taken
 
 A pass runs on the workers and what it found stays there; only counts and cutoffs come to the
@@ -24,10 +24,9 @@ from counterbalance.distributed.engine import DaskEngine
 from counterbalance.distributed.found import Found, SavedFound, load
 from counterbalance.distributed.prepare import SearchPlan
 from counterbalance.distributed.search import PartitionTasks, Pass
-from counterbalance.rows.shortfall import ENDS, MOST_REDRAWS, SEARCHED, Allowance, Policy, Tally
-from counterbalance.search.draws import stream, uniform
+from counterbalance.rows import shortfall
+from counterbalance.rows.shortfall import Allowance, Policy, Tally
 from counterbalance.search.problem import Yield
-from counterbalance.search.selection import Selection
 from counterbalance.table.labels import plain
 
 DIGIT = 16  # bits
@@ -70,18 +69,14 @@ class Digits:
         return np.asarray(shifted & np.uint64(2**DIGIT - 1)).astype(np.intp)
 
 
-def keys_of(found: Found, target: int, how: Selection, seed: int) -> tuple[Words, Integers]:
+def keys_of(found: Found, target: int) -> tuple[Words, Integers]:
     """Return the keys of the inversions to a class, and their factuals."""
     some = found.inversions.take(found.inversions.target == target)
-    if how == "nearest":
-        value = some.distance
-    else:
-        value = uniform(stream(seed, some.factual, some.draw), some.target)
     # Floats that are not negative sort as their bits do.
-    return np.ascontiguousarray(value).view(np.uint64), some.factual
+    return np.ascontiguousarray(some.key).view(np.uint64), some.factual
 
 
-def take_up_to(found: Found | SavedFound, cutoffs: Cutoffs, how: Selection, seed: int) -> Found:
+def take_up_to(found: Found | SavedFound, cutoffs: Cutoffs) -> Found:
     """Return the inversions up to the cutoff of each class; a class without one gets none."""
     found = load(found)
     taken = np.zeros(len(found.inversions), dtype=bool)
@@ -90,17 +85,12 @@ def take_up_to(found: Found | SavedFound, cutoffs: Cutoffs, how: Selection, seed
         if cutoff is None:
             taken[here] = True
         else:
-            taken[here] = cutoff.takes(*keys_of(found, target, how, seed))
+            taken[here] = cutoff.takes(*keys_of(found, target))
     return found.take(taken)
 
 
 def find_cutoffs(
-    engine: DaskEngine,
-    found: list[Any],
-    counts: Integers,
-    wanted: dict[int, int],
-    how: Selection,
-    seed: int,
+    engine: DaskEngine, found: list[Any], counts: Integers, wanted: dict[int, int]
 ) -> Cutoffs:
     """Return the cutoffs that give each class as many as wanted, or all that there are.
 
@@ -109,7 +99,7 @@ def find_cutoffs(
     return {
         target: find_cutoff(
             engine,
-            [engine.task(_load_keys, part, target, how, seed) for part in found],
+            [engine.task(_load_keys, part, target) for part in found],
             int(counts[target]),
             n,
             f"select class {target}",
@@ -144,10 +134,8 @@ def find_cutoff(
     return Cutoff(int(keys[n - 1]), int(number[n - 1]))
 
 
-def _load_keys(
-    found: Found | SavedFound, target: int, how: Selection, seed: int
-) -> tuple[Words, Integers]:
-    return keys_of(load(found), target, how, seed)
+def _load_keys(found: Found | SavedFound, target: int) -> tuple[Words, Integers]:
+    return keys_of(load(found), target)
 
 
 def _count(keyed: tuple[Words, Integers], digits: Digits) -> Integers:
@@ -207,6 +195,8 @@ class Selections:
     """What was selected for the classes so far."""
 
     asked: dict[int, int]
+    pool: int = 1  # see ``rows.shortfall.NewRows``
+    pooled: bool = False  # see ``rows.shortfall.Tally``
     passes: list[PassSelection] = field(default_factory=list)
     yields: dict[tuple[Any, Any], Yield] = field(default_factory=dict)
     answers: Integers = field(default_factory=lambda: np.zeros(0, dtype=np.intp))
@@ -221,7 +211,8 @@ class Selections:
 
     def missing(self, target: int) -> int:
         """Return how many samples a class still lacks."""
-        return self.asked[target] - sum(int(c.counts[:, target].sum()) for c in self.passes)
+        found = sum(int(c.counts[:, target].sum()) for c in self.passes)
+        return self.pool * self.asked[target] - found
 
     @property
     def short(self) -> tuple[int, ...]:
@@ -233,17 +224,22 @@ class Selections:
         codes = {plain(label): code for code, label in enumerate(classes)}
 
         def count(pair: tuple[Any, Any]) -> dict[str, int]:
-            made = dict.fromkeys(SEARCHED, 0)
+            made = dict.fromkeys(shortfall.SEARCHED, 0)
             for selected in self.passes:
                 made[selected.origin] += int(selected.pairs[codes[pair[0]], codes[pair[1]]])
             return made
 
-        return {pair: got._replace(origins=count(pair)) for pair, got in self.yields.items()}
+        origins = {pair: count(pair) for pair in self.yields}
+        return {
+            pair: got._replace(used=origins[pair]["inversion"], origins=origins[pair])
+            for pair, got in self.yields.items()
+        }
 
     def tally(self, target: int, interior: int, copies: int) -> Tally:
         """Return how many samples of a class have which origin."""
-        made = {origin: self.count(target, origin) for origin in SEARCHED}
-        return Tally(target, self.asked[target], made | {"interior": interior, "copy": copies})
+        made = {origin: self.count(target, origin) for origin in shortfall.SEARCHED}
+        made |= {"interior": interior, "copy": copies}
+        return Tally(target, self.asked[target], made, self.pooled)
 
 
 def fill(
@@ -255,11 +251,21 @@ def fill(
     has_threshold: bool,
 ) -> Selections:
     """Search, and search again as the policies say; interior samples are made elsewhere."""
-    selections = Selections({target: n for target, n in plan.asked.items() if n})
+    asked = {target: n for target, n in plan.asked.items() if n}
+    pools = bool(plan.pooling)
+    selections = Selections(asked, shortfall.POOL if pools else 1, pools)
     passes = _Passes(engine, plan, tasks, selections)
     passes.first()
+    if pools:
+        _follow(passes, plan.pooling, has_threshold=has_threshold)
+        passes.settle()
+    _follow(passes, policies, has_threshold=has_threshold)
+    return selections
+
+
+def _follow(passes: _Passes, policies: tuple[Policy, ...], *, has_threshold: bool) -> None:
     for policy in policies:
-        if not selections.short or policy in {*ENDS, "interior"}:
+        if not passes.selections.short or policy in {*shortfall.ENDS, "interior"}:
             break
         if policy == "minimum":
             passes.solve()
@@ -267,7 +273,6 @@ def fill(
             passes.redraw()
         elif has_threshold:
             passes.move_threshold()
-    return selections
 
 
 @dataclass
@@ -289,7 +294,7 @@ class _Passes:
             self.judged, _ = self._search(Pass(0, targets, "judge"), [])
         found, counted = self._search(Pass(0, targets, solves=solves), [])
         self.judged = self.judged or found
-        used = self._choose("inversion", found, counted, targets)
+        self._choose("inversion", found, counted, targets)
         self.selections.answers = np.unique(np.concatenate([one.answers for one in counted]))
         layout = self.plan.layout
         self.right = right = np.sum([one.right for one in counted], axis=0)
@@ -297,13 +302,19 @@ class _Passes:
         for target in targets:
             for source in np.flatnonzero(layout.counts > layout.counts[target]):
                 names = tuple(plain(layout.classes[code]) for code in (source, target))
-                self.selections.yields[names] = Yield(
-                    int(layout.counts[source]),
-                    int(right[source]),
-                    int(pairs[source, target]),
-                    int(used[source, target]),
-                    {},
-                )
+                counts = (layout.counts[source], right[source], pairs[source, target], 0)
+                self.selections.yields[names] = Yield._make([*map(int, counts), {}])
+
+    def settle(self) -> None:
+        """Keep of the pool of each class as many as are asked for."""
+        selections = self.selections
+        selections.pool = 1
+        parts = [part for selected in selections.passes for part in selected.parts]
+        counts = np.sum([one.counts.sum(axis=0) for one in selections.passes], axis=0)
+        cutoffs = find_cutoffs(self.engine, parts, counts, selections.asked)
+        selections.passes = [
+            self._taken(selected.origin, selected.parts, cutoffs) for selected in selections.passes
+        ]
 
     def solve(self) -> None:
         """Solve for the nearest inversion of the factuals that gave none."""
@@ -315,13 +326,13 @@ class _Passes:
     def redraw(self) -> None:
         """Draw again, first for the factuals that inverted, then for all."""
         seen = [selected.parts for selected in self.selections.passes]
-        taken, passes = list(seen), range(1, MOST_REDRAWS + 1)
+        taken, passes = list(seen), range(1, shortfall.MOST_REDRAWS + 1)
         n_likely = {
-            target: sum(self.selections.count(target, origin) for origin in SEARCHED)
+            target: sum(self.selections.count(target, origin) for origin in shortfall.SEARCHED)
             for target in self.selections.short
         }
         allowance = Allowance(self.right, self.plan.layout.counts, self.selections.asked)
-        for likely, more in ((True, 0), (False, MOST_REDRAWS)):
+        for likely, more in ((True, 0), (False, shortfall.MOST_REDRAWS)):
             going = self.selections.short
             for number in passes:
                 if not going or not allowance.pays(going, n_likely if likely else None):
@@ -352,20 +363,17 @@ class _Passes:
 
     def _choose(
         self, origin: str, found: list[Any], counted: list[FoundCounts], targets: tuple[int, ...]
-    ) -> Integers:
-        """Select as many as are missing; return how many of them each pair of classes gave."""
-        plan, selections = self.plan, self.selections
-        how, seed = plan.selection, plan.space.seed
+    ) -> None:
+        """Select as many as are missing."""
         counts = np.sum([one.pairs for one in counted], axis=(0, 1))
-        wanted = {target: selections.missing(target) for target in targets}
-        cutoffs = find_cutoffs(self.engine, found, counts, wanted, how, seed)
+        wanted = {target: self.selections.missing(target) for target in targets}
+        cutoffs = find_cutoffs(self.engine, found, counts, wanted)
+        self.selections.passes.append(self._taken(origin, found, cutoffs))
+
+    def _taken(self, origin: str, found: list[Any], cutoffs: Cutoffs) -> PassSelection:
         # Not kept on the workers: it is cheap to compute again from what was found.
-        parts = [self.engine.task(take_up_to, part, cutoffs, how, seed) for part in found]
-        pairs = self.engine.compute(
-            [self.engine.task(Found.pairs, part) for part in parts], "select"
-        )
-        selected = np.sum(pairs, axis=0)
-        selections.passes.append(
-            PassSelection(origin, parts, np.array([one.sum(axis=0) for one in pairs]), selected)
-        )
-        return np.asarray(selected)
+        task = self.engine.task
+        parts = [task(take_up_to, part, cutoffs) for part in found]
+        pairs = self.engine.compute([task(Found.pairs, part) for part in parts], "select")
+        counts = np.array([one.sum(axis=0) for one in pairs])
+        return PassSelection(origin, parts, counts, np.sum(pairs, axis=0))

@@ -26,6 +26,7 @@ from counterbalance.distributed.fit import (
     SHARE_FOR_FIT,
     Sample,
     fit_f,
+    fit_judges,
     is_trainer,
     local_of,
     make_rates,
@@ -59,7 +60,7 @@ from counterbalance.rows.shortfall import Policy, Search
 from counterbalance.samplers.interior import WeightedDraw, check_scores
 from counterbalance.search.nearest import Effort, Space
 from counterbalance.search.problem import Problem
-from counterbalance.search.selection import Selection, is_every, most_inversions
+from counterbalance.search.selection import Ranking, is_every, most_inversions
 
 # A column is gathered on one worker if this many bytes a row fit into half its memory.
 BYTES_PER_GATHERED_CELL = 96
@@ -90,7 +91,8 @@ class SearchPlan:
     space: Space
     effort: Effort
     search: Search  # how the first pass finds its inversions
-    selection: Selection
+    ranking: Ranking
+    pooling: tuple[Policy, ...]  # how a pool to choose from is filled
     asked: dict[int, int]  # new rows for each class code
     size: int  # rows of a block
     own: bool  # whether f is the sampler's own, fitted to the codes of the table
@@ -102,7 +104,8 @@ class SearchPlan:
         """Return a block, ready to be searched; its first row has the id ``first``."""
         layout = self.layout
         space = replace(self.space, first_row=first - len(layout.sketch))
-        return Problem(layout.table(block), layout.labels(block), space, self.effort)
+        table, labels = layout.table(block), layout.labels(block)
+        return Problem(table, labels, space, self.effort, ranking=self.ranking)
 
     def blocks(self, partition: Partition, place: Place) -> Iterator[tuple[int, Problem]]:
         """Yield the blocks of a partition, each with the id of its first row."""
@@ -198,7 +201,8 @@ def make_plan(
         make_space(table, profile, seed, choices, learned),
         replace(choices.effort, cells_at_once=room),
         sampler.search if searches else "perturb",
-        sampler.selection if searches else "nearest",
+        Ranking(sampler.ranks_by) if searches else Ranking(),
+        sampler.pooling() if searches else (),
         make_asked(sampler, layout),
         size,
         own=False,
@@ -266,14 +270,15 @@ def prepare(
     if fit_rows is None:
         fit_rows = rows_for_fit(engine, source)
     mode = _mode(statistics, engine, layout)
-    sampled = not (sampler.prefit or is_trainer(sampler.estimator))
+    agrees = isinstance(sampler, CounterfactualOverSampler) and sampler.ranks_by == "agreement"
+    sampled = agrees or not (sampler.prefit or is_trainer(sampler.estimator))
     rates = make_rates(layout, fit_rows, fit=sampled, statistics=mode == "passes")
     shared_layout = engine.constant(layout)
     samples = [
         engine.task(sample_partition, part, place, shared_layout, rates, seed, size)
         for part, place in zip(source.parts, where, strict=True)
     ]
-    if rates.statistics and rates.fit.any():
+    if agrees or (rates.statistics and rates.fit.any()):
         samples = engine.keep(samples, "sample")
     profile = _profile(engine, source, layout, shared_layout, samples, mode, statistics, size)
     levels = None
@@ -290,6 +295,10 @@ def prepare(
         f, own = train(engine, parts, sampler.estimator, layout, random_state, size), True
     else:
         f, own = _f(engine, samples, sampler, layout, random_state)
+    if agrees:
+        task = engine.task(fit_judges, samples, shared_layout, rates, seed)
+        judges = engine.compute([task], "fit judges")[0]
+        plan = replace(plan, ranking=replace(plan.ranking, judges=judges))
     dashes = "-" * (scan.dashes + 1)
     last = scan.last_label
     index_labels = IndexLabels(None if last is None else last + 1, f"new{dashes}")

@@ -39,7 +39,7 @@ from counterbalance.errors import ClassifierError, EngineError
 from counterbalance.rows.build import Builder
 from counterbalance.rows.interior import Fellows, Interior, Lots
 from counterbalance.rows.provenance import COLUMNS
-from counterbalance.rows.shortfall import ENDS, NewRows, Tally, report
+from counterbalance.rows.shortfall import NewRows, Tally, before_the_end, report
 from counterbalance.samplers.interior import WeightedDraw
 from counterbalance.search.inversions import Inversions
 from counterbalance.search.problem import Problem, Yield
@@ -108,7 +108,7 @@ def build_block(
     """Build new rows of one class from the rows of a block."""
     shift = problem.space.first_row
     if isinstance(chosen, Inversions):
-        rows = NewRows(target, len(chosen), [(origin, chosen.moved_by(-shift))])
+        rows = NewRows(target, len(chosen), parts=[(origin, chosen.moved_by(-shift))])
     else:
         assert plan.draw is not None  # noqa: S101  (the lots were drawn)
         rows = chosen.in_block(problem, plan.draw, plan.asked[target])
@@ -301,7 +301,7 @@ def balance(
             raise ClassifierError(fault)
     gathered: dict[int, Any] = {}
     interiors: dict[int, Interiors] = {}
-    if "interior" in _before_the_end(prepared.policies):
+    if "interior" in before_the_end(prepared.policies):
         for target in selections.short:
             _check_fits(engine, prepared, target)
             gathered[target] = gather_class(engine, places, plan, target)
@@ -342,12 +342,6 @@ def _pieces(
         assert interiors is not None  # noqa: S101  (there are some)
         part = interiors.part(first, first + most)
         yield Piece(target, "interior", len(part), None), part
-
-
-def _before_the_end(policies: tuple[Any, ...]) -> tuple[Any, ...]:
-    """Return the policies that come before one that ends the chain."""
-    ends = [place for place, policy in enumerate(policies) if policy in ENDS]
-    return policies[: ends[0]] if ends else policies
 
 
 def _check_fits(engine: DaskEngine, prepared: PreparedTable, target: int) -> None:

@@ -230,7 +230,7 @@ def _own(case: _Case, sampler: CounterfactualOverSampler) -> Floats:
     wanted[case.row, case.target] = True
     if sampler.search == "perturb":
         found = problem.find_in(rows, wanted, f)
-        if len(found) or "minimum" not in sampler.policies():
+        if len(found) or "minimum" not in {*sampler.pooling(), *sampler.policies()}:
             return problem.rebuild(found)
     return problem.rebuild(problem.solve_in(rows, wanted, f, case.starts))
 

@@ -2,7 +2,8 @@
 
     inversion   a minimum inversion: the nearest row found for its factual that f calls the class
     minimum     the same, solved for by the structure of f where no draw inverted the factual
-    redraw      an inversion of a factual that was drawn again; f calls it the class, too
+    redraw      an inversion of a factual that was drawn again, to choose from more or to fill the
+                class; f calls it the class, too
     threshold   f does not call it the class: it was taken at a threshold moved to the class's share
     interior    made from rows of the class alone: no counterfactual
     copy        a row of the class once more
@@ -97,7 +98,7 @@ def tell_origins(counts: Counts, *, most: int = 0) -> list[str]:
     20 of 100 new rows (20%) are minimum inversions, each the nearest one found for its real row.
     70 are inversions found by drawing again, up to 9 from one real row.
     10 were made within their class and are no counterfactuals.
-    Most new rows are not minimum inversions: too few rows of a larger class can be turned for...
+    Most new rows are not minimum inversions: rows were drawn again, to choose from more or to...
     """
     total = sum(counts.values())
     if not total:
@@ -121,8 +122,8 @@ def tell_origins(counts: Counts, *, most: int = 0) -> list[str]:
             )
         else:
             sentences.append(
-                "Most new rows are not minimum inversions: too few rows of a larger class can be "
-                "turned for the number asked for."
+                "Most new rows are not minimum inversions: rows were drawn again, to choose from "
+                "more or to fill the class."
             )
     return sentences
 

@@ -9,14 +9,22 @@
     raise       refuse
 
 Policies are tried in the order given until nothing is short. Nothing is ever
-padded in silence: whatever is no plain inversion is named in the warning and in
-the column ``origin`` of the provenance.
+padded in silence: whatever fills a class is named in the warning, and in the column ``origin``
+of the provenance what each row is.
+
+Where inversions are selected by agreement, those policies that search are tried first, whether or
+not a class is short, to have a *pool* to choose from:
+
+    first pass -> redraw -> minimum       up to POOL times the number asked for
+               -> settle                  the smallest keys of the pool (see ``selection``)
+               -> the other policies      a class whose whole pool is too small
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from itertools import takewhile
 from typing import Any, Literal
 
 import numpy as np
@@ -35,6 +43,7 @@ from counterbalance.rows.origins import (
 )
 from counterbalance.search.inversions import Inversions
 from counterbalance.search.problem import Judged, Problem, Yield
+from counterbalance.search.selection import rank, select
 from counterbalance.table.labels import Labels, plain
 from counterbalance.user_warnings import warn_user
 
@@ -57,8 +66,10 @@ MOST_DRAWN_AGAIN = 2
 Search = Literal["perturb", "minimum"]
 # Origins of what a search found.
 SEARCHED = ("inversion", "minimum", "redraw", "threshold")
-# Picks so many of the inversions.
-Pick = Callable[[Inversions, int], Inversions]
+# Where inversions are selected by agreement, so many times those asked for are looked for, by those
+# of these policies that the user allows.
+POOL = 3
+POOLING: tuple[Policy, ...] = ("redraw", "minimum")
 
 
 @dataclass(frozen=True)
@@ -68,6 +79,7 @@ class Tally:
     target: int
     asked: int
     made: dict[str, int]
+    pooled: bool = False  # whether what was drawn again is there to choose from, not to fill
 
     @property
     def missing(self) -> int:
@@ -81,6 +93,8 @@ class NewRows:
 
     target: int
     asked: int
+    pool: int = 1  # how many times those asked for are looked for; 1 once they are chosen
+    pooled: bool = False  # see ``Tally``
     parts: list[tuple[str, Inversions]] = field(default_factory=list)
     interior: Interior | None = None  # what the lots are drawn from
     lots: Integers = field(default_factory=lambda: np.zeros(0, dtype=np.intp))
@@ -96,7 +110,7 @@ class NewRows:
     def missing(self) -> int:
         """How many samples are still to be found."""
         found = sum(len(found) for _, found in self.parts)
-        return self.asked - found - len(self.lots) - len(self.copies)
+        return self.pool * self.asked - found - len(self.lots) - len(self.copies)
 
     def count(self, origin: str) -> int:
         """Return how many samples have this origin."""
@@ -107,7 +121,7 @@ class NewRows:
         """How many samples have which origin."""
         made = {origin: self.count(origin) for origin in SEARCHED}
         made |= {"interior": len(self.lots), "copy": len(self.copies)}
-        return Tally(self.target, self.asked, made)
+        return Tally(self.target, self.asked, made, self.pooled)
 
     @property
     def factuals(self) -> Integers:
@@ -115,19 +129,30 @@ class NewRows:
         return np.concatenate([np.zeros(0, np.intp), *(found.factual for _, found in self.parts)])
 
 
-def choose(found: Inversions, asked: dict[int, int], pick: Pick) -> list[NewRows]:
-    """Pick for each class as many inversions as are asked for."""
-    classes = [NewRows(target, n) for target, n in asked.items() if n]
+def choose(found: Inversions, asked: dict[int, int], *, pool: int = 1) -> list[NewRows]:
+    """Choose for each class as many inversions as are asked for, or for a pool so many times."""
+    classes = [NewRows(target, n, pool, pool > 1) for target, n in asked.items() if n]
     for rows in classes:
-        rows.add("inversion", pick(_of(found, rows.target), rows.asked))
+        rows.add("inversion", select(_of(found, rows.target), rows.missing))
     return classes
+
+
+def settle(classes: list[NewRows]) -> None:
+    """Keep of the pool of each class as many as are asked for."""
+    for rows in classes:
+        rows.pool = 1
+        found = Inversions.join([part for _, part in rows.parts])
+        kept = np.zeros(len(found), dtype=bool)
+        kept[rank(found)[: rows.asked]] = True
+        ends = np.cumsum([len(part) for _, part in rows.parts], dtype=np.intp)
+        parts = zip(rows.parts, np.split(kept, ends)[:-1], strict=True)  # the last is empty
+        rows.parts = [(origin, part.take(here)) for (origin, part), here in parts if here.any()]
 
 
 def fill(
     classes: list[NewRows],
     problem: Problem,
     judged: Judged,
-    pick: Pick,
     policies: tuple[Policy, ...],
 ) -> None:
     """Fill up the classes that are short, policy by policy."""
@@ -136,12 +161,12 @@ def fill(
         if not short or policy in ENDS:
             break
         if policy == "minimum":
-            _solve(short, problem, judged, pick)
+            _solve(short, problem, judged)
         elif policy == "redraw":
             first = [rows.target for rows in classes]
-            _redraw(short, problem, judged, pick, first)
+            _redraw(short, problem, judged, first)
         elif policy == "threshold":
-            _move_threshold(short, problem, judged.f, pick)
+            _move_threshold(short, problem, judged.f)
         else:
             for rows in short:
                 rows.interior = Interior.of(problem, rows.target)
@@ -159,7 +184,7 @@ def report(
     if policies == NO_NUMBER:
         return
     for tally in tallies:
-        found = count_nearest(tally.made)
+        found = count_nearest(tally.made) + (tally.made["redraw"] if tally.pooled else 0)
         if found == tally.asked:
             continue
         label = plain(labels.classes[tally.target])
@@ -176,7 +201,7 @@ def report(
                 ("interior", "interpolating between rows of the class"),
                 ("copy", "copying rows of the class"),
             )
-            if tally.made[origin]
+            if tally.made[origin] and not (tally.pooled and origin == "redraw")
         ]
         if tally.missing and _last_word(policies) != "accept":
             raise ShortfallError(
@@ -217,28 +242,32 @@ def check_policies(chosen: Any) -> tuple[Policy, ...]:
     return policies
 
 
+def before_the_end(policies: tuple[Policy, ...]) -> tuple[Policy, ...]:
+    """Return the policies that come before one that ends the chain."""
+    return tuple(takewhile(lambda policy: policy not in ENDS, policies))
+
+
 def _last_word(policies: tuple[Policy, ...]) -> Policy:
     """Return what to do in the end: the first of accept and raise, or raise."""
     return next((policy for policy in policies if policy in {"accept", "raise"}), "raise")
 
 
 def count_yields(
-    classes: list[NewRows], found: Inversions, problem: Problem, judged: Judged
+    asked: Iterable[int], found: Inversions, problem: Problem, judged: Judged
 ) -> dict[tuple[Any, Any], Yield]:
     """Count for each pair (larger class, smaller class) what the first pass gave."""
     labels, right = problem.labels, problem.right(judged)
     table = {}
-    for rows in classes:
-        used = [part.factual for name, part in rows.parts if name == "inversion"]
-        of_target = _of(found, rows.target).factual
-        for source in np.flatnonzero(problem.pairs([rows.target])[:, rows.target]):
+    for target in asked:
+        of_target = _of(found, target).factual
+        for source in np.flatnonzero(problem.pairs([target])[:, target]):
             here = labels.codes == source
-            pair = (labels.classes[source], labels.classes[rows.target])
+            pair = (labels.classes[source], labels.classes[target])
             table[tuple(map(plain, pair))] = Yield(
                 rows=int(here.sum()),
                 factuals=int((here & right).sum()),
                 inversions=int(here[of_target].sum()),
-                used=sum(int(here[factual].sum()) for factual in used),
+                used=0,
                 origins={},
             )
     return table
@@ -257,25 +286,25 @@ def count_by_origin(
             made[origin] += int(np.count_nonzero(labels.codes[found.factual] == source))
         return made
 
-    return {
-        pair: got._replace(origins=count(*(codes[label] for label in pair)))
-        for pair, got in yields.items()
-    }
+    def counted(pair: tuple[Any, Any], got: Yield) -> Yield:
+        source, target = (codes[label] for label in pair)
+        origins = count(source, target)
+        return got._replace(used=origins["inversion"], origins=origins)
+
+    return {pair: counted(pair, got) for pair, got in yields.items()}
 
 
-def _solve(short: list[NewRows], problem: Problem, judged: Judged, pick: Pick) -> None:
+def _solve(short: list[NewRows], problem: Problem, judged: Judged) -> None:
     """Solve for the nearest inversion of the factuals that gave none."""
     without = np.ones((len(problem.labels.codes), len(problem.labels.classes)), dtype=bool)
     for rows in short:
         without[rows.factuals, rows.target] = False
     found = problem.solve(judged, [rows.target for rows in short], without)
     for rows in short:
-        rows.add("minimum", pick(_of(found, rows.target), rows.missing))
+        rows.add("minimum", select(_of(found, rows.target), rows.missing))
 
 
-def _redraw(
-    short: list[NewRows], problem: Problem, judged: Judged, pick: Pick, first: list[int]
-) -> None:
+def _redraw(short: list[NewRows], problem: Problem, judged: Judged, first: list[int]) -> None:
     """Search with further draws, first of the factuals that inverted, then of all.
 
     A factual that inverted before is likely to do so again, and soon; one that did not costs
@@ -301,7 +330,7 @@ def _redraw(
             found = problem.find(judged, number, targets, among)
             for rows in list(going):
                 more = _fresh(_of(found, rows.target), seen[rows.target], problem)
-                rows.add("redraw", pick(more, rows.missing))
+                rows.add("redraw", select(more, rows.missing))
                 words = problem.fingerprints(more)
                 seen[rows.target] = np.append(seen[rows.target], words)
                 if not len(more) or not rows.missing:
@@ -337,7 +366,7 @@ class Allowance:
         return int(self._right[larger].sum())
 
 
-def _move_threshold(short: list[NewRows], problem: Problem, f: Classifier, pick: Pick) -> None:
+def _move_threshold(short: list[NewRows], problem: Problem, f: Classifier) -> None:
     """Search with the moved f among the factuals that gave nothing yet."""
     moved = f.at_prior(problem.prior)
     if moved is None:
@@ -346,7 +375,7 @@ def _move_threshold(short: list[NewRows], problem: Problem, f: Classifier, pick:
     for rows in short:
         more = _of(found, rows.target)
         unused = ~np.isin(more.factual, rows.factuals)
-        rows.add("threshold", pick(more.take(unused), rows.missing))
+        rows.add("threshold", select(more.take(unused), rows.missing))
 
 
 def _fingerprints(rows: NewRows, problem: Problem) -> Words:

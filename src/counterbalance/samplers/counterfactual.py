@@ -5,7 +5,7 @@ table -> columns -> profile -> classifier f -> search -> selection -> decoded ta
 
 from __future__ import annotations
 
-from functools import partial
+from dataclasses import replace
 from numbers import Integral, Real
 from typing import Any, ClassVar
 
@@ -16,13 +16,13 @@ from counterbalance.arrays import Floats, cells_in
 from counterbalance.classifier.fit import default_classifier
 from counterbalance.constraints import as_constraints
 from counterbalance.plausible.learn import Plausible
-from counterbalance.prepare import Choices, DefaultF
+from counterbalance.prepare import Choices, DefaultF, make_ranking
 from counterbalance.rows import shortfall
 from counterbalance.rows.build import Builder
 from counterbalance.samplers.base import TableOverSampler
 from counterbalance.search.draws import Way
 from counterbalance.search.nearest import Effort
-from counterbalance.search.selection import Selection, is_every, most_inversions, select
+from counterbalance.search.selection import Selection, is_every, most_inversions
 from counterbalance.table.labels import Labels, plain
 from counterbalance.table.table import Table
 
@@ -39,8 +39,8 @@ class CounterfactualOverSampler(TableOverSampler):
     row it came from, what changed and how far. The search is Algorithm 1 of Luo and Liu,
     "Counterfactual-based minority oversampling for imbalanced classification". They keep
     every counterfactual that it finds (``sampling_strategy="all"``); by default each class gets
-    the number that balances the table, the nearest first, and is filled up by ``on_shortfall``
-    where too few rows invert.
+    the number that balances the table, chosen from more by ``selection``, and is filled up by
+    ``on_shortfall`` where too few rows invert.
 
     Parameters
     ----------
@@ -85,7 +85,8 @@ class CounterfactualOverSampler(TableOverSampler):
         ``n_draws`` random perturbations in each round. ``"minimum"`` solves the objective
         that they approximate, by the structure of f: in closed form where f is linear, by
         steps between the leaves where f is a forest or scikit-learn's boosting, and by taking
-        changes back where f can only be asked. Its rows are nearer, and nothing in them is random.
+        changes back where f can only be asked. Its rows are nearer, and nothing in them is random;
+        which of them are taken is, unless ``selection="nearest"``.
 
     minimal : bool, default=True
         Whether changes that f does not need are taken back from every counterfactual, the
@@ -98,12 +99,24 @@ class CounterfactualOverSampler(TableOverSampler):
         Spearman correlation with the class, or as listed (names or positions; a feature
         that is not listed never changes).
 
-    selection : {"nearest", "random"}, default="nearest"
+    selection : {"agreement", "nearest", "random"}, default="agreement"
         Which inversions are taken where more are found than asked for.
+
+        - ``"agreement"``: f alone calls an inversion the class, so two judges unlike f are asked
+          as well, gradient boosting and a logistic regression, fitted to X and y without class
+          weights. Up to three times the number asked for is found, by drawing again and by the
+          minimum search where ``on_shortfall`` names them, and from this pool the number asked
+          for is drawn: the chance of a row is the third power of the mean probability that the
+          judges give the class. Rows that were drawn again to choose from have the origin
+          ``"redraw"`` and are no shortfall. With ``search="minimum"`` the choice is among the
+          inversions that it finds;
+        - ``"nearest"``: those with the smallest distance;
+        - ``"random"``: any, with equal chance.
 
     on_shortfall : str or sequence of str, default=("minimum", "redraw", "interior")
         What to do for a class with fewer inversions than asked for; policies are tried
-        in order, and a warning says what was done.
+        in order, and a warning says what was done. With ``selection="agreement"`` those that
+        search, "redraw" and then "minimum", have been tried before, for the pool.
 
         - ``"minimum"``: solve for the nearest inversion of every factual that the draws did
           not invert, as ``search="minimum"`` does for all;
@@ -223,7 +236,7 @@ class CounterfactualOverSampler(TableOverSampler):
         "search": [StrOptions({"perturb", "minimum"})],
         "minimal": ["boolean"],
         "feature_order": [StrOptions({"spearman"}), "array-like"],
-        "selection": [StrOptions({"nearest", "random"})],
+        "selection": [StrOptions({"agreement", "nearest", "random"})],
         "on_shortfall": [StrOptions(set(shortfall.POLICIES)), list, tuple],
         "change_missing": ["boolean"],
     }
@@ -240,7 +253,7 @@ class CounterfactualOverSampler(TableOverSampler):
         search: shortfall.Search = "perturb",
         minimal: bool = True,
         feature_order: Any = "spearman",
-        selection: Selection = "nearest",
+        selection: Selection = "agreement",
         on_shortfall: Any = shortfall.DEFAULT,
         categorical_features: Any = None,
         integer_features: Any = None,
@@ -277,19 +290,29 @@ class CounterfactualOverSampler(TableOverSampler):
 
     def _fit_resample(self, table: Table, labels: Labels, weights: Floats | None) -> Builder:
         prepared = self._prepare(table, labels, weights)  # profile, rules, order, f
-        problem, judged, asked = prepared.problem, prepared.judged(), self._asked(labels)
+        judged, asked = prepared.judged(), self._asked(labels)
+        ranking = make_ranking(self.ranks_by, prepared.problem, weights)
+        problem = replace(prepared.problem, ranking=ranking)
         targets = [target for target, n in asked.items() if n]
         by_draws = self.search == "perturb"  # Algorithm 1, or the minimum itself
         found = problem.find(judged, 0, targets) if by_draws else problem.solve(judged, targets)
-        pick = partial(select, how=self.selection, seed=problem.space.seed)
-        rows = shortfall.choose(found, asked, pick)
-        yields = shortfall.count_yields(rows, found, problem, judged)
+        pooling, policies = self.pooling(), self.policies()
+        rows = shortfall.choose(found, asked, pool=shortfall.POOL if pooling else 1)
+        yields = shortfall.count_yields(targets, found, problem, judged)
         del found  # it may be larger than all that follows
-        shortfall.fill(rows, problem, judged, pick, self.policies())
+        if pooling:
+            shortfall.fill(rows, problem, judged, pooling)
+            shortfall.settle(rows)
+        shortfall.fill(rows, problem, judged, policies)
         self.yield_ = shortfall.count_by_origin(yields, rows, labels)
         constraints = as_constraints(self.constraints)
-        shortfall.report([part.tally for part in rows], labels, self.policies(), constraints)
+        shortfall.report([part.tally for part in rows], labels, policies, constraints)
         return Builder(problem, prepared.f, rows, prepared.outliers)
+
+    @property
+    def ranks_by(self) -> Selection:
+        """Which inversions are taken first; where every one is, it does not matter."""
+        return "nearest" if is_every(self.sampling_strategy) else self.selection
 
     def choices(self) -> Choices:
         """Return the parameters that everything before the search depends on."""
@@ -315,13 +338,20 @@ class CounterfactualOverSampler(TableOverSampler):
             n_jobs=self.n_jobs,
         )
 
+    def pooling(self) -> tuple[shortfall.Policy, ...]:
+        """Return how a pool to choose from is filled; none, if there is no pool."""
+        if self.ranks_by != "agreement" or self.search == "minimum":
+            return ()
+        allowed = shortfall.before_the_end(shortfall.check_policies(self.on_shortfall))
+        return tuple(policy for policy in shortfall.POOLING if policy in allowed)
+
     def policies(self) -> tuple[shortfall.Policy, ...]:
         """Return what is done for a class that is short; none is short of every inversion."""
         policies = shortfall.check_policies(self.on_shortfall)
         if is_every(self.sampling_strategy):
             return shortfall.NO_NUMBER
-        solved = self.search == "minimum"  # once is enough
-        return tuple(policy for policy in policies if not (solved and policy == "minimum"))
+        done = {*self.pooling(), *(["minimum"] if self.search == "minimum" else [])}
+        return tuple(policy for policy in policies if policy not in done)  # once is enough
 
     def _strategy(self, labels: Labels) -> dict[Any, int]:
         if not is_every(self.sampling_strategy):

@@ -255,6 +255,7 @@ def _found(rows: Integers, distance: Floats, draw: Integers, round_: Integers) -
         draw[row, target].astype(np.int32),
         round_[row, target].astype(np.int32),
         distance[row, target],
+        distance[row, target],
     )
 
 

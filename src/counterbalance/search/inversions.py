@@ -17,7 +17,7 @@ from counterbalance.constraints.rules import differs
 
 # What stands in ``Inversions.draw`` for a row that was not drawn.
 NOT_DRAWN = -1
-COLUMNS = ("factual", "target", "draw", "round", "distance")
+COLUMNS = ("factual", "target", "draw", "round", "distance", "key")
 
 
 @dataclass(frozen=True)
@@ -29,6 +29,7 @@ class Inversions:
     draw: Small
     round: Small
     distance: Floats
+    key: Floats  # the smaller, the sooner it is taken: see ``selection``
     changes: Changes | None = None  # of those that were not drawn, and maybe of others
     taken_back: Bits | None = None  # of drawn ones: (n, M / 8), a bit for each feature
 
@@ -76,7 +77,7 @@ class Inversions:
         """Put the parts one behind the other."""
         if not parts:
             none = np.zeros(0, dtype=np.int32)
-            return cls(none.astype(np.intp), none, none, none, np.zeros(0))
+            return cls(none.astype(np.intp), none, none, none, np.zeros(0), np.zeros(0))
         columns: dict[str, Any] = {
             name: np.concatenate([getattr(part, name) for part in parts]) for name in COLUMNS
         }
@@ -95,7 +96,7 @@ class Inversions:
         small = target.astype(np.int32)
         no_draw = np.full(len(factual), NOT_DRAWN, dtype=np.int32)
         changes = Changes.of(factual, small, old, new)
-        return cls(factual, small, no_draw, np.zeros_like(no_draw), distance, changes)
+        return cls(factual, small, no_draw, np.zeros_like(no_draw), distance, distance, changes)
 
 
 @dataclass(frozen=True)

@@ -149,6 +149,7 @@ def search(
         best.draw[at].astype(np.int32),
         best.round[at].astype(np.int32),
         best.distance[at],
+        best.distance[at],
     )
     return found, judged
 

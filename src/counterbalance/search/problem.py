@@ -25,11 +25,12 @@ from counterbalance.constraints.rules import differs
 from counterbalance.errors import ClassifierError
 from counterbalance.profile import distance
 from counterbalance.search.compiled import TakeBack, make_search, make_take_back
-from counterbalance.search.draws import fingerprint
+from counterbalance.search.draws import fingerprint, stream
 from counterbalance.search.inversions import NOT_DRAWN, Inversions
 from counterbalance.search.minimum import MinimumSearch
 from counterbalance.search.nearest import Effort, Space, rebuild, widths
 from counterbalance.search.references import References
+from counterbalance.search.selection import Ranking
 from counterbalance.table.labels import Labels
 from counterbalance.table.table import Table
 
@@ -37,6 +38,7 @@ from counterbalance.table.table import Table
 FEWEST_ROWS = 256
 # Chunks whose finds are kept one by one.
 CHUNKS_AT_A_TIME = 64
+NEAREST_FIRST = Ranking()
 
 
 class Yield(NamedTuple):
@@ -75,6 +77,7 @@ class Problem:
     space: Space
     effort: Effort
     n_jobs: int | None = None
+    ranking: Ranking = NEAREST_FIRST
 
     @property
     def prior(self) -> Floats:
@@ -113,7 +116,8 @@ class Problem:
 
         def find(chunk: Integers) -> Inversions:
             found, _ = search(self.table.rows(chunk), chunk, wanted[chunk])
-            return self._made_minimal(found, take_back) if self.effort.minimal else found
+            minimal = self.effort.minimal
+            return self._ranked(self._made_minimal(found, take_back) if minimal else found)
 
         return self._on_chunks(find, self._chunks(rows, f))
 
@@ -129,6 +133,16 @@ class Problem:
             far = distance(profile, order, x, rows)
             parts.append(replace(some, distance=far, taken_back=bits))
         return Inversions.join(parts)
+
+    def _ranked(self, found: Inversions) -> Inversions:
+        """Give inversions their keys: see ``selection``."""
+        parts = [Inversions.join([])]
+        for block in self.build_blocks(len(found)):
+            some = found.take(block)
+            state = stream(self.space.seed, some.factual + self.space.first_row, some.draw)
+            rows = None if self.ranking.judges is None else self.rebuild(some)
+            parts.append(replace(some, key=self.ranking.keys(some, state, rows)))
+        return replace(found, key=np.concatenate([part.key for part in parts]))
 
     def solve(
         self,
@@ -152,7 +166,7 @@ class Problem:
         search = MinimumSearch.of(self.space, self.effort, f, self.table, starts)
 
         def find(chunk: Integers) -> Inversions:
-            return search.find(self.table.rows(chunk), chunk, wanted[chunk])
+            return self._ranked(search.find(self.table.rows(chunk), chunk, wanted[chunk]))
 
         return self._on_chunks(find, self._chunks(rows, f))
 
