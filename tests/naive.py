@@ -206,7 +206,9 @@ def agreement(boosting, table, codes, weights, nominal, rows, targets):
             known = [value for value in table[:, m] if not math.isnan(value)]
             if nominal[m]:
                 frequent = Counter(sorted(known)).most_common(20)
-                columns += [float(cell == level) for level in sorted(level for level, _ in frequent)]
+                columns += [
+                    float(cell == level) for level in sorted(level for level, _ in frequent)
+                ]
             else:
                 far = 0.0 if math.isnan(cell) else (cell - np.mean(known)) / np.std(known)
                 columns.append(min(max(far, -20.0), 20.0))

@@ -33,7 +33,7 @@ def test_the_scores_are_those_of_the_slow_twin(n_classes):
     X, y, nominal = mixed(150, n_classes, 0)
     weight = np.random.default_rng(1).random(150)
     judges = fitted(X, y, weight, nominal)
-    rows, targets = X[:12] + [0.3, -0.4, 90.0, 0.0], y[:12][::-1]
+    rows, targets = X[:12] + np.array([0.3, -0.4, 90.0, 0.0]), y[:12][::-1]
     theirs = naive.agreement(judges.boosting, X, y, weight, nominal, rows, targets)
     np.testing.assert_allclose(judges.scores(rows, targets), theirs, rtol=1e-9)
 
@@ -51,9 +51,7 @@ def test_a_row_gets_the_same_bits_in_any_company(seed, n_rows, n_classes, size):
     judges = fitted(X, y, rng.random(len(X)), nominal)
     target = rng.integers(0, n_classes, len(X))
     once = judges.scores(X, target)
-    parts = [
-        judges.scores(X[k : k + size], target[k : k + size]) for k in range(0, len(X), size)
-    ]
+    parts = [judges.scores(X[k : k + size], target[k : k + size]) for k in range(0, len(X), size)]
     assert np.concatenate(parts).tobytes() == once.tobytes()
     assert ((once >= 0) & (once <= 1)).all()
 

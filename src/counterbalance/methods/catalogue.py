@@ -66,9 +66,9 @@ METHODS = (
         boundary=True,
         multiclass=True,
         ours=True,
-        details="inversions of majority rows as the paper finds them, up to balance: of three times "
-        "as many, those rather that two other classifiers call the class, too; where too few rows "
-        "invert, rows made within the class.",
+        details="inversions of majority rows as the paper finds them, up to balance: of three "
+        "times as many, those rather that two other classifiers call the class, too; where too few "
+        "rows invert, rows made within the class.",
         aliases=("counterfactuals", "ours"),
     ),
     Method(
