@@ -155,21 +155,25 @@ def test_a_stopped_run_leaves_no_result_and_a_rerun_resumes_it(
     ).read_text()
 
 
+@pytest.mark.parametrize(
+    ("selection", "second"), [("nearest", "minimum-0"), ("agreement", "redraw-1")]
+)
 def test_a_run_that_solves_is_resumed_with_the_rows_of_the_in_memory_sampler(
-    tmp_path, monkeypatch, count_searches
+    selection, second, tmp_path, monkeypatch, count_searches
 ):
     table = mixed_table(200)
-    solving = sampler(on_shortfall=("minimum", "redraw", "interior"), n_draws=1)
+    chain = ("minimum", "redraw", "interior")
+    solving = sampler(selection=selection, on_shortfall=chain, n_draws=1)
     expected = in_memory(solving, table)
     assert "minimum" in set(expected[1]["origin"])
     source = write_parts(table, tmp_path / "in", 3)
     balance_files(source, "y", tmp_path / "whole", sampler=solving)
     whole = len(count_searches)
     with monkeypatch.context() as stopped:
-        stop_after(stopped, search, "_search_block", 5)  # two of three partitions are solved
+        stop_after(stopped, search, "_search_block", 5)  # two of three in the second pass
         with pytest.raises(StoppedError):
             balance_files(source, "y", tmp_path / "out", sampler=solving)
-    assert len(list((tmp_path / "out.partial").rglob("minimum-0-*.npz"))) == 2
+    assert len(list((tmp_path / "out.partial").rglob(f"{second}-*.npz"))) == 2
     count_searches.clear()
     balance_files(source, "y", tmp_path / "out", sampler=solving)
     rows, notes = (pd.read_parquet(tmp_path / "out" / folder) for folder in ("", "_provenance"))

@@ -62,6 +62,23 @@ def test_the_default_classifier_is_the_in_memory_one_where_the_table_fits_a_work
     assert_same(*dask.compute(resampled.frame, resampled.provenance), *expected)
 
 
+@pytest.mark.parametrize(
+    ("kind", "chain"),
+    [("numeric", "redraw"), ("mixed", "minimum"), ("mixed", ("minimum", "redraw", "interior"))],
+)
+def test_every_partitioning_settles_the_pool_of_the_in_memory_sampler(kind, chain):
+    table = TABLES[kind](160)
+    sampler = tree(on_shortfall=chain)
+    expected = in_memory(sampler, table)
+    assert set(expected[1]["origin"]) > {"inversion"}
+    inverted = sum(got.inversions for got in sampler.yield_.values())
+    assert inverted > sum(got.used for got in sampler.yield_.values())  # some were left out
+    for n in (1, 3, 7):
+        resampled = fit_resample(sampler, partitioned(table, n), "y")
+        assert_same(*dask.compute(resampled.frame, resampled.provenance), *expected)
+        assert resampled.yields == sampler.yield_
+
+
 # Nothing is known of the last two: they are only asked.
 CLASSIFIERS = {
     "own": None,

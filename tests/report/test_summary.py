@@ -364,8 +364,14 @@ def test_rows_are_chosen_evenly():
 
 
 def test_the_headline_counts_minimum_inversions_and_an_inflated_class_is_warned_of(wisconsin):
-    verdict = summarise_sampler(*wisconsin, alone=True).verdict
+    data = load_wisconsin()
+    nearest = resample(data.X, data.y, snap_to_grid=True, selection="nearest")
+    verdict = summarise_sampler(*nearest, alone=True).verdict
     assert verdict.headline == "All 217 new rows of malignant are minimum inversions"
+    found = (wisconsin[0].provenance_["origin"] == "inversion").sum()
+    pooled = summarise_sampler(*wisconsin, alone=True).verdict.headline
+    assert pooled.startswith(f"{found} of 217 new rows of malignant are minimum inversions")
+    assert "drawing again" in pooled
     rng = np.random.default_rng(0)
     y = np.repeat(["usual", "rare"], [500, 6])
     X = pd.DataFrame(rng.normal(size=(506, 4)), columns=list("abcd"))

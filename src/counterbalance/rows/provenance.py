@@ -106,7 +106,7 @@ class Provenance:
     >>> sampler = CounterfactualOverSampler(random_state=0)
     >>> X_resampled, y_resampled = sampler.fit_resample(X, y)
     >>> sampler.provenance_[0]["factual"], sampler.provenance_[0]["changed"]
-    (7, ('x0',))
+    (2, ('x0',))
     """
 
     def __init__(
@@ -200,7 +200,7 @@ class Provenance:
         >>> sampler = CounterfactualOverSampler(random_state=0)
         >>> X_resampled, _ = sampler.fit_resample(X, y)
         >>> print(sampler.provenance_.sentences(X_resampled)[0])
-        row 7, class low: x0 7 → 12 makes it high, distance 1
+        row 2, class low: x0 2 → 13 makes it high, distance 2.2
         """
         X = np.array(X_resampled, dtype=object) if isinstance(X_resampled, list) else X_resampled
         return [self._sentence(row, X) for row in self]

@@ -225,7 +225,7 @@ class CounterfactualOverSampler(TableOverSampler):
     >>> sorted(Counter(y_resampled.tolist()).items())
     [(0, 209), (1, 209)]
     >>> sampler.provenance_[0]["changed"]
-    ('x0', 'x2')
+    ('x2',)
     """
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
