@@ -39,6 +39,11 @@ class Screen:
     intercept: Floats
     slack: float
 
+    def scores(self, x: Floats) -> Floats:
+        """Return the score of each class for each row, (R, C)."""
+        products = np.stack([x @ weight for weight in self.weight], axis=1)
+        return np.asarray(products + self.intercept)
+
     def hopeful(self, x: Floats, step: Floats, features: Integers, wanted: Mask) -> Mask:
         """Say which candidates f may put into a wanted class.
 

@@ -28,4 +28,24 @@ def next_hopeful(
     distance: NDArray[np.float64],
     draw: NDArray[np.intp],
     round_: NDArray[np.intp],
+    said: NDArray[np.intp],
+) -> None: ...
+def take_back_linear(
+    draws: Draws,
+    weight: NDArray[np.float64],
+    start: NDArray[np.float64],
+    slack: float,
+    target: NDArray[np.int32],
+    draw: NDArray[np.int32],
+    round_: NDArray[np.int32],
+    taken: NDArray[np.uint8],
+    distance: NDArray[np.float64],
+    unsure: NDArray[np.uint8],
+) -> None: ...
+def rebuild(
+    draws: Draws,
+    draw: NDArray[np.int32],
+    round_: NDArray[np.int32],
+    taken: NDArray[np.uint8],
+    rows: NDArray[np.float64],
 ) -> None: ...

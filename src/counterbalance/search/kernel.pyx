@@ -17,11 +17,11 @@ is made by the same operations as in ``draws``, ``perturbation`` and ``forest``:
 are those of the numpy path to the last bit.
 """
 
-from libc.math cimport INFINITY, NAN, fabs, isnan, rint
+from libc.math cimport INFINITY, NAN, fabs, fmax, fmin, isnan, rint
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint64_t
 from libc.stdlib cimport free, malloc
-from libc.string cimport memcpy
-from scipy.special.cython_special cimport ndtri
+from libc.string cimport memcpy, memset
+from scipy.special.cython_special cimport ndtr, ndtri
 
 import numpy as np
 
@@ -284,6 +284,7 @@ def search_forest(
             raise MemoryError
         with nogil:
             for r in range(draws.n_rows):
+                draws.begin()
                 if forest.has_sets:
                     judged += search_row_by_sets(
                         draws, forest, r, &wanted[r, 0], wanted.shape[1], heads, bins, words,

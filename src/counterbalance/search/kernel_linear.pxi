@@ -1,4 +1,90 @@
 # The search with a linear f; a part of search_kernel.
+#
+#     rough     between what bounds a draw puts a cell, by a look into two tables: a tenth of the
+#               time of a draw. So a draw is made only where its bounds let f say a wanted class,
+#               the draw with the nearest such candidate first; what is found is what all draws
+#               would find, to the last bit
+
+# Bins of probabilities, and how far the rough distribution function may be off (by linear
+# interpolation between STEPS points a deviation: less than max|phi'| / (8 STEPS**2)).
+DEF BINS = 4096
+DEF STEPS = 64
+DEF REACH = 8
+cdef double OFF = 1e-5
+# More than rounding can add to a sum of distances.
+cdef double ROUNDING = 1e-12
+cdef double[BINS] LEAST_Z, MOST_Z  # what ndtri may be in each bin
+cdef double[2 * REACH * STEPS + 2] PHI
+
+
+def _fill_tables():
+    cdef Py_ssize_t i
+    for i in range(BINS):
+        LEAST_Z[i] = ndtri(max(0.0, <double>i / BINS - OFF))
+        MOST_Z[i] = ndtri(min(1.0, <double>(i + 1) / BINS + OFF))
+    for i in range(2 * REACH * STEPS + 2):
+        PHI[i] = ndtr(<double>i / STEPS - REACH)
+
+
+_fill_tables()
+
+
+cdef inline double rough_phi(double z) noexcept nogil:
+    cdef double place = fmin(fmax((z + REACH) * STEPS, 0.0), 2.0 * REACH * STEPS)
+    cdef Py_ssize_t i = <Py_ssize_t>place
+    return PHI[i] + (place - i) * (PHI[i + 1] - PHI[i])
+
+
+cdef struct Rough:
+    # Of one cell of a factual.
+    double below, width  # see ``Mass``, roughly
+    double cell, low, high
+    double slip  # more than rounding can move a value
+    bint exact  # whether the cell has no bounds but its value
+
+
+cdef struct Line:
+    # What is known of a draw without making it.
+    double nearest  # no candidate that may be hopeful is nearer; infinite where there is none
+    bint made
+
+
+cdef void look_at(Draws draws, Py_ssize_t r, Py_ssize_t k, Rough* rough) noexcept nogil:
+    cdef double cell = draws.cell(r, k), low = draws.low_of(r, k), high = draws.high_of(r, k)
+    cdef double deviation = draws.deviation[k], size = fabs(low) + fabs(high)
+    rough.exact = (
+        draws.kind[k] == NOMINAL or isnan(draws.x[r, draws.order[k]])
+        or not low <= cell or not cell <= high
+    )
+    if rough.exact:  # a category, a missing cell, or one that a rule forbids
+        return
+    rough.cell, rough.low, rough.high = cell, low, high
+    rough.slip = size * (1e-6 if draws.kind[k] == NARROW else 1e-13)
+    rough.below = rough_phi((low - cell) / deviation)
+    rough.width = rough_phi((high - cell) / deviation) - rough.below
+
+
+cdef inline double on_grid(double value, double resolution) noexcept nogil:
+    return rint(value * resolution) / resolution if resolution > 0 else value
+
+
+cdef void bound_step(
+    Draws draws, Py_ssize_t r, Py_ssize_t k, uint64_t state, const Rough* rough,
+    double* least, double* most,
+) noexcept nogil:
+    """Write bounds of how far a draw moves a cell: every step from its draw to its value rises."""
+    cdef double u, deviation = draws.deviation[k], resolution = draws.resolution[k]
+    cdef Py_ssize_t i
+    if rough.exact:
+        least[0] = most[0] = draws.value(r, k, state) - draws.x[r, draws.order[k]]
+        return
+    u = rough.below + uniform(state, <uint64_t>draws.order[k]) * rough.width
+    i = min(max(<Py_ssize_t>(u * BINS), 0), BINS - 1)
+    u = on_grid(rough.cell + LEAST_Z[i] * deviation - rough.slip, resolution)
+    least[0] = fmin(fmax(u, rough.low), rough.high) - rough.cell - rough.slip
+    u = on_grid(rough.cell + MOST_Z[i] * deviation + rough.slip, resolution)
+    most[0] = fmin(fmax(u, rough.low), rough.high) - rough.cell + rough.slip
+
 
 cdef void go_on_linear(
     Draws draws, const double[:, ::1] weight, Py_ssize_t r, Head* head, double* score
@@ -43,6 +129,102 @@ cdef inline bint is_hopeful(
     return False
 
 
+cdef inline Py_ssize_t certain(const double* score, Py_ssize_t C, double slack) noexcept nogil:
+    """The class that f says whatever rounding does, -1 where that decides."""
+    cdef Py_ssize_t c, best = 0
+    for c in range(1, C):
+        if score[c] > score[best]:
+            best = c
+    for c in range(C):
+        if c != best and not score[c] < score[best] - slack:
+            return -1
+    return best
+
+
+cdef inline bint comes_before(
+    const Head* one, Py_ssize_t t, const Head* other, Py_ssize_t u
+) noexcept nogil:
+    if one.distance != other.distance:
+        return one.distance < other.distance
+    return one.k < other.k or (one.k == other.k and t < u)
+
+
+cdef Py_ssize_t first_hopeful(
+    Draws draws, const double[:, ::1] weight, const double* start, double slack, Py_ssize_t r,
+    const uint8_t* wanted, Py_ssize_t n_outside, Head* heads, Line* lines, Rough* roughs,
+    double* ahead, double* scores,
+) noexcept nogil:
+    """Return the draw with the nearest hopeful candidate of a row, its head there; -1 for none."""
+    cdef Py_ssize_t T = draws.n_draws, K = draws.n_changing, C = weight.shape[0]
+    cdef Py_ssize_t t, k, c, m, rival = 0, other, best = -1, at, n_looked_at = 0
+    cdef double least = 0, most = 0, far, by
+    cdef Head* head
+    cdef bint maybe
+    # The largest class, and behind it the second: one of them is a rival of any class.
+    for c in range(1, C):
+        if start[c] > start[rival]:
+            rival = c
+    other = 1 if rival == 0 else 0
+    for c in range(C):
+        if c != rival and start[c] > start[other]:
+            other = c
+    for t in range(T):
+        head, lines[t].nearest, lines[t].made = heads + t, INFINITY, False
+        head.state, far = draws.stream(r, t), 0.0
+        for c in range(C):
+            ahead[c] = start[c] - start[other if c == rival else rival]
+        for k in range(K):
+            if k == n_looked_at:
+                look_at(draws, r, k, roughs + k)
+                n_looked_at += 1
+            bound_step(draws, r, k, head.state, roughs + k, &least, &most)
+            if not roughs[k].exact:
+                far += fmax(0.0, fmax(least, -most)) / draws.scale[k]
+            m, maybe = draws.order[k], False
+            for c in range(C):
+                if wanted[c]:
+                    by = weight[c, m] - weight[other if c == rival else rival, m]
+                    ahead[c] += by * (most if by > 0 else least)
+                    # Also where a missing cell makes it nan.
+                    maybe |= not ahead[c] < -2 * slack
+            if maybe:
+                far *= 1 - ROUNDING
+                if not far > draws.epsilon:
+                    lines[t].nearest = far
+                break
+    while True:
+        at = -1
+        for t in range(T):
+            if not lines[t].made and lines[t].nearest < INFINITY and (
+                at < 0 or lines[t].nearest < lines[at].nearest
+            ):
+                at = t
+        if at < 0 or (best >= 0 and lines[at].nearest > heads[best].distance):
+            return best
+        lines[at].made, head = True, heads + at
+        start_draw(draws, weight, start, r, at, n_outside, head, scores + at * C)
+        while (
+            head.distance < INFINITY
+            and (best < 0 or head.distance <= heads[best].distance)
+            and (head.n_outside or not is_hopeful(scores + at * C, C, wanted, slack))
+        ):
+            go_on_linear(draws, weight, r, head, scores + at * C)
+        if head.distance < INFINITY and (
+            best < 0 or comes_before(head, at, heads + best, best)
+        ):
+            best = at
+
+
+cdef inline void start_draw(
+    Draws draws, const double[:, ::1] weight, const double* start, Py_ssize_t r, Py_ssize_t t,
+    Py_ssize_t n_outside, Head* head, double* score,
+) noexcept nogil:
+    head.distance, head.k, head.n_changed = 0.0, -1, 0
+    head.state, head.n_outside = draws.stream(r, t), n_outside
+    memcpy(score, start, weight.shape[0] * sizeof(double))
+    go_on_linear(draws, weight, r, head, score)
+
+
 def next_hopeful(
     Draws draws,
     const double[:, ::1] weight,
@@ -52,54 +234,170 @@ def next_hopeful(
     double[::1] distance,
     Py_ssize_t[::1] draw,
     Py_ssize_t[::1] round_,
+    Py_ssize_t[::1] said,
 ):
     """Write for every row the nearest candidate that a linear f may put into a wanted class.
 
     ``start`` holds the scores of the rows themselves. Only candidates behind (distance, round,
     draw), as they stand in the arrays, are looked at; the draw -1 says that none is left.
+    ``said`` gets what f says of it, -1 where that is for f to say.
     """
-    cdef Py_ssize_t T = draws.n_draws, C = weight.shape[0], r, t, c, best
+    cdef Py_ssize_t T = draws.n_draws, C = weight.shape[0], K = draws.n_changing, r, t, best
     cdef Head* heads = <Head*>malloc(T * sizeof(Head))
-    cdef double* scores = <double*>malloc(T * C * sizeof(double))
+    cdef Line* lines = <Line*>malloc(T * sizeof(Line))
+    cdef Rough* roughs = <Rough*>malloc((K + 1) * sizeof(Rough))
+    cdef double* scores = <double*>malloc((T + 1) * C * sizeof(double))
     cdef Head* head
     cdef Py_ssize_t n_outside, m
     cdef bint behind
     try:
-        if not (heads and scores):
+        if not (heads and lines and roughs and scores):
             raise MemoryError
         with nogil:
             for r in range(draws.n_rows):
+                draws.begin()
                 n_outside = 0
                 if draws.bounded:
                     for m in range(draws.x.shape[1]):
                         n_outside += draws.outside(m, draws.x[r, m])
-                for t in range(T):
-                    head = heads + t
-                    head.distance, head.k, head.n_changed = 0.0, -1, 0
-                    head.state, head.n_outside = draws.stream(r, t), n_outside
-                    for c in range(C):
-                        scores[t * C + c] = start[r, c]
-                    go_on_linear(draws, weight, r, head, scores + t * C)
-                while True:
-                    best = nearest_head(heads, T)
-                    if best < 0:
-                        draw[r] = -1
-                        break
-                    head = heads + best
-                    behind = head.distance > distance[r] or (
-                        head.distance == distance[r]
-                        and (
-                            head.k + 1 > round_[r]
-                            or (head.k + 1 == round_[r] and draws.first_draw + best > draw[r])
-                        )
+                if distance[r] < 0:
+                    best = first_hopeful(
+                        draws, weight, &start[r, 0], slack, r, &wanted[r, 0], n_outside, heads,
+                        lines, roughs, scores + T * C, scores,
                     )
-                    if behind and not head.n_outside and is_hopeful(
-                        scores + best * C, C, &wanted[r, 0], slack
-                    ):
-                        distance[r], round_[r] = head.distance, head.k + 1
-                        draw[r] = draws.first_draw + best
-                        break
-                    go_on_linear(draws, weight, r, head, scores + best * C)
+                else:
+                    for t in range(T):
+                        start_draw(
+                            draws, weight, &start[r, 0], r, t, n_outside, heads + t, scores + t * C
+                        )
+                    while True:
+                        best = nearest_head(heads, T)
+                        if best < 0:
+                            break
+                        head = heads + best
+                        behind = head.distance > distance[r] or (
+                            head.distance == distance[r]
+                            and (
+                                head.k + 1 > round_[r]
+                                or (head.k + 1 == round_[r] and draws.first_draw + best > draw[r])
+                            )
+                        )
+                        if behind and not head.n_outside and is_hopeful(
+                            scores + best * C, C, &wanted[r, 0], slack
+                        ):
+                            break
+                        go_on_linear(draws, weight, r, head, scores + best * C)
+                if best < 0:
+                    draw[r] = -1
+                    continue
+                distance[r], round_[r] = heads[best].distance, heads[best].k + 1
+                draw[r], said[r] = draws.first_draw + best, certain(scores + best * C, C, slack)
     finally:
         free(heads)
+        free(lines)
+        free(roughs)
         free(scores)
+
+
+def take_back_linear(
+    Draws draws,
+    const double[:, ::1] weight,
+    const double[:, ::1] start,
+    double slack,
+    const int32_t[::1] target,
+    const int32_t[::1] draw,
+    const int32_t[::1] round_,
+    uint8_t[:, ::1] taken,
+    double[::1] distance,
+    uint8_t[::1] unsure,
+):
+    """Take back what f does not need of the inversions of some rows, as ``minimal`` does.
+
+    ``taken`` gets for each feature whether its change was taken back, ``distance`` what is left.
+    Where rounding may decide, a row is ``unsure``, and its other figures mean nothing.
+    """
+    cdef Py_ssize_t C = weight.shape[0], K = draws.n_changing, r, k, c, i, m, n, left, said
+    cdef double v
+    cdef double* step = <double*>malloc((K + 1) * sizeof(double))
+    cdef double* share = <double*>malloc((K + 1) * sizeof(double))
+    cdef double* scores = <double*>malloc(2 * C * sizeof(double))
+    cdef Py_ssize_t* queue = <Py_ssize_t*>malloc((K + 1) * sizeof(Py_ssize_t))
+    cdef double* tried
+    cdef double* score
+    cdef uint64_t state
+    cdef bint refused, again
+    try:
+        if not (step and share and scores and queue):
+            raise MemoryError
+        with nogil:
+            for r in range(draws.n_rows):
+                draws.begin()
+                score, tried = scores, scores + C
+                memcpy(score, &start[r, 0], C * sizeof(double))
+                state, n, unsure[r] = draws.stream(r, draw[r] - draws.first_draw), 0, False
+                for k in range(round_[r]):
+                    m = draws.order[k]
+                    v = draws.value(r, k, state)
+                    step[k], share[k] = v - draws.x[r, m], draws.distance_share(r, k, v)
+                    unsure[r] |= isnan(step[k])
+                    for c in range(C):
+                        score[c] += step[k] * weight[c, m]
+                    # The farthest first; of equal ones the last of the order.
+                    if step[k] != 0:
+                        i = n
+                        while i > 0 and share[queue[i - 1]] <= share[k]:
+                            queue[i] = queue[i - 1]
+                            i -= 1
+                        queue[i] = k
+                        n += 1
+                again = not unsure[r]
+                while again:
+                    again = refused = False
+                    left = 0
+                    for i in range(n):
+                        k = queue[i]
+                        m = draws.order[k]
+                        for c in range(C):
+                            tried[c] = score[c] - step[k] * weight[c, m]
+                        said = certain(tried, C, slack)
+                        if said < 0:
+                            unsure[r] = True
+                            break
+                        if said == target[r]:
+                            score, tried = tried, score
+                            taken[r, m], share[k] = True, 0.0
+                            again |= refused
+                        else:
+                            queue[left] = k
+                            left += 1
+                            refused = True
+                    again &= not unsure[r]
+                    n = left
+                distance[r] = 0.0
+                for k in range(round_[r]):
+                    distance[r] += share[k]
+    finally:
+        free(step)
+        free(share)
+        free(scores)
+        free(queue)
+
+
+def rebuild(
+    Draws draws,
+    const int32_t[::1] draw,
+    const int32_t[::1] round_,
+    const uint8_t[:, ::1] taken,
+    double[:, ::1] rows,
+):
+    """Write the candidates (round, draw) into ``rows``, but for changes that were taken back."""
+    cdef Py_ssize_t r, k, m
+    cdef uint64_t state
+    with nogil:
+        for r in range(draws.n_rows):
+            draws.begin()
+            state = draws.stream(r, draw[r] - draws.first_draw)
+            for k in range(round_[r]):
+                m = draws.order[k]
+                if not taken[r, m >> 3] >> (7 - (m & 7)) & 1:
+                    rows[r, m] = draws.value(r, k, state)

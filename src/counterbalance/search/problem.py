@@ -23,12 +23,12 @@ from counterbalance.classifier.judge import Classifier
 from counterbalance.constraints.rules import differs
 from counterbalance.errors import ClassifierError
 from counterbalance.profile import distance
-from counterbalance.search.compiled import make_search
+from counterbalance.search.compiled import make_search, rebuild_found, take_back_quickly
 from counterbalance.search.draws import fingerprint
 from counterbalance.search.inversions import NOT_DRAWN, Inversions
 from counterbalance.search.minimal import take_back
 from counterbalance.search.minimum import MinimumSearch
-from counterbalance.search.nearest import Effort, Space, rebuild, widths
+from counterbalance.search.nearest import Effort, Space, widths
 from counterbalance.search.references import References
 from counterbalance.table.labels import Labels
 from counterbalance.table.table import Table
@@ -119,17 +119,29 @@ class Problem:
 
     def _made_minimal(self, found: Inversions, f: Classifier) -> Inversions:
         """Take back every change of drawn inversions that f does not need."""
-        order, profile = self.space.order, self.space.perturbation.profile
         parts = [Inversions.join([])]
         for block in self.build_blocks(len(found)):
             some = found.take(block)
-            x, drawn = self.table.rows(some.factual), self.rebuild(some)
-            judge, asked = f.on_candidates, f.insight.asked
-            rows = take_back(self.space, judge, x, drawn, some.target, some.factual, asked)
-            bits = np.packbits(differs(rows, drawn), axis=1)
-            far = distance(profile, order, x, rows)
-            parts.append(replace(some, distance=far, taken_back=bits))
+            x = self.table.rows(some.factual)
+            quick = take_back_quickly(self.space, self.effort, f, x, some)
+            if quick is None:
+                parts.append(self._taken_back(some, x, f))
+                continue
+            some, asked = quick
+            if asked.size:
+                slow = self._taken_back(found.take(block).take(asked), x[asked], f)
+                some.distance[asked], some.taken_back[asked] = slow.distance, slow.taken_back
+            parts.append(some)
         return Inversions.join(parts)
+
+    def _taken_back(self, found: Inversions, x: Floats, f: Classifier) -> Inversions:
+        """Ask f which changes it needs; ``x`` are the factuals."""
+        drawn, space = rebuild_found(self.space, self.effort, x, found), self.space
+        judge, asked = f.on_candidates, f.insight.asked
+        rows = take_back(space, judge, x, drawn, found.target, found.factual, asked)
+        bits = np.packbits(differs(rows, drawn), axis=1)
+        far = distance(space.perturbation.profile, space.order, x, rows)
+        return replace(found, distance=far, taken_back=bits)
 
     def solve(
         self,
@@ -172,17 +184,14 @@ class Problem:
 
     def rebuild(self, found: Inversions) -> Floats:
         """Return the rows of some inversions."""
-        x, rules = self.table.rows(found.factual), self.space.perturbation.rules
-        drawn = found.draw != NOT_DRAWN
+        x, drawn = self.table.rows(found.factual), found.draw != NOT_DRAWN
         if drawn.all():
-            drawn_rows = rebuild(self.space, x, found.factual, found.draw, found.round)
-            return rules.complete(found.put_back(x, drawn_rows), x)
+            return rebuild_found(self.space, self.effort, x, found)
         assert found.changes is not None  # noqa: S101  (they come with what was not drawn)
         some = found.take(~drawn)
         x[~drawn] = found.changes.apply(x[~drawn], some.factual, some.target)
         some = found.take(drawn)
-        new = rebuild(self.space, x[drawn], some.factual, some.draw, some.round)
-        x[drawn] = rules.complete(some.put_back(x[drawn], new), x[drawn])
+        x[drawn] = rebuild_found(self.space, self.effort, x[drawn], some)
         return x
 
     def fingerprints(self, found: Inversions) -> Words:
