@@ -17,7 +17,7 @@ is made by the same operations as in ``draws``, ``perturbation`` and ``forest``:
 are those of the numpy path to the last bit.
 """
 
-from libc.math cimport INFINITY, NAN, fabs, fmax, fmin, isnan, rint
+from libc.math cimport INFINITY, NAN, fabs, isnan, rint
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint64_t
 from libc.stdlib cimport free, malloc
 from libc.string cimport memcpy, memset

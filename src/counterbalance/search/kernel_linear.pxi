@@ -7,21 +7,23 @@
 
 # Bins of probabilities, and how far the rough distribution function may be off (by linear
 # interpolation between STEPS points a deviation: less than max|phi'| / (8 STEPS**2)).
-DEF BINS = 4096
+DEF BINS = 1024
 DEF STEPS = 64
 DEF REACH = 8
 cdef double OFF = 1e-5
 # More than rounding can add to a sum of distances.
 cdef double ROUNDING = 1e-12
-cdef double[BINS] LEAST_Z, MOST_Z  # what ndtri may be in each bin
+# Adding and subtracting it rounds to a whole number what is smaller than a third of it.
+cdef double WHOLE = 1.5 * 2.0**52
+cdef double[2][BINS + 1] Z  # the least and the largest that ndtri may be in each bin
 cdef double[2 * REACH * STEPS + 2] PHI
 
 
 def _fill_tables():
     cdef Py_ssize_t i
-    for i in range(BINS):
-        LEAST_Z[i] = ndtri(max(0.0, <double>i / BINS - OFF))
-        MOST_Z[i] = ndtri(min(1.0, <double>(i + 1) / BINS + OFF))
+    for i in range(BINS + 1):
+        Z[0][i] = ndtri(max(0.0, <double>i / BINS - OFF))
+        Z[1][i] = ndtri(min(1.0, <double>(i + 1) / BINS + OFF))
     for i in range(2 * REACH * STEPS + 2):
         PHI[i] = ndtr(<double>i / STEPS - REACH)
 
@@ -29,17 +31,27 @@ def _fill_tables():
 _fill_tables()
 
 
+cdef inline double larger(double a, double b) noexcept nogil:
+    return a if a > b else b
+
+
+cdef inline double smaller(double a, double b) noexcept nogil:
+    return a if a < b else b
+
+
 cdef inline double rough_phi(double z) noexcept nogil:
-    cdef double place = fmin(fmax((z + REACH) * STEPS, 0.0), 2.0 * REACH * STEPS)
+    cdef double place = smaller(larger((z + REACH) * STEPS, 0.0), 2.0 * REACH * STEPS)
     cdef Py_ssize_t i = <Py_ssize_t>place
     return PHI[i] + (place - i) * (PHI[i + 1] - PHI[i])
 
 
 cdef struct Rough:
     # Of one cell of a factual.
-    double below, width  # see ``Mass``, roughly
+    double below, width  # see ``Mass``, roughly, in bins
     double cell, low, high
+    double deviation, resolution
     double slip  # more than rounding can move a value
+    uint64_t counter
     bint exact  # whether the cell has no bounds but its value
 
 
@@ -49,9 +61,9 @@ cdef struct Line:
     bint made
 
 
-cdef void look_at(Draws draws, Py_ssize_t r, Py_ssize_t k, Rough* rough) noexcept nogil:
+cdef inline void look_at(Draws draws, Py_ssize_t r, Py_ssize_t k, Rough* rough) noexcept nogil:
     cdef double cell = draws.cell(r, k), low = draws.low_of(r, k), high = draws.high_of(r, k)
-    cdef double deviation = draws.deviation[k], size = fabs(low) + fabs(high)
+    cdef double deviation = draws.deviation[k]
     rough.exact = (
         draws.kind[k] == NOMINAL or isnan(draws.x[r, draws.order[k]])
         or not low <= cell or not cell <= high
@@ -59,31 +71,59 @@ cdef void look_at(Draws draws, Py_ssize_t r, Py_ssize_t k, Rough* rough) noexcep
     if rough.exact:  # a category, a missing cell, or one that a rule forbids
         return
     rough.cell, rough.low, rough.high = cell, low, high
-    rough.slip = size * (1e-6 if draws.kind[k] == NARROW else 1e-13)
-    rough.below = rough_phi((low - cell) / deviation)
-    rough.width = rough_phi((high - cell) / deviation) - rough.below
+    rough.deviation, rough.resolution = deviation, draws.resolution[k]
+    rough.slip = (fabs(low) + fabs(high)) * (1e-6 if draws.kind[k] == NARROW else 1e-13)
+    rough.below = BINS * rough_phi((low - cell) / deviation)
+    rough.width = BINS * rough_phi((high - cell) / deviation) - rough.below
+    rough.counter = <uint64_t>draws.order[k]
 
 
-cdef inline double on_grid(double value, double resolution) noexcept nogil:
-    return rint(value * resolution) / resolution if resolution > 0 else value
+cdef inline double bound(const Rough* rough, uint64_t state, bint most) noexcept nogil:
+    """How far a draw moves a cell at the least, or at the most.
+
+    All that makes a value of a draw rises with it: the quantile, the grid and the limits.
+    """
+    cdef double slip = rough.slip if most else -rough.slip
+    cdef Py_ssize_t i = <Py_ssize_t>(rough.below + uniform(state, rough.counter) * rough.width)
+    cdef double value = rough.cell + Z[most][i] * rough.deviation + slip
+    if rough.resolution > 0:
+        value = smaller(larger(value, rough.low - 1), rough.high + 1) * rough.resolution
+        if fabs(value) < WHOLE / 4:
+            value = (value + WHOLE) - WHOLE
+        value /= rough.resolution
+    return smaller(larger(value, rough.low), rough.high) - rough.cell + slip
 
 
-cdef void bound_step(
-    Draws draws, Py_ssize_t r, Py_ssize_t k, uint64_t state, const Rough* rough,
-    double* least, double* most,
+cdef double first_maybe(
+    Draws draws, const double* weight, const double* rival, double ahead, double slack,
+    Py_ssize_t r, uint64_t state, Rough* roughs, Py_ssize_t* n_looked_at,
 ) noexcept nogil:
-    """Write bounds of how far a draw moves a cell: every step from its draw to its value rises."""
-    cdef double u, deviation = draws.deviation[k], resolution = draws.resolution[k]
-    cdef Py_ssize_t i
-    if rough.exact:
-        least[0] = most[0] = draws.value(r, k, state) - draws.x[r, draws.order[k]]
-        return
-    u = rough.below + uniform(state, <uint64_t>draws.order[k]) * rough.width
-    i = min(max(<Py_ssize_t>(u * BINS), 0), BINS - 1)
-    u = on_grid(rough.cell + LEAST_Z[i] * deviation - rough.slip, resolution)
-    least[0] = fmin(fmax(u, rough.low), rough.high) - rough.cell - rough.slip
-    u = on_grid(rough.cell + MOST_Z[i] * deviation + rough.slip, resolution)
-    most[0] = fmin(fmax(u, rough.low), rough.high) - rough.cell + rough.slip
+    """How near the first candidate of a draw is at least that may be ahead of a rival class."""
+    cdef Py_ssize_t k, m, crossed = -1
+    cdef double by, far = 0.0
+    cdef Rough* rough
+    for k in range(draws.n_changing):
+        if k == n_looked_at[0]:
+            look_at(draws, r, k, roughs + k)
+            n_looked_at[0] += 1
+        rough, m = roughs + k, draws.order[k]
+        by = weight[m] - rival[m]
+        if rough.exact:
+            ahead += by * (draws.value(r, k, state) - draws.x[r, m])
+        else:
+            ahead += by * bound(rough, state, by > 0)
+        if not ahead < -2 * slack:  # also where a missing cell makes it nan
+            crossed = k
+            break
+    if crossed < 0:
+        return INFINITY
+    for k in range(crossed + 1):
+        rough = roughs + k
+        if not rough.exact:
+            by = larger(bound(rough, state, False), -bound(rough, state, True))
+            far += larger(0.0, by) / draws.scale[k]
+    far *= 1 - ROUNDING
+    return INFINITY if far > draws.epsilon else far
 
 
 cdef void go_on_linear(
@@ -152,46 +192,27 @@ cdef inline bint comes_before(
 cdef Py_ssize_t first_hopeful(
     Draws draws, const double[:, ::1] weight, const double* start, double slack, Py_ssize_t r,
     const uint8_t* wanted, Py_ssize_t n_outside, Head* heads, Line* lines, Rough* roughs,
-    double* ahead, double* scores,
+    double* scores,
 ) noexcept nogil:
     """Return the draw with the nearest hopeful candidate of a row, its head there; -1 for none."""
-    cdef Py_ssize_t T = draws.n_draws, K = draws.n_changing, C = weight.shape[0]
-    cdef Py_ssize_t t, k, c, m, rival = 0, other, best = -1, at, n_looked_at = 0
-    cdef double least = 0, most = 0, far, by
+    cdef Py_ssize_t T = draws.n_draws, C = weight.shape[0]
+    cdef Py_ssize_t t, c, top = 0, rival, best = -1, at, n_looked_at = 0
     cdef Head* head
-    cdef bint maybe
-    # The largest class, and behind it the second: one of them is a rival of any class.
     for c in range(1, C):
-        if start[c] > start[rival]:
-            rival = c
-    other = 1 if rival == 0 else 0
-    for c in range(C):
-        if c != rival and start[c] > start[other]:
-            other = c
+        if start[c] > start[top]:
+            top = c
     for t in range(T):
-        head, lines[t].nearest, lines[t].made = heads + t, INFINITY, False
-        head.state, far = draws.stream(r, t), 0.0
+        lines[t].nearest, lines[t].made = INFINITY, False
         for c in range(C):
-            ahead[c] = start[c] - start[other if c == rival else rival]
-        for k in range(K):
-            if k == n_looked_at:
-                look_at(draws, r, k, roughs + k)
-                n_looked_at += 1
-            bound_step(draws, r, k, head.state, roughs + k, &least, &most)
-            if not roughs[k].exact:
-                far += fmax(0.0, fmax(least, -most)) / draws.scale[k]
-            m, maybe = draws.order[k], False
-            for c in range(C):
-                if wanted[c]:
-                    by = weight[c, m] - weight[other if c == rival else rival, m]
-                    ahead[c] += by * (most if by > 0 else least)
-                    # Also where a missing cell makes it nan.
-                    maybe |= not ahead[c] < -2 * slack
-            if maybe:
-                far *= 1 - ROUNDING
-                if not far > draws.epsilon:
-                    lines[t].nearest = far
-                break
+            if wanted[c]:
+                rival = top if c != top else (1 if top == 0 else 0)
+                lines[t].nearest = smaller(
+                    lines[t].nearest,
+                    first_maybe(
+                        draws, &weight[c, 0], &weight[rival, 0], start[c] - start[rival], slack,
+                        r, draws.stream(r, t), roughs, &n_looked_at,
+                    ),
+                )
     while True:
         at = -1
         for t in range(T):
@@ -246,7 +267,7 @@ def next_hopeful(
     cdef Head* heads = <Head*>malloc(T * sizeof(Head))
     cdef Line* lines = <Line*>malloc(T * sizeof(Line))
     cdef Rough* roughs = <Rough*>malloc((K + 1) * sizeof(Rough))
-    cdef double* scores = <double*>malloc((T + 1) * C * sizeof(double))
+    cdef double* scores = <double*>malloc(T * C * sizeof(double))
     cdef Head* head
     cdef Py_ssize_t n_outside, m
     cdef bint behind
@@ -263,7 +284,7 @@ def next_hopeful(
                 if distance[r] < 0:
                     best = first_hopeful(
                         draws, weight, &start[r, 0], slack, r, &wanted[r, 0], n_outside, heads,
-                        lines, roughs, scores + T * C, scores,
+                        lines, roughs, scores,
                     )
                 else:
                     for t in range(T):
