@@ -62,9 +62,15 @@ class Classifier:
         """Return the code of the class that f puts each row of ``x`` into, -1 for an unknown label.
 
         ``rows`` are the factuals that they were made from: a missing cell reaches f in
-        the form that it has there.
+        the form that it has there. A linear f is asked only where rounding may decide.
         """
-        return self._answer(self._shown(x, rows))
+        if self.screen is None:
+            return self._answer(self._shown(x, rows))
+        said = self.screen.certain(x)
+        asked = np.flatnonzero(said < 0)
+        if asked.size:
+            said[asked] = self._answer(self._shown(x[asked], rows[asked]))
+        return said
 
     def on_candidates(self, x: Floats, rows: Integers) -> Integers:
         """Do the same for rows that are known to be sound: f need not check them once more."""

@@ -36,7 +36,6 @@ from counterbalance.distributed.inputs import Partition, Place, blocks, places
 from counterbalance.distributed.scan import (
     ColumnSettings,
     TableLayout,
-    evidence_of,
     join_scans,
     make_layout,
     scan_partition,
@@ -269,21 +268,17 @@ def prepare(
     sampled = not (sampler.prefit or is_trainer(sampler.estimator))
     rates = make_rates(layout, fit_rows, fit=sampled, statistics=mode == "passes")
     shared_layout = engine.constant(layout)
-    samples = [
-        engine.task(sample_partition, part, place, shared_layout, rates, seed, size)
-        for part, place in zip(source.parts, where, strict=True)
-    ]
-    if rates.statistics and rates.fit.any():
-        samples = engine.keep(samples, "sample")
-    profile = _profile(engine, source, layout, shared_layout, samples, mode, statistics, size)
     levels = None
     if learns_pairs(sampler.plausible, layout.kinds):
         levels = make_levels(layout.sketch_table, int(layout.counts.sum()))
     tasks = [
-        engine.task(evidence_of, part, place, shared_layout, size, levels)
+        engine.task(sample_partition, part, place, shared_layout, rates, seed, size, levels)
         for part, place in zip(source.parts, where, strict=True)
     ]
-    evidence = engine.joined(tasks, Evidence.joined, "what goes together")
+    drawn = engine.keep(tasks, "sample")
+    samples = [one[0] for one in drawn]
+    evidence = engine.joined([one[1] for one in drawn], Evidence.joined, "sample")
+    profile = _profile(engine, source, layout, shared_layout, samples, mode, statistics, size)
     plan = make_plan(sampler, layout, profile, seed, size, engine.cells_at_once, evidence)
     if is_trainer(sampler.estimator) and not sampler.prefit:
         parts = [(part, place.n_rows) for part, place in zip(source.parts, where, strict=True)]
