@@ -280,7 +280,8 @@ def _scan_block(block: pd.DataFrame, target: Any, settings: ColumnSettings) -> T
 def _scan_column(table: Columns, m: int) -> ColumnScan:
     column = table.columns[m]
     native, kind = column.native, column.kind
-    known = native[~np.isnan(column.codes)]
+    missing = np.isnan(column.codes)
+    known = native[~missing] if missing.any() else native
     empty = not len(known)
     return ColumnScan(
         None if empty and native.dtype == object else kind,
