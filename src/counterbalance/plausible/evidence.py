@@ -53,12 +53,16 @@ class Evidence:
 
     def may_join(self, ids: Integers, classes: Integers) -> Mask:
         """Say which of some more rows may come into the sample: all that do, and few others."""
-        lot, most, own = _lots(ids), self.most_of_class, _lots(self.ids)
+        lot, most, known = _lots(ids), self.most_of_class, _lots(self.ids)
         least = np.full(self.n_classes, np.inf)
         for code in np.flatnonzero(np.bincount(self.classes, minlength=self.n_classes) >= most):
-            least[code] = own[self.classes == code].max()
+            least[code] = known[self.classes == code].max()
         for code in np.flatnonzero(np.bincount(classes, minlength=self.n_classes) > most):
-            least[code] = min(least[code], np.partition(lot[classes == code], most)[most])
+            own = lot[classes == code]
+            # Lots are uniform, so few of many are below twice the share that is sought.
+            few = own[own < min(2 * most / len(own), least[code])]
+            if len(few) > most:
+                least[code] = np.partition(few, most)[most]
         return np.asarray(lot <= least[classes])
 
     def join(self, other: Evidence) -> Evidence:

@@ -28,27 +28,41 @@ cdef double* in_groups(const double[:, ::1] x) noexcept nogil:
 # In C, to be compiled once for each width of the processor's registers: all give the same bits.
 cdef extern from *:
     """
-    #if defined(__x86_64__) && defined(__gnu_linux__) && defined(__GNUC__) && !defined(__clang__)
-    #define ANY_WIDTH __attribute__((target_clones("avx512f", "avx2", "default")))
-    #else
-    #define ANY_WIDTH
+    #if defined(__GNUC__)
+    #if defined(__x86_64__) && defined(__gnu_linux__) && !defined(__clang__)
+    __attribute__((target_clones("avx512f", "avx2", "default")))
     #endif
-    ANY_WIDTH static int add_up(
+    static int add_up(
         const double *row, const double *column, Py_ssize_t n_features, double most, double *total)
     {
-        double sum[16] = {0}, least;
-        Py_ssize_t m, half = n_features / 2;
-        int j;
+        typedef double wide __attribute__((vector_size(64), aligned(8), may_alias));
+        typedef long long bits __attribute__((vector_size(64), aligned(8), may_alias));
+        const bits mask = (bits){0} + 0x7fffffffffffffffLL;  /* all but the sign */
+        wide left = {0}, right = {0};
+        bits near;
+        Py_ssize_t m;
         for (m = 0; m < n_features; m++, column += 16) {
-            for (j = 0; j < 16; j++) sum[j] += fabs(row[m] - column[j]);
-            if (m == half) {  /* sums only grow: no row of the group can be near any more */
-                for (least = sum[0], j = 1; j < 16; j++) least = sum[j] < least ? sum[j] : least;
-                if (least >= most) return 0;
-            }
+            left += (wide)((bits)(row[m] - *(const wide *)column) & mask);
+            right += (wide)((bits)(row[m] - *(const wide *)(column + 8)) & mask);
         }
-        for (j = 0; j < 16; j++) total[j] = sum[j];
-        return 1;
+        near = (bits)(left < most) | (bits)(right < most);
+        *(wide *)total = left;
+        *(wide *)(total + 8) = right;
+        return (near[0] | near[1] | near[2] | near[3] | near[4] | near[5] | near[6] | near[7]) != 0;
     }
+    #else
+    static int add_up(
+        const double *row, const double *column, Py_ssize_t n_features, double most, double *total)
+    {
+        Py_ssize_t m;
+        int j, near = 0;
+        for (j = 0; j < 16; j++) total[j] = 0;
+        for (m = 0; m < n_features; m++, column += 16)
+            for (j = 0; j < 16; j++) total[j] += fabs(row[m] - column[j]);
+        for (j = 0; j < 16; j++) near |= total[j] < most;
+        return near;
+    }
+    #endif
     """
     # Write how far the rows of a group are; 0 where none is nearer than ``most``.
     bint add_up(
@@ -111,17 +125,16 @@ def how_far(
     The distance is that of Manhattan by numbers, and one for every code that differs.
     """
     cdef Py_ssize_t n = of_numbers.shape[0], n_numbers = numbers.shape[1]
-    cdef Py_ssize_t n_codes = codes.shape[1], i, j, m, group, at
+    cdef Py_ssize_t n_codes = codes.shape[1], i, j, m, group
     cdef double total[GROUP]
     cdef double differing[GROUP]
-    cdef double code
+    cdef double code, moved, nearer
     cdef double* columns = in_groups(of_numbers)
     cdef double* of_code = in_groups(of_codes)
     cdef double* best = <double*>malloc(k * sizeof(double))
-    cdef Py_ssize_t* near = <Py_ssize_t*>malloc(k * sizeof(Py_ssize_t))
     cdef const double* column
     try:
-        if columns == NULL or of_code == NULL or best == NULL or near == NULL:
+        if columns == NULL or of_code == NULL or best == NULL:
             raise MemoryError
         with nogil:
             for i in range(far.shape[0]):
@@ -144,13 +157,15 @@ def how_far(
                             column += GROUP
                         for j in range(GROUP):  # rounded as a share of codes that differ is
                             total[j] += differing[j] / n_codes * n_codes
-                    for j in range(GROUP):
-                        at = group * GROUP + j
-                        if total[j] < best[k - 1] and at < n:
-                            insert(best, near, k, total[j], at)
+                    for j in range(min(GROUP, n - group * GROUP)):
+                        if total[j] < best[k - 1]:
+                            moved = total[j]
+                            for m in range(k):  # the nearer one stays, the farther one moves on
+                                nearer = moved if moved < best[m] else best[m]
+                                moved = best[m] if moved < best[m] else moved
+                                best[m] = nearer
                 far[i] = best[k - 1]
     finally:
         free(columns)
         free(of_code)
         free(best)
-        free(near)
