@@ -158,7 +158,7 @@ def _search_linear(
     while at.size:
         said = np.full(len(at), -1, dtype=np.intp)
         kernel.next_hopeful(
-            _draws(space, effort, x[at], rows[at]),
+            _draws(space, effort, x if len(at) == len(x) else x[at], rows[at]),
             np.ascontiguousarray(screen.weight),
             np.ascontiguousarray(start[at]),
             screen.slack,
@@ -248,7 +248,9 @@ def _draws(space: Space, effort: Effort, x: Floats, rows: Integers) -> Any:
     perturbation, order = space.perturbation, space.order
     profile, rules, grid = perturbation.profile, perturbation.rules, perturbation.grid
     nominal, x = profile.nominal[order], np.ascontiguousarray(x)
-    _, *bounds = perturbation.bounds(x[:, order], order)
+    # Without a rule of direction the bounds are those of every factual: one shows them.
+    directed = bool((rules.rising | rules.falling)[order].any())
+    _, *bounds = perturbation.bounds((x if directed else x[:1])[:, order], order)
     lower, upper = (np.atleast_2d(array) for array in bounds)
     shares = [_shares(space, int(m)) for m in order]
     used = [np.flatnonzero(share) for share in shares]

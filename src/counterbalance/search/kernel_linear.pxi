@@ -10,49 +10,130 @@
 DEF BINS = 1024
 DEF STEPS = 64
 DEF REACH = 8
+DEF ROUGH_ARRAYS = 11
 cdef double OFF = 1e-5
+# Points of a grid that rounding by a large number serves.
+cdef double MOST_ON_GRID = 2.0**50
 # More than rounding can add to a sum of distances.
 cdef double ROUNDING = 1e-12
-# Adding and subtracting it rounds to a whole number what is smaller than a third of it.
-cdef double WHOLE = 1.5 * 2.0**52
-cdef double[2][BINS + 1] Z  # the least and the largest that ndtri may be in each bin
-cdef double[2 * REACH * STEPS + 2] PHI
+
+# In C, to be compiled once for each width of the processor's registers: loops over the features
+# of a draw. What it gives are bounds, so its last bits do not matter.
+cdef extern from *:
+    """
+    #if defined(__GNUC__) && defined(__x86_64__) && defined(__gnu_linux__) && !defined(__clang__)
+    #define ANY_WIDTH __attribute__((target_clones("arch=x86-64-v4", "avx2", "default")))
+    #define SIDE_BY_SIDE _Pragma("GCC ivdep")
+    #else
+    #define ANY_WIDTH
+    #define SIDE_BY_SIDE
+    #endif
+    #define BINS 1024
+    #define STEPS 64
+    #define REACH 8
+    static double Z[2 * (BINS + 1)];  /* the least, then the largest that ndtri may be in a bin */
+    static double PHI[2 * REACH * STEPS + 2];
+
+    /* What is roughly known of the cells of a factual, in the order of the search. */
+    typedef struct {
+        Py_ssize_t n;
+        double *cell, *low, *high, *deviation, *resolution;
+        double *slip;  /* more than rounding can move a value */
+        double *below, *width;  /* see Mass, in bins */
+        double *by;  /* by how much a class gains on its rival where a feature grows */
+        double *gain;  /* at most, at the features of a draw */
+        uint64_t *counter;
+    } Rough;
+
+    static inline double rough_phi(double z)
+    {
+        double place = (z + REACH) * STEPS;
+        long long i;
+        place = place > 0 ? place : 0;
+        place = place < 2 * REACH * STEPS ? place : 2 * REACH * STEPS;
+        i = (long long)place;
+        return PHI[i] + (place - i) * (PHI[i + 1] - PHI[i]);
+    }
+
+    ANY_WIDTH static void look_at(const Rough *rough)
+    {
+        const double *cell = rough->cell, *low = rough->low, *high = rough->high;
+        const double *deviation = rough->deviation;
+        double *below = rough->below, *width = rough->width;
+        SIDE_BY_SIDE
+        for (Py_ssize_t k = 0; k < rough->n; k++) {
+            double start = BINS * rough_phi((low[k] - cell[k]) / deviation[k]);
+            below[k] = start;
+            width[k] = BINS * rough_phi((high[k] - cell[k]) / deviation[k]) - start;
+        }
+    }
+
+    /* How far a draw moves a cell at the most (or the least): all that makes a value of a draw
+       rises with it, the quantile, the grid and the limits. */
+    static inline double bound(const Rough *rough, uint64_t state, Py_ssize_t k, int most)
+    {
+        double slip = most ? rough->slip[k] : -rough->slip[k], u, value, whole;
+        double cell = rough->cell[k], low = rough->low[k], high = rough->high[k];
+        double resolution = rough->resolution[k];
+        long long i;
+        state += rough->counter[k];
+        state ^= state >> 30;
+        state *= 0xBF58476D1CE4E5B9ULL;
+        state ^= state >> 27;
+        state *= 0x94D049BB133111EBULL;
+        state ^= state >> 31;
+        state = (state >> 12) | 0x3FF0000000000000ULL;
+        memcpy(&u, &state, 8);
+        i = (long long)(rough->below[k] + (u - 1) * rough->width[k]);
+        value = cell + Z[i + (most ? BINS + 1 : 0)] * rough->deviation[k] + slip;
+        value = value > low - 1 ? value : low - 1;
+        value = value < high + 1 ? value : high + 1;
+        /* Adding and subtracting a number this large rounds to a whole one. */
+        whole = (value * resolution + 0x1.8p52) - 0x1.8p52;
+        value = resolution > 0 ? whole / resolution : value;
+        value = value > low ? value : low;
+        value = value < high ? value : high;
+        return value - cell + slip;
+    }
+
+    ANY_WIDTH static void look_ahead(const Rough *rough, uint64_t state)
+    {
+        const double *by = rough->by;
+        double *gain = rough->gain;
+        Py_ssize_t n = rough->n;
+        SIDE_BY_SIDE
+        for (Py_ssize_t k = 0; k < n; k++) gain[k] = by[k] * bound(rough, state, k, by[k] > 0);
+    }
+    """
+    double[1] Z, PHI
+    ctypedef struct Rough:
+        Py_ssize_t n
+        double* cell
+        double* low
+        double* high
+        double* deviation
+        double* resolution
+        double* slip
+        double* below
+        double* width
+        double* by
+        double* gain
+        uint64_t* counter
+    void look_at(const Rough*) nogil
+    double bound(const Rough*, uint64_t state, Py_ssize_t k, bint most) nogil
+    void look_ahead(const Rough*, uint64_t state) nogil
 
 
 def _fill_tables():
     cdef Py_ssize_t i
     for i in range(BINS + 1):
-        Z[0][i] = ndtri(max(0.0, <double>i / BINS - OFF))
-        Z[1][i] = ndtri(min(1.0, <double>(i + 1) / BINS + OFF))
+        Z[i] = ndtri(max(0.0, <double>i / BINS - OFF))
+        Z[BINS + 1 + i] = ndtri(min(1.0, <double>(i + 1) / BINS + OFF))
     for i in range(2 * REACH * STEPS + 2):
         PHI[i] = ndtr(<double>i / STEPS - REACH)
 
 
 _fill_tables()
-
-
-cdef inline double larger(double a, double b) noexcept nogil:
-    return a if a > b else b
-
-
-cdef inline double smaller(double a, double b) noexcept nogil:
-    return a if a < b else b
-
-
-cdef inline double rough_phi(double z) noexcept nogil:
-    cdef double place = smaller(larger((z + REACH) * STEPS, 0.0), 2.0 * REACH * STEPS)
-    cdef Py_ssize_t i = <Py_ssize_t>place
-    return PHI[i] + (place - i) * (PHI[i + 1] - PHI[i])
-
-
-cdef struct Rough:
-    # Of one cell of a factual.
-    double below, width  # see ``Mass``, roughly, in bins
-    double cell, low, high
-    double deviation, resolution
-    double slip  # more than rounding can move a value
-    uint64_t counter
-    bint exact  # whether the cell has no bounds but its value
 
 
 cdef struct Line:
@@ -61,67 +142,51 @@ cdef struct Line:
     bint made
 
 
-cdef inline void look_at(Draws draws, Py_ssize_t r, Py_ssize_t k, Rough* rough) noexcept nogil:
-    cdef double cell = draws.cell(r, k), low = draws.low_of(r, k), high = draws.high_of(r, k)
-    cdef double deviation = draws.deviation[k]
-    rough.exact = (
-        draws.kind[k] == NOMINAL or isnan(draws.x[r, draws.order[k]])
-        or not low <= cell or not cell <= high
-    )
-    if rough.exact:  # a category, a missing cell, or one that a rule forbids
-        return
-    rough.cell, rough.low, rough.high = cell, low, high
-    rough.deviation, rough.resolution = deviation, draws.resolution[k]
-    rough.slip = (fabs(low) + fabs(high)) * (1e-6 if draws.kind[k] == NARROW else 1e-13)
-    rough.below = BINS * rough_phi((low - cell) / deviation)
-    rough.width = BINS * rough_phi((high - cell) / deviation) - rough.below
-    rough.counter = <uint64_t>draws.order[k]
+cdef void lay_out(Rough* rough, double* room, Py_ssize_t n) noexcept nogil:
+    """Give the arrays their places; there is room for ROUGH_ARRAYS of them."""
+    rough.n = n
+    rough.cell, rough.low, rough.high, rough.deviation = room, room + n, room + 2 * n, room + 3 * n
+    rough.resolution, rough.slip, rough.below = room + 4 * n, room + 5 * n, room + 6 * n
+    rough.width, rough.by, rough.gain = room + 7 * n, room + 8 * n, room + 9 * n
+    rough.counter = <uint64_t*>(room + 10 * n)
 
 
-cdef inline double bound(const Rough* rough, uint64_t state, bint most) noexcept nogil:
-    """How far a draw moves a cell at the least, or at the most.
-
-    All that makes a value of a draw rises with it: the quantile, the grid and the limits.
-    """
-    cdef double slip = rough.slip if most else -rough.slip
-    cdef Py_ssize_t i = <Py_ssize_t>(rough.below + uniform(state, rough.counter) * rough.width)
-    cdef double value = rough.cell + Z[most][i] * rough.deviation + slip
-    if rough.resolution > 0:
-        value = smaller(larger(value, rough.low - 1), rough.high + 1) * rough.resolution
-        if fabs(value) < WHOLE / 4:
-            value = (value + WHOLE) - WHOLE
-        value /= rough.resolution
-    return smaller(larger(value, rough.low), rough.high) - rough.cell + slip
+cdef bint know_roughly(Draws draws, Py_ssize_t r, Rough* rough) noexcept nogil:
+    """Look at the cells of a row; False if one has no bounds: a category, or a missing one."""
+    cdef Py_ssize_t k
+    cdef double cell, low, high, size
+    for k in range(draws.n_changing):
+        cell, low, high = draws.x[r, draws.order[k]], draws.low_of(r, k), draws.high_of(r, k)
+        size = fabs(low) + fabs(high)
+        if (
+            draws.kind[k] == NOMINAL or not low <= cell or not cell <= high
+            or not size * draws.resolution[k] < MOST_ON_GRID
+        ):
+            return False
+        rough.cell[k], rough.low[k], rough.high[k] = cell, low, high
+        rough.deviation[k], rough.resolution[k] = draws.deviation[k], draws.resolution[k]
+        rough.slip[k] = size * (1e-6 if draws.kind[k] == NARROW else 1e-13)
+        rough.counter[k] = <uint64_t>(draws.order[k] + 1) * GOLDEN
+    look_at(rough)
+    return True
 
 
 cdef double first_maybe(
-    Draws draws, const double* weight, const double* rival, double ahead, double slack,
-    Py_ssize_t r, uint64_t state, Rough* roughs, Py_ssize_t* n_looked_at,
+    Draws draws, const Rough* rough, uint64_t state, double ahead, double slack
 ) noexcept nogil:
     """How near the first candidate of a draw is at least that may be ahead of a rival class."""
-    cdef Py_ssize_t k, m, crossed = -1
-    cdef double by, far = 0.0
-    cdef Rough* rough
-    for k in range(draws.n_changing):
-        if k == n_looked_at[0]:
-            look_at(draws, r, k, roughs + k)
-            n_looked_at[0] += 1
-        rough, m = roughs + k, draws.order[k]
-        by = weight[m] - rival[m]
-        if rough.exact:
-            ahead += by * (draws.value(r, k, state) - draws.x[r, m])
-        else:
-            ahead += by * bound(rough, state, by > 0)
-        if not ahead < -2 * slack:  # also where a missing cell makes it nan
-            crossed = k
+    cdef Py_ssize_t k, crossed
+    cdef double step, far = 0.0
+    look_ahead(rough, state)
+    for crossed in range(rough.n):
+        ahead += rough.gain[crossed]
+        if not ahead < -2 * slack:
             break
-    if crossed < 0:
+    else:
         return INFINITY
     for k in range(crossed + 1):
-        rough = roughs + k
-        if not rough.exact:
-            by = larger(bound(rough, state, False), -bound(rough, state, True))
-            far += larger(0.0, by) / draws.scale[k]
+        step = max(bound(rough, state, k, False), -bound(rough, state, k, True))
+        far += max(0.0, step) / draws.scale[k]
     far *= 1 - ROUNDING
     return INFINITY if far > draws.epsilon else far
 
@@ -191,27 +256,28 @@ cdef inline bint comes_before(
 
 cdef Py_ssize_t first_hopeful(
     Draws draws, const double[:, ::1] weight, const double* start, double slack, Py_ssize_t r,
-    const uint8_t* wanted, Py_ssize_t n_outside, Head* heads, Line* lines, Rough* roughs,
+    const uint8_t* wanted, Py_ssize_t n_outside, Head* heads, Line* lines, Rough* rough,
     double* scores,
 ) noexcept nogil:
     """Return the draw with the nearest hopeful candidate of a row, its head there; -1 for none."""
     cdef Py_ssize_t T = draws.n_draws, C = weight.shape[0]
-    cdef Py_ssize_t t, c, top = 0, rival, best = -1, at, n_looked_at = 0
+    cdef Py_ssize_t t, c, k, top = 0, rival, best = -1, at
     cdef Head* head
+    cdef bint known = know_roughly(draws, r, rough)
     for c in range(1, C):
         if start[c] > start[top]:
             top = c
     for t in range(T):
-        lines[t].nearest, lines[t].made = INFINITY, False
-        for c in range(C):
-            if wanted[c]:
-                rival = top if c != top else (1 if top == 0 else 0)
-                lines[t].nearest = smaller(
+        lines[t].nearest, lines[t].made = INFINITY if known else 0.0, False
+    for c in range(C):
+        if known and wanted[c]:
+            rival = top if c != top else (1 if top == 0 else 0)
+            for k in range(rough.n):
+                rough.by[k] = weight[c, draws.order[k]] - weight[rival, draws.order[k]]
+            for t in range(T):
+                lines[t].nearest = min(
                     lines[t].nearest,
-                    first_maybe(
-                        draws, &weight[c, 0], &weight[rival, 0], start[c] - start[rival], slack,
-                        r, draws.stream(r, t), roughs, &n_looked_at,
-                    ),
+                    first_maybe(draws, rough, draws.stream(r, t), start[c] - start[rival], slack),
                 )
     while True:
         at = -1
@@ -266,14 +332,16 @@ def next_hopeful(
     cdef Py_ssize_t T = draws.n_draws, C = weight.shape[0], K = draws.n_changing, r, t, best
     cdef Head* heads = <Head*>malloc(T * sizeof(Head))
     cdef Line* lines = <Line*>malloc(T * sizeof(Line))
-    cdef Rough* roughs = <Rough*>malloc((K + 1) * sizeof(Rough))
+    cdef double* room = <double*>malloc((ROUGH_ARRAYS * K + 1) * sizeof(double))
+    cdef Rough rough
     cdef double* scores = <double*>malloc(T * C * sizeof(double))
     cdef Head* head
     cdef Py_ssize_t n_outside, m
     cdef bint behind
     try:
-        if not (heads and lines and roughs and scores):
+        if not (heads and lines and room and scores):
             raise MemoryError
+        lay_out(&rough, room, K)
         with nogil:
             for r in range(draws.n_rows):
                 draws.begin()
@@ -284,7 +352,7 @@ def next_hopeful(
                 if distance[r] < 0:
                     best = first_hopeful(
                         draws, weight, &start[r, 0], slack, r, &wanted[r, 0], n_outside, heads,
-                        lines, roughs, scores,
+                        lines, &rough, scores,
                     )
                 else:
                     for t in range(T):
@@ -316,7 +384,7 @@ def next_hopeful(
     finally:
         free(heads)
         free(lines)
-        free(roughs)
+        free(room)
         free(scores)
 
 
