@@ -14,7 +14,6 @@ from counterbalance.distributed.statistics import (
     ColumnGuide,
     FirstPass,
     SecondPass,
-    _places,
     join_columns,
     profile_in_passes,
 )
@@ -118,9 +117,15 @@ def test_places_between_cuts_are_those_that_halving_finds(sample, stretch, seed)
     cells = np.concatenate([sample, rng.uniform(-50, 50, 200), [-50.0, 50.0 * stretch]])
     lower, upper = float(cells.min()), float(cells.max())
     guide = ColumnGuide.of(lower, upper, np.sort(sample))
-    place, at_cut = _places(guide.cuts, guide.u(guide.cuts), cells, guide.u(cells))
-    np.testing.assert_array_equal(place, np.searchsorted(guide.cuts, cells))
-    np.testing.assert_array_equal(at_cut, np.isin(cells, guide.cuts))
+    assert_bins(guide, cells)
+
+
+def assert_bins(guide, cells):
+    """Hold the bins of some cells against those that halving finds."""
+    found = FirstPass.of(cells, np.zeros(len(cells), dtype=np.int64), 1, guide)
+    place = 2 * np.searchsorted(guide.cuts, cells) + np.isin(cells, guide.cuts)
+    bins = np.bincount(place, minlength=found.bins.shape[1])
+    np.testing.assert_array_equal(found.bins[0], bins)
 
 
 @pytest.mark.skipif(statistics.kernel is None, reason="the kernel is not built")
@@ -161,8 +166,4 @@ def test_the_kernel_halves_a_crowded_bucket():
     rng = np.random.default_rng(0)
     cells = np.append(rng.normal(size=5000) * 1e-9, [0.0, 1.0])
     guide = ColumnGuide.of(float(cells.min()), 1.0, np.sort(cells))
-    found = FirstPass.of(cells, np.zeros(len(cells), dtype=np.int64), 1, guide)
-    expected = np.searchsorted(guide.cuts, cells)
-    at_cut = np.append(guide.cuts, np.inf)[expected] == cells
-    bins = np.bincount(2 * expected + at_cut, minlength=found.bins.shape[1])
-    np.testing.assert_array_equal(found.bins[0], bins)
+    assert_bins(guide, cells)

@@ -20,7 +20,6 @@ from imblearn.utils import check_sampling_strategy
 from counterbalance import CounterfactualOverSampler, InteriorOverSampler
 from counterbalance.arrays import Integers
 from counterbalance.classifier.judge import Classifier, judge
-from counterbalance.classifier.linear import Screen, linear_screen
 from counterbalance.distributed.engine import BYTES_PER_CELL, DaskEngine
 from counterbalance.distributed.fit import (
     SHARE_FOR_FIT,
@@ -112,18 +111,11 @@ class SearchPlan:
 
     def classifier(self, f: Any, problem: Problem) -> Classifier:
         """Wrap f for a block; a linear f is screened by the ranges of the whole table."""
-        wrapped = judge(f, problem.table, self.layout.classes, own=self.own)
-        if self.own:
-            return wrapped
-        return replace(wrapped, screen=self._screen(f))
-
-    def _screen(self, f: Any) -> Screen | None:
         layout, profile = self.layout, self.space.perturbation.profile
+        ends = np.array([profile.lower, profile.upper], dtype=f"f{layout.grid.width.max()}")
         if any(kind.has_levels for kind in layout.kinds):
-            return None
-        dtype = f"f{layout.grid.width.max()}"  # of the matrix that f makes of a frame
-        ends = np.array([profile.lower, profile.upper], dtype=dtype)
-        return linear_screen(f, ends, layout.classes)
+            ends = np.full_like(ends, np.nan)  # codes that stand for something else: no screen
+        return judge(f, problem.table, layout.classes, own=self.own, ends=ends)
 
 
 def check_sampler(sampler: Any) -> OurSampler:

@@ -134,7 +134,7 @@ def _provenance(builder: Builder, ids: Integers) -> pd.DataFrame:
     which, first = _alike(builder.changed)
     mask = np.unpackbits(builder.changed[first], axis=1, count=len(names)).tolist()
     texts = [";".join(compress(names, row)) for row in mask]
-    columns = {**builder.columns(), "factual": ids[builder.factual]}
+    columns: dict[str, Any] = {**builder.columns(), "factual": ids[builder.factual]}
     columns["changed"] = pd.Series(texts, dtype="str").array.take(which)
     origin, names_of_origins = pd.factorize(columns["origin"])
     columns["origin"] = pd.Series(names_of_origins, dtype="str").array.take(origin)

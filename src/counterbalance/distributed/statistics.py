@@ -29,7 +29,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 
-from counterbalance.arrays import Floats, Integers, Mask
+from counterbalance.arrays import Floats, Integers
 from counterbalance.distributed.inputs import Partition, blocks
 from counterbalance.distributed.reductions import Bracket, BracketCounts, exact_sum, mean_of
 from counterbalance.distributed.scan import TableLayout
@@ -43,9 +43,8 @@ except ImportError:  # not built
 
 # For a column with more different values the Spearman correlation comes from bins.
 MOST_CUTS = 1024
-# Buckets that cells are sorted into on their way between the cuts, and how many cuts one may hold.
+# Buckets that the kernel sorts cells into on their way between the cuts.
 N_BUCKETS = 8192
-MOST_IN_BUCKET = 8
 # How much wider a bracket becomes each time that the sample was misleading.
 WIDER = 8.0
 MOST_PASSES = 8
@@ -98,11 +97,11 @@ class FirstPass:
             )
             return cls(total, BracketCounts.counted(n, below, buffer[:n_inside]), counts)
         cells, y = _known(cells, y)
-        u = guide.u(cells)
-        place, at_cut = _places(guide.cuts, guide.u(guide.cuts), cells, u)
+        place = np.searchsorted(guide.cuts, cells)
+        at_cut = np.append(guide.cuts, np.inf)[place] == cells
         bins = np.bincount(y * n_bins + 2 * place + at_cut, minlength=n_classes * n_bins)
         inside = BracketCounts.of(cells, guide.bracket)
-        return cls(exact_sum(u), inside, bins.reshape(n_classes, n_bins))
+        return cls(exact_sum(guide.u(cells)), inside, bins.reshape(n_classes, n_bins))
 
     @classmethod
     def join(cls, parts: list[FirstPass]) -> FirstPass:
@@ -208,25 +207,6 @@ def join_columns(told: list[list[Any]]) -> list[Any]:
         None if parts[0] is None else type(parts[0]).join(list(parts))
         for parts in zip(*told, strict=True)
     ]
-
-
-def _places(cuts: Floats, u_of_cuts: Floats, cells: Floats, u: Floats) -> tuple[Integers, Mask]:
-    """Return ``np.searchsorted(cuts, cells)``, and which cells equal a cut.
-
-    Halving takes ten steps for each cell. Here a cell looks up where the cuts of its bucket
-    begin, by its ``u``, and goes on from there: to the first cut that is not below it.
-    """
-    padded = np.append(cuts, np.inf)
-    start = _starts(u_of_cuts)
-    if np.diff(start).max() > MOST_IN_BUCKET:
-        place = np.searchsorted(cuts, cells)
-    else:
-        place = start[(u * N_BUCKETS).astype(np.intp)]
-        behind = np.flatnonzero(padded[place] < cells)
-        while behind.size:
-            place[behind] += 1
-            behind = behind[padded[place[behind]] < cells[behind]]
-    return place, padded[place] == cells
 
 
 def _starts(u_of_cuts: Floats) -> Integers:

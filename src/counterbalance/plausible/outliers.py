@@ -90,8 +90,14 @@ def _nearest(numbers: Floats, codes: Floats, reference: _Reference) -> Floats:
     of_codes, far = reference.codes, np.empty(len(numbers))
     if not (codes.any() or of_codes.any()):  # nothing differs: no category, nothing missing
         codes, of_codes = codes[:, :0], of_codes[:, :0]
-    arrays = map(np.ascontiguousarray, (numbers, codes, reference.numbers, of_codes))
-    kernel.how_far(*arrays, min(K, len(reference.numbers)), far)
+    kernel.how_far(
+        np.ascontiguousarray(numbers),
+        np.ascontiguousarray(codes),
+        np.ascontiguousarray(reference.numbers),
+        np.ascontiguousarray(of_codes),
+        min(K, len(reference.numbers)),
+        far,
+    )
     return far
 
 

@@ -187,8 +187,8 @@ def _search_linear(
 
 def take_back_quickly(
     space: Space, effort: Effort, f: Classifier, x: Floats, found: Inversions
-) -> tuple[Inversions, Integers] | None:
-    """Return minimal inversions, and which of them f has to be asked about (see ``minimal``).
+) -> tuple[Inversions, Mask] | None:
+    """Return minimal inversions, and of which of them f has to be asked (see ``minimal``).
 
     ``x`` are their factuals. None where f is not linear, or rules are to be kept.
     """
@@ -215,7 +215,7 @@ def take_back_quickly(
         unsure,
     )
     bits = np.packbits(taken, axis=1)
-    return replace(found, distance=distance, taken_back=bits), np.flatnonzero(unsure)
+    return replace(found, distance=distance, taken_back=bits), unsure.astype(bool)
 
 
 def rebuild_found(space: Space, effort: Effort, x: Floats, found: Inversions) -> Floats:

@@ -388,4 +388,5 @@ cdef Py_ssize_t search_row(
 
 
 include "kernel_sets.pxi"
+include "kernel_rough.pxi"
 include "kernel_linear.pxi"

@@ -127,11 +127,12 @@ class Problem:
             if quick is None:
                 parts.append(self._taken_back(some, x, f))
                 continue
-            some, asked = quick
-            if asked.size:
-                slow = self._taken_back(found.take(block).take(asked), x[asked], f)
-                some.distance[asked], some.taken_back[asked] = slow.distance, slow.taken_back
-            parts.append(some)
+            sure, unsure = quick
+            if unsure.any():
+                slow = self._taken_back(some.take(unsure), x[unsure], f)
+                both = Inversions.join([sure.take(~unsure), slow])
+                sure = both.take(np.argsort(np.argsort(unsure, kind="stable"), kind="stable"))
+            parts.append(sure)
         return Inversions.join(parts)
 
     def _taken_back(self, found: Inversions, x: Floats, f: Classifier) -> Inversions:
