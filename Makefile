@@ -48,7 +48,7 @@ test: $(READY) browser ## run every test: the suite, the docstrings, the README,
 
 .PHONY: quick
 quick: $(READY) ## run what is not slow and needs neither Dask nor a browser, in a minute
-	@COUNTERBALANCE_FRAMES=40 $(PYTEST) --dist loadfile -m "not slow and not dask and not browser"
+	@COUNTERBALANCE_FRAMES=15 COUNTERBALANCE_EXAMPLES=20 $(PYTEST) --dist loadfile -m "not slow and not dask and not browser"
 
 .PHONY: attack
 attack: $(READY) ## replay hostile tables, files, stores and classifiers; a few minutes

@@ -23,7 +23,7 @@ from sklearn.linear_model import LogisticRegression
 from counterbalance.compare import QUICK, Settings
 from counterbalance.compare.data import read_compared
 from counterbalance.compare.evidence import find
-from counterbalance.compare.folds import ComparisonPlan
+from counterbalance.compare.plan import ComparisonPlan
 from counterbalance.compare.results import Results
 from counterbalance.compare.trials import all_trials, compute
 from counterbalance.trials.trial import State, TrialRecord

@@ -9,7 +9,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 
 from counterbalance.compare import Settings, compare
 from counterbalance.compare.data import read_compared
-from counterbalance.compare.folds import ComparisonPlan
+from counterbalance.compare.plan import ComparisonPlan
 from counterbalance.compare.results import Results
 from counterbalance.compare.trials import all_trials, compute
 from counterbalance.trials.trial import TrialRecord

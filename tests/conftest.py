@@ -1,5 +1,6 @@
 """What holds for every test: no test depends on seconds, and markers say what a test needs."""
 
+import os
 from fnmatch import fnmatch
 from pathlib import Path
 
@@ -10,7 +11,9 @@ from markers import MARKED
 
 HERE = Path(__file__).parent
 
-settings.register_profile("counterbalance", deadline=None)
+# A property is tried with so many examples, unless its test says how many; fewer in `make quick`.
+EXAMPLES = int(os.environ.get("COUNTERBALANCE_EXAMPLES", "100"))
+settings.register_profile("counterbalance", deadline=None, max_examples=EXAMPLES)
 settings.load_profile("counterbalance")
 
 
@@ -19,7 +22,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if not item.path.is_relative_to(HERE):
             continue
-        names = (item.path.relative_to(HERE).as_posix(), getattr(item, "originalname", item.name))
+        file = item.path.relative_to(HERE).as_posix()
+        names = (file, item.name, getattr(item, "originalname", item.name))
         for marker, patterns in MARKED.items():
             if any(fnmatch(name, pattern) for pattern in patterns for name in names):
                 item.add_marker(marker)

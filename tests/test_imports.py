@@ -36,6 +36,7 @@ FLOORS = (
     ("cli",),
     ("__main__",),
 )
+MOST_LINES = 400  # a file past it is two concepts
 FLOOR = {part: floor for floor, parts in enumerate(FLOORS) for part in parts}
 
 
@@ -105,3 +106,10 @@ def test_no_modules_import_each_other_in_a_circle() -> None:
 
     for module in sorted(FILES):
         visit(module, ())
+
+
+def test_no_file_is_longer_than_one_concept() -> None:
+    lines = {
+        name: len(path.read_text(encoding="utf-8").splitlines()) for name, path in FILES.items()
+    }
+    assert {name: n for name, n in lines.items() if n > MOST_LINES} == {}

@@ -19,5 +19,6 @@ TESTS = [
 
 @pytest.mark.parametrize("marker", MARKED)
 def test_what_is_marked_is_there(marker):
-    gone = [pattern for pattern in MARKED[marker] if not matching(FILES + TESTS, pattern)]
+    tests = [pattern.partition("?")[0] for pattern in MARKED[marker]]  # without its parameters
+    gone = [pattern for pattern in tests if not matching(FILES + TESTS, pattern)]
     assert gone == [], "mend tests/markers.py"

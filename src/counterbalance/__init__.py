@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from counterbalance.estimators.resampled import ResampledClassifier
     from counterbalance.samplers.counterfactual import CounterfactualOverSampler
     from counterbalance.samplers.interior import InteriorOverSampler
-    from counterbalance.table.preparation import TablePreparation
+    from counterbalance.table.encoder import TablePreparation
 
 __version__ = "0.2.0"
 
@@ -30,7 +30,7 @@ _MODULES = {
     "CounterfactualClassifier": "counterbalance.estimators.counterfactual",
     "InteriorOverSampler": "counterbalance.samplers.interior",
     "ResampledClassifier": "counterbalance.estimators.resampled",
-    "TablePreparation": "counterbalance.table.preparation",
+    "TablePreparation": "counterbalance.table.encoder",
     "paper_classifier": "counterbalance.classifier.fit",
 }
 

@@ -5,32 +5,34 @@ table -> profile -> evidence -> rules -> order -> f
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from sklearn.utils import check_random_state
 
-from counterbalance.arrays import Floats, Integers
 from counterbalance.classifier.fit import check_prefit, fit_classifier, paper_classifier
 from counterbalance.classifier.judge import Classifier, check_not_constant, judge
-from counterbalance.constraints.rules import Rules
 from counterbalance.errors import ClassifierError, ConstraintError, IdentifierWarning, TableError
 from counterbalance.plausible.evidence import gather
 from counterbalance.plausible.learn import Learned, Plausible, free, learn, learns_pairs, make_rules
 from counterbalance.plausible.outliers import Outliers
 from counterbalance.profile import Profile, by_importance, profile_table
-from counterbalance.search.draws import Way
 from counterbalance.search.nearest import Effort, Space
 from counterbalance.search.perturbation import Perturbation
 from counterbalance.search.problem import Judged, Problem
 from counterbalance.table.columns import column_position
 from counterbalance.table.encoder import TableEncoder
-from counterbalance.table.identifiers import identifiers
-from counterbalance.table.labels import Labels
-from counterbalance.table.table import Table
+from counterbalance.table.table import Table, identifiers
 from counterbalance.user_warnings import warn_user
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from counterbalance.arrays import Floats, Integers
+    from counterbalance.constraints.rules import Rules
+    from counterbalance.search.draws import Way
+    from counterbalance.table.labels import Labels
 
 # Rows whose scores tell whether f says the same of everything.
 LOOKED_AT = 1000
@@ -43,8 +45,7 @@ class DefaultF:
     """The classifier that ``estimator=None`` stands for."""
 
     make: Callable[[Table, TableEncoder], Any]
-    balance: float
-    """How the classes are weighted: 0 as they are, 1 as if all had as many rows."""
+    balance: float  # how the classes are weighted: 0 as they are, 1 as if all had as many rows
 
 
 @dataclass(frozen=True)
@@ -76,8 +77,7 @@ class Choices:
         if self.estimator is not None:
             return paper_classifier() if isinstance(self.estimator, str) else self.estimator
         encoder = TableEncoder(
-            categorical_features=self.categorical_features,
-            integer_features=self.integer_features,
+            categorical_features=self.categorical_features, integer_features=self.integer_features
         )
         return self.default.make(table, encoder)
 
@@ -96,8 +96,7 @@ class Prepared:
     """A table that is measured, and the f that was fitted to it: ready for a search."""
 
     problem: Problem
-    estimator: Any
-    """f as scikit-learn knows it."""
+    estimator: Any  # f as scikit-learn knows it
     f: Classifier
     learned: Learned
     outliers: Outliers

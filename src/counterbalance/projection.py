@@ -27,7 +27,6 @@ from sklearn.decomposition import PCA
 
 from counterbalance.arrays import Floats, Integers
 from counterbalance.errors import TableError
-from counterbalance.table import frames
 from counterbalance.table.columns import column_position
 from counterbalance.table.table import Table, read_table
 
@@ -120,35 +119,20 @@ class Components:
 
 @dataclass(frozen=True, eq=False)
 class Projection:
-    """Two dimensions of a table.
+    """Two dimensions of a table."""
 
-    Parameters
-    ----------
-    table : Table
-        The table.
-    labels : tuple of two str
-        Names of the axes.
-    features : tuple of two int, optional
-        The columns that are the axes; None for principal components.
-    components : Components, optional
-        The components, where the axes are not features.
-    """
-
-    table: Table
-    labels: tuple[str, str]
+    table: Table  # the table
+    labels: tuple[str, str]  # names of the axes
+    # The columns that are the axes; None for principal components.
     features: tuple[int, int] | None = None
-    components: Components | None = None
+    components: Components | None = None  # the components, where the axes are not features
 
     @classmethod
     def of(cls, X: Any, features: Sequence[Any] | None = None) -> Projection:
         """Project a user's table on two features, or on its principal components.
 
-        Parameters
-        ----------
-        X : {array-like, dataframe, sparse matrix} of shape (n_samples, n_features)
-            The table.
-        features : sequence of two columns, optional
-            Names or positions. By default the principal components.
+        X         (n_samples, n_features) the table
+        features  names or positions. By default the principal components
         """
         table = read_table(X.toarray() if sparse.issparse(X) else X)  # type: ignore[attr-defined]
         n_features = len(table.names)
@@ -212,8 +196,8 @@ class Projection:
         if self.features is None or not self.table.kinds[self.features[axis]].has_levels:
             return None
         m = self.features[axis]
-        lookup = frames.lookup(frames.column(self.table.native, m), self.table.column(m))
-        return [str(level) for level, _ in sorted(lookup.items(), key=lambda item: item[1])]
+        codes = self.table.codes_of_levels(m)
+        return [str(level) for level in sorted(codes, key=codes.__getitem__)]
 
     def stepped(self, axis: int) -> bool:
         """Whether places along an axis are whole numbers or levels, so that rows pile up."""

@@ -17,33 +17,16 @@ NOTE_WIDTH = 100
 
 @dataclass(frozen=True)
 class ResultTable:
-    """A table of results.
+    """A table of results."""
 
-    Parameters
-    ----------
-    name : str
-        Name of its files.
-    title : str
-        What it shows.
-    columns : sequence of str
-        Column headings; the first column names the rows.
-    rows : sequence of sequence of str
-        The cells as text, row by row.
-    notes : sequence of str
-        What a reader has to know, one sentence each.
-    records : sequence of mapping
-        The same figures in full precision, one record each, for the csv file.
-    left : int
-        How many columns, counted from the first, hold texts and are left-aligned.
-    """
-
-    name: str
-    title: str
-    columns: Sequence[str]
-    rows: Sequence[Sequence[str]]
-    notes: Sequence[str] = ()
+    name: str  # name of its files
+    title: str  # what it shows
+    columns: Sequence[str]  # column headings; the first column names the rows
+    rows: Sequence[Sequence[str]]  # the cells as text, row by row
+    notes: Sequence[str] = ()  # what a reader has to know, one sentence each
+    # The same figures in full precision, one record each, for the csv file.
     records: Sequence[Mapping[str, Value]] = ()
-    left: int = 1
+    left: int = 1  # how many columns, counted from the first, hold texts and are left-aligned
 
 
 def as_text(table: ResultTable) -> str:

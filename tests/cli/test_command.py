@@ -12,7 +12,7 @@ import pytest
 from counterbalance import __version__
 from counterbalance.cli import main
 from counterbalance.cli.app import COMMANDS, run
-from counterbalance.cli.reproduce import make_settings
+from counterbalance.cli.studies import make_settings
 from counterbalance.search import compiled
 from counterbalance.trials import TrialStore
 
@@ -27,10 +27,10 @@ def test_help_and_version_exit_with_zero(options, capsys):
 
 def test_every_command_and_option_says_what_it_does(capsys):
     for command in COMMANDS:
-        assert main([command.NAME, "--help"]) == 0
+        assert main([command.name, "--help"]) == 0
         out = capsys.readouterr().out
         assert "Examples:" in out
-        assert f"counterbalance {command.NAME}" in out
+        assert f"counterbalance {command.name}" in out
         assert "--debug" in out
     main(["reproduce", "--help"])
     out = capsys.readouterr().out
@@ -156,7 +156,7 @@ def test_a_fault_of_counterbalance_is_reported_on_one_line(monkeypatch, capsys):
     def break_down():
         raise KeyError("lost")
 
-    monkeypatch.setattr("counterbalance.cli.methods._methods", break_down)
+    monkeypatch.setattr("counterbalance.cli.lists._methods", break_down)
     assert main(["methods"]) == 1
     said = capsys.readouterr().err
     assert "KeyError: 'lost'; this is a fault of counterbalance" in said

@@ -7,8 +7,7 @@ from scipy.special import expit, logit
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import balanced_accuracy_score, brier_score_loss, f1_score
 
-from counterbalance.compare.calibration import calibration_curve, intercept, slope
-from counterbalance.compare.metrics import brier
+from counterbalance.compare.metrics import brier, calibration_curve, intercept, slope
 from counterbalance.compare.posterior import posterior
 from counterbalance.estimators.decision import prior_corrected, tuned_thresholds
 

@@ -10,7 +10,7 @@ from sklearn.neighbors import KNeighborsClassifier
 from comparison_tables import mixed_table, plan_of, results_of, two_clouds
 from counterbalance.compare.strategies import known_strategies, resample
 from counterbalance.compare.trials import compute, learn, score_trials
-from counterbalance.table.preparation import TablePreparation
+from counterbalance.table.encoder import TablePreparation
 
 # small tables: inversions may have to be drawn again, which is said and right
 pytestmark = pytest.mark.filterwarnings("ignore::counterbalance.errors.ShortfallWarning")

@@ -13,7 +13,7 @@ import pytest
 from comparison_tables import SMALL, two_clouds
 from counterbalance.compare import Settings, compare, write_files
 from counterbalance.compare.data import read_compared
-from counterbalance.compare.folds import ComparisonPlan
+from counterbalance.compare.plan import ComparisonPlan
 from counterbalance.compare.run import fingerprint
 from counterbalance.compare.strategies import resample
 from counterbalance.constraints import Immutable

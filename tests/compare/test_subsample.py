@@ -9,10 +9,15 @@ from sklearn.metrics import average_precision_score, brier_score_loss, f1_score
 
 from comparison_tables import SMALL, two_clouds
 from counterbalance.compare import Settings
-from counterbalance.compare.calibration import intercept, recall_curve, slope
 from counterbalance.compare.data import Subsample, kept_counts, kept_rows, read_compared
-from counterbalance.compare.folds import ComparisonPlan
-from counterbalance.compare.metrics import answer_scores, probability_scores
+from counterbalance.compare.metrics import (
+    answer_scores,
+    intercept,
+    probability_scores,
+    recall_curve,
+    slope,
+)
+from counterbalance.compare.plan import ComparisonPlan
 from counterbalance.compare.trials import compute
 from counterbalance.estimators.decision import prior_corrected, tuned_thresholds
 

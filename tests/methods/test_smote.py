@@ -2,8 +2,16 @@ import numpy as np
 import pytest
 from scipy.spatial.distance import cdist
 
-from counterbalance.methods import SMOTED, GaussianSMOTE, Lee, PeerFallbackWarning, WeightedSMOTE
-from counterbalance.methods.smote import closeness_weights
+from counterbalance.methods import (
+    SMOTED,
+    GaussianSMOTE,
+    Lee,
+    NRSBoundarySMOTE,
+    PeerFallbackWarning,
+    PolynomFitSMOTE,
+    WeightedSMOTE,
+)
+from counterbalance.methods.smote import closeness_weights, neighbourhoods
 
 
 def test_lee_makes_no_row_with_more_majority_than_minority_neighbours(blobs):
@@ -73,3 +81,83 @@ def test_weighted_smote_makes_nothing_from_the_outermost_row():
     new = WeightedSMOTE(n_neighbors=1, random_state=0).fit_resample(X, y)[0][27:, 0]
     assert len(new) == 21
     assert ((new >= 0) & (new <= 1)).all()
+
+
+def test_neighbourhoods_by_hand():
+    # Minority 0 and 1, majority 2 and 10. With w = 0 a radius reaches the nearest row.
+    table = np.array([[0.0], [1.0], [2.0], [10.0]])
+    radii, has_minority, has_majority = neighbourhoods(table, 2, 0.0)
+    np.testing.assert_allclose(radii, [1, 1, 1, 8])
+    np.testing.assert_array_equal(has_minority, [True, True, True, False])
+    np.testing.assert_array_equal(has_majority, [False, True, True, True])
+    # With w = 1 it reaches the farthest.
+    np.testing.assert_allclose(neighbourhoods(table, 2, 1.0)[0], [10, 9, 8, 10])
+
+
+def test_only_boundary_rows_are_seeds():
+    # A clump of the minority far from the majority, and a row amid it.
+    clump = np.linspace(-0.5, 0.5, 11)
+    X = np.concatenate([clump, [50.0], np.linspace(49, 51, 60)])[:, None]
+    y = np.repeat([1, 0], [12, 60])
+    sampler = NRSBoundarySMOTE(n_neighbors=1, random_state=0)
+    new = sampler.fit_resample(X, y)[0][72:, 0]
+    # Every segment starts at 50 and ends at the nearest row of the clump.
+    assert ((new >= 0.5) & (new <= 50)).all()
+    assert (new > 1).any()
+
+
+def test_the_majoritys_lower_region_is_spared(blobs):
+    X, y = blobs
+    new = NRSBoundarySMOTE(w=0.05, random_state=0).fit_resample(X, y)[0][len(y) :]
+    table = np.vstack([X[y == 1], X[y == 0]])
+    radii, has_minority, _ = neighbourhoods(table, 60, 0.05)
+    core = np.flatnonzero(~has_minority)
+    core = core[core >= 60]
+    apart = np.linalg.norm(new[:, None] - table[core], axis=2)
+    assert len(core)
+    assert (apart > radii[core]).all()
+
+
+def made(minority, n_new, **parameters):
+    minority = np.asarray(minority, dtype=float)
+    n_majority = len(minority) + n_new
+    X = np.vstack([minority, np.full((n_majority, minority.shape[1]), -9.0)])
+    y = np.repeat([1, 0], [len(minority), n_majority])
+    return PolynomFitSMOTE(random_state=0, **parameters).fit_resample(X, y)[0][len(y) :]
+
+
+def test_star_spaces_rows_evenly_from_each_row_to_the_mean():
+    new = made([[0, 0], [3, 0], [0, 3]], 6, topology="star")
+    # The mean is (1, 1); two rows on each arm, at one and two thirds.
+    arms = [(0, 0), (3, 0), (0, 3)]
+    expected = [np.add(a, np.subtract((1, 1), a) * t) for a in arms for t in (1 / 3, 2 / 3)]
+    np.testing.assert_allclose(new, expected)
+
+
+def test_bus_joins_each_row_to_the_next():
+    np.testing.assert_allclose(made([[0], [1], [3]], 2, topology="bus"), [[0.5], [2.0]])
+
+
+def test_mesh_joins_every_two_rows():
+    new = made([[0], [1], [3]], 3, topology="mesh")
+    np.testing.assert_allclose(np.sort(new.ravel()), [0.5, 1.5, 2.0])
+
+
+def test_mesh_draws_distinct_pairs_if_there_are_more_than_needed():
+    # Row i at 2 ** i: the middle of a pair names it.
+    new = made(2.0 ** np.arange(20)[:, None], 50, topology="mesh")
+    assert len(np.unique(new)) == 50
+    pairs = 2 * new.ravel()
+    assert all(int(p).bit_count() == 2 for p in pairs)
+
+
+def test_polynomial_follows_the_curve_of_the_rows():
+    t = np.arange(10.0)
+    new = made(np.column_stack([t, 1 + t**2, t**3]), 25, topology="polynomial", degree=3)
+    np.testing.assert_allclose(new[:, 1], 1 + new[:, 0] ** 2, atol=1e-9)
+    np.testing.assert_allclose(new[:, 2], new[:, 0] ** 3, atol=1e-9)
+
+
+@pytest.mark.parametrize("topology", ["star", "bus", "mesh"])
+def test_segments_carry_numbers_that_differ_by_at_most_one(topology):
+    assert len(made([[0], [1], [3], [7]], 17, topology=topology)) == 17

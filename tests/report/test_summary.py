@@ -18,11 +18,13 @@ from counterbalance.datasets import load_wisconsin
 from counterbalance.errors import ShortfallWarning, TableError
 from counterbalance.projection import spread_evenly
 from counterbalance.report import Page, SummaryError, as_plain, render, summarise_sampler
-from counterbalance.report.explorer import MOST_COLUMNS, as_text, pair_as_text
-from counterbalance.report.map import (
+from counterbalance.report.sections import (
+    MOST_COLUMNS,
+    as_text,
     centres,
     contours,
     frame_of,
+    pair_as_text,
     project,
     regions_of,
     shares_nearby,

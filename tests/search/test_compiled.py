@@ -22,8 +22,9 @@ from counterbalance.classifier import trees
 from counterbalance.classifier.judge import judge
 from counterbalance.constraints import Decreasing, Increasing, MaxChanged, OneOf, Range
 from counterbalance.search import compiled
-from counterbalance.search.compiled import make_search
+from counterbalance.search.compiled import make_search, make_take_back
 from counterbalance.search.inversions import COLUMNS
+from counterbalance.search.minimal import take_back
 from counterbalance.search.nearest import search
 from counterbalance.table.labels import read_labels
 from counterbalance.table.table import read_table
@@ -363,3 +364,96 @@ def test_the_kernel_finds_what_the_papers_loops_find(n_classes, monkeypatch):
     read = read_table(X)
     monkeypatch.setattr(same_winners, "search", by_kernel)
     same_winners.assert_same_winners(f, X, y, 0, list(range(1, n_classes)))
+
+
+def taken_back(X, y, f=None, *, prior=False, **parameters):
+    """Return how the kernel takes back what is drawn, its rows and those of numpy."""
+    sampler = CounterfactualOverSampler(estimator=f, random_state=3, minimal=False, **parameters)
+    prepared = sampler.prepare(X, y)
+    problem, f = prepared.problem, prepared.f
+    f = f.at_prior(problem.prior) if prior else f
+    targets = list(range(len(problem.labels.classes)))
+    found = problem.find(problem.judged(f), 0, targets)
+    x, drawn = problem.table.rows(found.factual), problem.rebuild(found)
+    fast = make_take_back(problem.space, f, problem.table)
+    asked = (x, drawn, found.target, found.factual)
+    return fast, fast(*asked), take_back(problem.space, f.on_candidates, *asked)
+
+
+def assert_same_back(X, y, f=None, *, whole=True, **parameters):
+    fast, rows, expected = taken_back(X, y, f, **parameters)
+    assert (fast.func is not take_back) == whole
+    assert len(expected)
+    assert rows.tobytes() == expected.tobytes()
+
+
+@needs_kernel
+@pytest.mark.usefixtures("either_way")
+@pytest.mark.parametrize("n_classes", [2, 3])
+@pytest.mark.parametrize("name", FORESTS)
+def test_the_kernel_takes_back_what_numpy_takes_back(name, n_classes):
+    X, y = table(n_classes=n_classes)
+    assert_same_back(X, y, FORESTS[name])
+    assert_same_back(np.round(X), y, FORESTS[name], prior=True)
+    # f is asked by the kernel, and what it is asked about is found by numpy.
+    assert_same_back(X, y, FORESTS[name], whole=False, constraints=Range(0, -1, 1))
+
+
+@needs_kernel
+@pytest.mark.usefixtures("either_way")
+@pytest.mark.parametrize("plausible", [False, "pairs"])
+def test_the_kernel_takes_back_what_numpy_takes_back_in_a_mixed_table(plausible):
+    X, y = table(400)
+    frame = pd.DataFrame(X, columns=list("abcdef"))
+    frame["name"] = pd.cut(X[:, 1], 5, labels=list("vwxyz")).astype(str)
+    frame.loc[::5, "a"] = np.nan
+    for change_missing in (False, True):
+        assert_same_back(
+            frame, y, whole=not plausible, plausible=plausible, change_missing=change_missing
+        )
+
+
+@needs_kernel
+@pytest.mark.parametrize("dtype", [np.float64, np.float32, np.int64])
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_the_kernel_takes_back_what_numpy_takes_back_for_a_linear_f(n_classes, dtype):
+    X, y = table(n_classes=n_classes)
+    X = (10 * X).astype(dtype)
+    assert_same_back(X, y, make_pipeline(StandardScaler(), LogisticRegression()))
+    assert_same_back(X, y, make_pipeline(StandardScaler(), RidgeClassifier()))
+
+
+@needs_kernel
+def test_a_linear_f_is_asked_where_its_scores_tie():
+    rng = np.random.default_rng(0)
+    X = rng.integers(-3, 4, (300, 4)).astype(float)
+    y = (X.sum(axis=1) > 0).astype(int)
+    f = LogisticRegression().fit(X, y)
+    f.coef_, f.intercept_ = np.array([[1.0, 1.0, 1.0, 1.0]]), np.array([-1.0])
+    assert_same_back(X, y, f, prefit=True, integer_features=range(4))
+
+
+@needs_kernel
+@pytest.mark.usefixtures("either_way")
+@pytest.mark.parametrize("n_cuts", [1, 2, 40])
+def test_the_kernel_judges_cells_on_and_beside_every_cut_as_f_does(n_cuts):
+    X, y = table(n_features=4)
+    X = X**5  # cuts that lie close to each other, and far apart
+    f = ExtraTreesClassifier(3, max_leaf_nodes=n_cuts + 1, random_state=0).fit(X, y)
+    read = read_table(X)
+    classifier = judge(f, read, read_labels(y).classes)
+    rows = []
+    for m in range(X.shape[1]):
+        cuts = classifier.trees.cuts_of(m)
+        beside = [np.nextafter(cuts.astype(np.float32), np.float32(to)) for to in (-9e9, 9e9)]
+        cells = np.concatenate([cuts, *beside, [-3e38, 3e38, np.nan]])
+        some = np.repeat(X[:1], len(cells), axis=0)
+        some[:, m] = cells
+        rows.append(some)
+    rows = np.concatenate(rows)
+    ids = np.zeros(len(rows), dtype=np.intp)
+    expected = classifier.on_candidates(rows, ids)
+    np.testing.assert_array_equal(
+        compiled._judge(compiled._as_forest(classifier, read), rows, ids),
+        expected,
+    )

@@ -9,7 +9,11 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from scipy import sparse
 from sklearn.datasets import make_classification
-from sklearn.ensemble import RandomForestClassifier
+from sklearn.ensemble import (
+    GradientBoostingClassifier,
+    HistGradientBoostingClassifier,
+    RandomForestClassifier,
+)
 from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LogisticRegression, RidgeClassifier
 from sklearn.neighbors import KNeighborsClassifier
@@ -30,13 +34,15 @@ from counterbalance.constraints import (
     OneOf,
     Range,
 )
-from counterbalance.search import minimum_trees
+from counterbalance.search import minimum, minimum_trees
 
 BALANCED = LogisticRegression(class_weight="balanced")
 CLASSIFIERS = {
     "own": None,
     "forest": RandomForestClassifier(10, random_state=0),
     "tree": DecisionTreeClassifier(random_state=0),
+    "boosting": GradientBoostingClassifier(n_estimators=20, random_state=0),
+    "histogram": HistGradientBoostingClassifier(max_iter=20, min_samples_leaf=5),
     "linear": BALANCED,
     "scaled": make_pipeline(StandardScaler(), RidgeClassifier(class_weight="balanced")),
     "svc": SVC(class_weight="balanced"),
@@ -140,7 +146,7 @@ def test_the_rows_of_a_forest_are_near_the_nearest_of_all_cells():
 
 
 @pytest.mark.filterwarnings("ignore:class")
-@pytest.mark.parametrize("name", ["own", "linear", "k-NN"])
+@pytest.mark.parametrize("name", ["own", "histogram", "linear", "k-NN"])
 def test_jobs_and_memory_never_change_a_byte(name):
     X, y = table(1200)
     once = solved(X, y, CLASSIFIERS[name])[1].tobytes()
@@ -152,7 +158,7 @@ def test_jobs_and_memory_never_change_a_byte(name):
 
 
 @pytest.mark.filterwarnings("ignore:class")
-@pytest.mark.parametrize("name", ["forest", "linear"])
+@pytest.mark.parametrize("name", ["forest", "boosting", "linear"])
 def test_every_container_gives_the_same_numbers(name):
     X, y = table()
     expected = solved(X, y, CLASSIFIERS[name])[1]
@@ -166,7 +172,7 @@ def test_every_container_gives_the_same_numbers(name):
 
 
 @pytest.mark.filterwarnings("ignore:class")
-@pytest.mark.parametrize("f", [None, KNeighborsClassifier(3), BALANCED], ids=str)
+@pytest.mark.parametrize("name", ["own", "histogram", "k-NN", "linear"])
 @pytest.mark.parametrize(
     "constraints",
     [
@@ -179,10 +185,10 @@ def test_every_container_gives_the_same_numbers(name):
     ],
     ids=str,
 )
-def test_every_constraint_is_kept(constraints, f):
+def test_every_constraint_is_kept(constraints, name):
     # The builder refuses a row that breaks a rule, so what comes out keeps them all.
     X, y = table()
-    sampler, _, _ = solved(np.round(X), y, f, constraints=constraints)
+    sampler, _, _ = solved(np.round(X), y, CLASSIFIERS[name], constraints=constraints)
     assert len(sampler.provenance_) > 0
 
 
@@ -211,14 +217,17 @@ def test_a_frame_of_all_kinds_stays_what_it_is(change_missing):
     assert next(iter(sampler.yield_.values())).share == 1
 
 
-def test_values_lie_on_the_grid_of_their_column():
+@pytest.mark.filterwarnings("ignore:class")
+@pytest.mark.parametrize("name", ["own", "boosting", "histogram"])
+def test_values_lie_on_the_grid_of_their_column(name):
     X, y = table()
     whole = np.rint(4 * X).astype(np.int64)
-    assert solved(whole, y)[1].dtype == np.int64
-    tenths = solved(np.round(X, 1), y, snap_to_grid=True)[1]
+    assert solved(whole, y, CLASSIFIERS[name])[1].dtype == np.int64
+    tenths = solved(np.round(X, 1), y, CLASSIFIERS[name], snap_to_grid=True)[1]
     np.testing.assert_array_equal(tenths, np.round(tenths, 1))
-    single = X.astype(np.float32)
-    assert solved(single, y)[1].dtype == np.float32
+    single = solved(X.astype(np.float32), y, CLASSIFIERS[name])
+    assert single[1].dtype == np.float32
+    assert all(got.share == 1 for got in single[0].yield_.values())
 
 
 @pytest.mark.filterwarnings("ignore:class")
@@ -231,6 +240,61 @@ def test_inversions_beyond_epsilon_do_not_count():
     np.testing.assert_array_equal(np.sort(near), np.sort(far[far < limit]))
 
 
+@pytest.mark.filterwarnings("ignore:class")
+@pytest.mark.parametrize("name", ["boosting", "histogram"])
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_the_structure_of_boosting_leads_nearer_than_questions_do(name, n_classes, monkeypatch):
+    X, y = table(500, n_classes=n_classes, seed=2)
+    f = CLASSIFIERS[name].fit(X, y)
+
+    def distances():
+        sampler, _, _ = solved(X, y, f, prefit=True, sampling_strategy="all")
+        assert all(got.share == 1 for got in sampler.yield_.values())
+        return sampler.provenance_["distance"]
+
+    by_structure = distances()
+    monkeypatch.setattr(minimum, "is_boosting", lambda _: False)
+    by_questions = distances()
+    assert by_structure.mean() < 0.95 * by_questions.mean()
+
+
+@pytest.mark.filterwarnings("ignore:class")
+@settings(max_examples=8, deadline=None)
+@given(
+    seed=st.integers(0, 10**6),
+    n_classes=st.integers(2, 3),
+    n_leaves=st.integers(2, 31),
+    missing=st.booleans(),
+)
+def test_every_factual_of_histogram_boosting_is_inverted_with_and_without_the_kernel(
+    seed, n_classes, n_leaves, missing
+):
+    X, y = table(80, 4, n_classes, seed)
+    X = np.round(X, 1)
+    if missing:
+        X[np.random.default_rng(seed).random(X.shape) < 0.1] = np.nan
+    f = HistGradientBoostingClassifier(max_iter=5, max_leaf_nodes=n_leaves, min_samples_leaf=4)
+    f.fit(X, y)
+    assume(len(np.unique(f.predict(X))) == n_classes)
+    sampler, compiled, y_new = solved(X, y, f, prefit=True)
+    np.testing.assert_array_equal(f.predict(compiled[len(X) :]), y_new[len(X) :])
+    if not missing:  # a missing cell stays, so that a row may have no way to the class
+        assert all(got.share == 1 for got in sampler.yield_.values())
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(minimum_trees, "kernel", None)
+        assert solved(X, y, f, prefit=True)[1].tobytes() == compiled.tobytes()
+
+
+@pytest.mark.filterwarnings("ignore:class")
+def test_boosting_that_splits_categories_is_asked():
+    frame, y = mixed_frame()
+    frame = frame[["b", "c", "level"]].assign(level=frame["level"].cat.codes.astype("category"))
+    f = HistGradientBoostingClassifier(max_iter=10, categorical_features="from_dtype")
+    sampler, new, y_new = solved(frame, y, f)
+    assert (sampler.estimator_.predict(new[len(frame) :]) == y_new[len(frame) :]).all()
+    assert all(got.share == 1 for got in sampler.yield_.values())
+
+
 @pytest.fixture(params=["leaf sets", "walks"])
 def either_way(request, monkeypatch):
     """Look around by leaf sets, and once as if trees were too large for that."""
@@ -241,7 +305,7 @@ def either_way(request, monkeypatch):
 @pytest.mark.filterwarnings("ignore:class")
 @pytest.mark.usefixtures("either_way")
 @pytest.mark.parametrize("n_classes", [2, 3])
-@pytest.mark.parametrize("name", ["own", "forest", "tree"])
+@pytest.mark.parametrize("name", ["own", "forest", "tree", "boosting", "histogram"])
 def test_without_the_kernel_the_bytes_are_the_same(name, n_classes, monkeypatch):
     X, y = table(120 if n_classes == 2 else 60, n_classes=n_classes)
     compiled = solved(X, y, CLASSIFIERS[name])[1]

@@ -3,7 +3,6 @@
 import ast
 import re
 from importlib import import_module
-from typing import get_type_hints
 
 import numpy as np
 import pytest
@@ -16,16 +15,18 @@ from sklearn.preprocessing import StandardScaler
 
 from counterbalance import CounterfactualOverSampler, InteriorOverSampler
 from counterbalance.compare.classifiers import CLASSIFIERS, new_classifier
-from counterbalance.compare.settings import Settings as ComparisonSettings
+from counterbalance.compare.plan import Settings as ComparisonSettings
 from counterbalance.compare.strategies import OURS as COMPARED
 from counterbalance.compare.strategies import make_ours as make_compared
-from counterbalance.studies.reproduction import methods
+from counterbalance.studies.reproduction import data, methods
 from counterbalance.studies.reproduction.page import page as reproduction_page
 from counterbalance.studies.reproduction.run import all_tables, compute
+from counterbalance.studies.reproduction.scores import trials as score_trials
 from counterbalance.studies.reproduction.settings import ReproductionSettings
 from counterbalance.studies.study.methods import OURS
-from counterbalance.studies.study.page import page as study_page
-from counterbalance.trials import classifiers
+from counterbalance.studies.study.run import page as study_page
+from counterbalance.studies.study.settings import DEVELOPMENT
+from counterbalance.trials import TrialRecord, classifiers
 from counterbalance.trials.classifiers import SHOWN, as_call, f_of
 from counterbalance.trials.fingerprint import versions
 from counterbalance.trials.resamplers import expected_warnings
@@ -173,10 +174,34 @@ def test_the_study_prints_the_settings_of_our_samplers_and_of_the_f_they_fit():
 def test_the_reproduction_prints_folds_runs_splits_tables_and_versions_of_the_run(page):
     run = section(page, "The run on this page")
     assert "7 folds" in run
-    assert "runs asked for (paper: 100): WBC 3" in run
+    assert "whole runs, of those asked for (paper: 100): WBC 0 of 3" in run
     assert "4 splits" in run
     assert "2 synthetic tables of each of 5 shapes" in run
     assert f"numpy {np.__version__}" in run
+
+
+def test_the_reproduction_prints_how_long_each_part_took():
+    settings = ReproductionSettings(datasets=("WBC",), folds=2, runs=(("all", 1),), seeds=1)
+    records = [
+        TrialRecord({"experiment": "areas", "seed": 0, "shape": "x", "method": "y"}, *rest)
+        for rest in [("failed", {}, None, "no", "", 30.0)]
+    ]
+    records += [
+        TrialRecord(trial, "failed", {}, None, "no", "", 600.0) for trial in score_trials(settings)
+    ]
+    text = reproduction_page(all_tables(records, ["WBC"]), settings, {}, {}, records)
+    run = section(text, "The run on this page")
+    assert "0 trials done, 17 failed" in run
+    assert "took 2.7 h by the clock" in run
+    assert "(areas 30 s, WBC 2.7 h)" in run
+
+
+def test_the_reproduction_says_by_what_its_own_tables_were_chosen():
+    text = " ".join(data.DESCRIPTIONS.values())
+    assert "tuned once, among 12 settings" in data.DESCRIPTIONS["ILC"]
+    assert "chosen by the peers' figures" in data.DESCRIPTIONS["FMN"]
+    assert "Dress against Shirt" in text
+    assert {"wisconsin", "page-blocks"} <= set(DEVELOPMENT)  # which the page admits
 
 
 def test_the_reproduction_prints_the_size_of_the_table_that_it_uses(page):
@@ -244,14 +269,12 @@ def known_classifiers():
 @pytest.mark.parametrize("command", ["reproduce", "compare"])
 def test_the_help_of_a_command_gives_the_defaults_of_its_settings(command):
     pytest.importorskip("typer")
-    execute = import_module(f"counterbalance.cli.{command}").execute
+    commands = import_module("counterbalance.cli.app").COMMANDS
+    (options,) = [one.options for one in commands if one.name == command]
     defaults = DEFAULTS[command]()
-    hints = get_type_hints(execute, include_extras=True)
     told = {
         name: re.findall(r"default (?:is )?([\d.,]*\d)", option.help or "")
-        for name, hint in hints.items()
-        for option in getattr(hint, "__metadata__", ())
-        if getattr(option, "help", None)
+        for name, option in options.items()
     }
     numbers = {name: found[-1] for name, found in told.items() if found and hasattr(defaults, name)}
     assert numbers

@@ -17,7 +17,7 @@ from counterbalance.studies.reproduction.methods import RESAMPLING
 from counterbalance.studies.reproduction.page import draws
 from counterbalance.studies.reproduction.run import all_trials, compute, fingerprint, reproduce
 from counterbalance.studies.reproduction.scores import trials as score_trials
-from counterbalance.studies.reproduction.settings import ReproductionSettings
+from counterbalance.studies.reproduction.settings import ReproductionSettings, SettingsError
 from counterbalance.trials import TrialStore
 from counterbalance.trials.classifiers import CLASSIFIERS
 from counterbalance.trials.metrics import g_mean
@@ -111,9 +111,17 @@ def test_a_page_is_written_of_what_the_store_has_and_nothing_is_computed(tmp_pat
     runs = {row[0]: row[-1] for row in table.rows}
     assert (runs["ours"], runs["SMOTE"]) == ("1", "0")
     text = (tmp_path / "out" / "reproduction.md").read_text()
-    assert "runs asked for (paper: 100): WBC 2" in text
+    assert "whole runs, of those asked for (paper: 100): WBC 1 of 2" in text
     assert f"{2 * len(names)} trials done, 0 failed" in text
     assert "Cannot be told**: ours comes first of the four" in text
+
+
+def test_a_page_of_a_store_that_is_not_there_is_refused(tmp_path):
+    with pytest.raises(SettingsError, match="store must be the file of an earlier run"):
+        reproduce(
+            ReproductionSettings(), store=tmp_path / "typo", out=tmp_path / "out", computing=False
+        )
+    assert list(tmp_path.iterdir()) == []
 
 
 def areas_of(shape, method="ours", seed=0):

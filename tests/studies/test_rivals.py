@@ -8,7 +8,7 @@ import pytest
 from sklearn.metrics import balanced_accuracy_score, brier_score_loss, f1_score
 
 from counterbalance.studies.rivals import RIVAL_STUDY, RIVALS
-from counterbalance.studies.rivals import page as rival_page
+from counterbalance.studies.rivals import run as rival_page
 from counterbalance.studies.rivals.registry import Encoded
 from counterbalance.studies.rivals.run import compute
 from counterbalance.studies.study import StudySettings, StudySettingsError, settings_of, study

@@ -8,7 +8,7 @@ from sklearn.tree import DecisionTreeClassifier
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from counterbalance.errors import TableError
-from counterbalance.studies.rivals.self_paced import (
+from counterbalance.studies.rivals.registry import (
     SelfPacedEnsembleClassifier,
     drawn_by_hardness,
 )

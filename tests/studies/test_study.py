@@ -20,7 +20,7 @@ from counterbalance.studies.study import (
     study,
 )
 from counterbalance.studies.study.methods import METHODS, NONE, OURS, VARIANTS, make_peer, resampled
-from counterbalance.studies.study.page import statements
+from counterbalance.studies.study.run import statements
 from counterbalance.studies.study.scores import (
     NoScoresError,
     collect,

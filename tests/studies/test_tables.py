@@ -13,9 +13,13 @@ from counterbalance.studies.reproduction import published
 from counterbalance.studies.reproduction.areas import areas_table
 from counterbalance.studies.reproduction.class_counts import class_counts_table
 from counterbalance.studies.reproduction.methods import METHODS
-from counterbalance.studies.reproduction.run import all_tables, all_trials
+from counterbalance.studies.reproduction.run import all_tables, all_trials, cost
 from counterbalance.studies.reproduction.score_tables import score_table, scores, summary_table
-from counterbalance.studies.reproduction.settings import ReproductionSettings, SettingsError
+from counterbalance.studies.reproduction.settings import (
+    DATASETS,
+    ReproductionSettings,
+    SettingsError,
+)
 from counterbalance.trials import TrialRecord
 from counterbalance.trials.classifiers import CLASSIFIERS
 
@@ -52,6 +56,7 @@ def score_records(means, failing=(), runs=(0,), data="WBC"):
     return records
 
 
+KINDS = ("rows", "correct")
 MEANS = {
     "none": 0.9,
     "SMOTE": 0.955,
@@ -62,6 +67,52 @@ MEANS = {
     "ours, as printed": 0.96,
     "InteriorOverSampler": 0.98,
 }
+
+
+def test_a_table_rests_on_the_runs_that_every_method_has():
+    far = {**MEANS, "ours": 0.999}
+    records = score_records(MEANS, runs=(0, 1)) + score_records({"ours": 0.999}, runs=(2,))
+    figures = scores(records)[0]
+    assert {figures.count("WBC", method) for method in MEANS} == {2}
+    assert (
+        figures["WBC", "ours", "SVM"]
+        == scores(score_records(MEANS, runs=(0, 1)))[0]["WBC", "ours", "SVM"]
+    )
+    complete = scores(score_records(far, runs=(0, 1, 2)))[0]
+    assert {complete.count("WBC", method) for method in MEANS} == {3}
+
+
+def test_a_method_that_failed_or_is_on_request_takes_no_run_from_the_others():
+    failing = scores(score_records(MEANS, failing=("SOMO",), runs=(0, 1)))[0]
+    assert (failing.count("WBC", "SOMO"), failing.count("WBC", "ours")) == (0, 2)
+    deep = scores([*score_records(MEANS, runs=(0, 1)), *score_records({"DOS": 0.9})])[0]
+    assert (deep.count("WBC", "DOS"), deep.count("WBC", "ours")) == (1, 2)
+
+
+def test_the_counts_by_class_rest_on_the_splits_that_every_method_has():
+    def counted(method, split, right):
+        trial = {"experiment": "class counts", "method": method, "split": split}
+        labels = published.CLASS_NAMES
+        return done(trial, {f"{kind} {label}": right for label in labels for kind in KINDS})
+
+    records = [counted(method, 0, 5) for method in METHODS] + [counted("none", 1, 9)]
+    table = class_counts_table(records)
+    assert {row[1] for row in table.rows if row[0] in METHODS} == {"5.0 (+0.0)"}
+    assert "36.5%: 1; " in table.notes[0]
+
+
+def test_the_summary_counts_nothing_where_nothing_has_run():
+    rows = {row[0]: row[1:] for row in summary_table(scores([]), ["WBC", "FMN2"]).rows}
+    assert rows["WBC g_mean"] == ("-", "-", "6", "-", "-", "-")
+    assert set(rows["FMN2 g_mean"]) == {"-"}
+
+
+def test_trials_are_in_the_order_of_runs_and_then_of_cost():
+    trials = [t for t in all_trials(ReproductionSettings()) if t["experiment"] == "scores"]
+    places = [(int(t["run"]), DATASETS.index(t["data"]), int(t["fold"])) for t in trials]
+    assert places == sorted(places)
+    costs = [cost(next(t for t in trials if t["data"] == data)) for data in DATASETS]
+    assert costs == sorted(costs)
 
 
 def rows_of(table):
@@ -105,12 +156,12 @@ def test_a_run_that_is_not_complete_counts_for_nothing_and_the_row_says_how_many
     stopped = [r for r in records if not unfinished.items() <= r.trial.items()]
     assert len(stopped) == len(records) - 1
     figures = scores(stopped)[0]
-    assert (figures.count("WBC", "ours"), figures.count("WBC", "SOMO")) == (2, 3)
+    assert (figures.count("WBC", "ours"), figures.count("WBC", "SOMO")) == (2, 2)
     assert figures["WBC", "ours", "RF"].mean == pytest.approx(0.9705, abs=1e-5)
     # compared over the runs that both have
     assert figures.difference("WBC", "ours", "SOMO", "RF").mean == pytest.approx(0.0205, abs=1e-5)
     rows = {row[0]: row[-1] for row in score_table(figures, "WBC").rows}
-    assert (rows["ours"], rows["SOMO"]) == ("2", "3")
+    assert (rows["ours"], rows["SOMO"]) == ("2", "2")
 
 
 def test_a_difference_is_tested_in_pairs_corrected_for_overlapping_training_parts():

@@ -21,7 +21,7 @@ from mixed_frames import Case, assert_sound, cases
 # `make fuzz` raises this; the normal run looks at 2,000 frames and more.
 EXAMPLES = int(os.environ.get("COUNTERBALANCE_FRAMES", "300"))
 fuzzed = settings(max_examples=EXAMPLES, deadline=None, suppress_health_check=list(HealthCheck))
-occasionally = settings(max_examples=EXAMPLES // 40, deadline=None)
+occasionally = settings(max_examples=max(1, EXAMPLES // 40), deadline=None)
 
 pytestmark = pytest.mark.filterwarnings("ignore::counterbalance.errors.ShortfallWarning")
 

@@ -155,8 +155,12 @@ class Boosting(ClassifierMixin, BaseEstimator):
         X = validate_data(
             self, X, dtype=np.float64, order="C", ensure_all_finite="allow-nan", reset=False
         )
-        raw = np.tile(self.start_, (len(X), 1))
-        self.trees_.add(X, raw)
+        return self.probabilities(X)
+
+    def probabilities(self, x: Floats) -> Floats:
+        """Do the same for numbers that are known to be sound."""
+        raw = np.tile(self.start_, (len(x), 1))
+        self.trees_.add(np.ascontiguousarray(x), raw)
         return _probability(raw)
 
     def predict(self, X: Any) -> NDArray[Any]:

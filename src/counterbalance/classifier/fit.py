@@ -23,6 +23,7 @@ from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 from counterbalance.arrays import Floats
 from counterbalance.classifier import response
 from counterbalance.classifier.boosting import Boosting
+from counterbalance.classifier.forest import fit_trees
 from counterbalance.errors import ClassifierError
 from counterbalance.table import containers
 from counterbalance.table.encoder import Rescaler, TableEncoder, too_fine
@@ -134,7 +135,10 @@ def fit_classifier(
     weights = weight_parameter(last, sample_weight)
     try:
         with np.errstate(all="ignore"):  # f says itself what is too large for it
-            last.fit(rows, y, **weights)
+            if own and type(last) is ExtraTreesClassifier and isinstance(rows, np.ndarray):
+                fit_trees(last, rows, y, sample_weight)
+            else:
+                last.fit(rows, y, **weights)
     except Warning:
         raise  # somebody asked for warnings to be errors
     except Exception as error:

@@ -22,6 +22,7 @@ from counterbalance.classifier import response
 from counterbalance.classifier.fit import cannot_take
 from counterbalance.classifier.forest import features_asked, is_forest
 from counterbalance.classifier.linear import Screen, linear_screen
+from counterbalance.classifier.trees import Trees, read_trees
 from counterbalance.errors import ClassifierError
 from counterbalance.table import containers
 from counterbalance.table.encoder import Rescaler
@@ -57,6 +58,11 @@ class Classifier:
     def insight(self) -> Insight:
         """What is known of f without asking it."""
         return Insight(self.screen, features_asked(self.f) if is_forest(self.f) else None)
+
+    @cached_property
+    def trees(self) -> Trees:
+        """The trees that f is made of, where it is (see ``has_trees``)."""
+        return read_trees(self.f)
 
     def __call__(self, x: Floats, rows: Integers) -> Integers:
         """Return the code of the class that f puts each row of ``x`` into, -1 for an unknown label.

@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from counterbalance.arrays import Floats
+from counterbalance.classifier.boosting import Boosting
 from counterbalance.classifier.forest import forest_probability, is_forest, walk_forest
 from counterbalance.errors import ClassifierError
 from counterbalance.table import containers
@@ -43,6 +44,8 @@ def probabilities(f: Any, X: Any) -> Floats:
     """Return f's probability of each of its classes for each row."""
     if is_forest(f) and isinstance(X, np.ndarray):  # without dispatching every tree
         return forest_probability(f, X)
+    if type(f) is Boosting and isinstance(X, np.ndarray) and X.dtype == np.float64:
+        return f.probabilities(X)
     found = _ask(f, f.predict_proba, X)
     wanted = (X.shape[0], len(f.classes_))
     if found.shape != wanted or found.dtype.kind not in "fiub":

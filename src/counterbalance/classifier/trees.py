@@ -8,19 +8,26 @@
     value      what a leaf adds to the sum of each class
     leaf set   some leaves of a tree as the bits of a word, the leftmost leaf the lowest bit
 
-The forest sees nothing of a row but its bins, so a search among rows is one among bins.
+The trees see nothing of a row but its bins, so a search among rows is one among bins.
 scikit-learn compares float32 cells with float64 thresholds: a threshold stands here as the
-largest float32 that is not above it, which splits the float32 numbers in the same way.
+largest float32 that is not above it, which splits the float32 numbers in the same way. Its
+histogram boosting compares cells as they are.
+
+A forest says the class with the largest mean of probabilities. Boosting adds up raw scores, of the
+second class where there are two, and where it starts from; as that is one number for each class,
+it stands with the leaves of the first tree, and what is left is a sum over trees like any other.
 """
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.ensemble import GradientBoostingClassifier, HistGradientBoostingClassifier
 from sklearn.tree import DecisionTreeClassifier
 
 from counterbalance.arrays import Floats, Small, Words
@@ -32,6 +39,7 @@ MISSING = -1
 WORD = 64
 # Words of all leaf sets: more would not stay in the caches, and grow with the square of the trees.
 MOST_WORDS = 2**22
+BUCKETS_A_CUT = 2
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,6 +78,7 @@ class Trees:
     cuts: Floats  # of all features, one behind the other
     first_cut: Small  # (M + 1,): where the cuts of each feature begin
     depth: int  # of the deepest tree
+    cell: type[np.floating[Any]] = np.float32  # what a cell is to the trees
 
     @property
     def n_features(self) -> int:
@@ -87,6 +96,27 @@ class Trees:
         nodes[is_leaf, 1] = np.iinfo(np.int32).max
         nodes[is_leaf, 2:] = np.flatnonzero(is_leaf)[:, None]
         return nodes
+
+    def buckets(self) -> tuple[Small, Small, Floats, Floats]:
+        """Cut the way from the first to the last cut of each feature into equal buckets.
+
+        A value in bucket b, that is ``int((value - low) * rate)``, is above all cuts in buckets
+        before it, as rounding never changes an order. So few cuts are left to be looked at. What
+        comes back: where the buckets of each feature begin, how many cuts of the feature are in
+        those before each (one more for its end), low and rate.
+        """
+        first, counts = [0], []
+        low, rate = np.zeros(self.n_features), np.ones(self.n_features)
+        for m in range(self.n_features):
+            cuts = self.cuts_of(m)
+            n = max(1, BUCKETS_A_CUT * len(cuts))
+            finite = cuts[np.isfinite(cuts)]  # a cut may set missing cells apart from all others
+            low[m] = finite[0] if len(finite) else 0.0
+            rate[m] = n / (finite[-1] - finite[0]) if len(finite) > 1 else 1.0
+            place = np.clip((cuts - low[m]) * rate[m], 0, n - 1).astype(np.int32)
+            counts.append(np.searchsorted(place, np.arange(n + 1)))
+            first.append(first[-1] + n + 1)
+        return np.array(first, np.int32), np.concatenate(counts).astype(np.int32), low, rate
 
     @cached_property
     def leaf_sets(self) -> LeafSets | None:
@@ -144,57 +174,148 @@ class Trees:
         """Return the bin of every cell."""
         found = np.empty(x.shape, dtype=np.int32)
         with np.errstate(over="ignore"):  # a cell beyond float32 is infinite to the forest too
-            single = x.astype(np.float32)
+            cells = x.astype(self.cell)
         for m in range(self.n_features):
-            column = single[:, m]
+            column = cells[:, m]
             place = np.searchsorted(self.cuts_of(m), column)
             found[:, m] = np.where(np.isnan(column), MISSING, place)
         return found
 
 
 def has_trees(f: Any) -> bool:
-    """Tell an f that ``read_trees`` takes: a subclass may predict in a way of its own."""
+    """Tell a forest or a decision tree: a subclass may predict in a way of its own."""
     return is_forest(f) or type(f) is DecisionTreeClassifier
 
 
+def is_boosting(f: Any) -> bool:
+    """Tell a boosting of scikit-learn whose raw score is a constant and a sum over trees.
+
+    It is not where it starts from another classifier, or splits categories into two sets.
+    """
+    if type(f) is HistGradientBoostingClassifier:
+        return f.is_categorical_ is None
+    return type(f) is GradientBoostingClassifier and (f.init is None or f.init == "zero")
+
+
+class _Tree(NamedTuple):
+    left: NDArray[Any]  # children of each node within the tree
+    right: NDArray[Any]
+    is_leaf: NDArray[np.bool_]
+    feature: NDArray[Any]
+    threshold: Floats
+    missing_left: NDArray[Any]
+    value: Floats  # (nodes, classes)
+    depth: int
+
+
 def read_trees(f: Any) -> Trees:
-    """Turn a fitted forest or decision tree of scikit-learn into arrays."""
+    """Turn a fitted forest, decision tree or boosting of scikit-learn into arrays."""
+    if type(f) is HistGradientBoostingClassifier:
+        return _join(_read_histogram(f), f.n_features_in_, np.float64)
+    if type(f) is GradientBoostingClassifier:
+        return _join(_read_boosting(f), f.n_features_in_, np.float32)
     trees = [f.tree_] if type(f) is DecisionTreeClassifier else [one.tree_ for one in f.estimators_]
-    sizes = np.array([tree.node_count for tree in trees])
+    return _join([_read(tree, tree.value[:, 0, :]) for tree in trees], f.n_features_in_, np.float32)
+
+
+def _read(tree: Any, value: Floats) -> _Tree:
+    left = tree.children_left
+    missing = tree.missing_go_to_left
+    return _Tree(
+        *(left, tree.children_right, left < 0, tree.feature, tree.threshold),
+        *(missing, value, tree.max_depth),
+    )
+
+
+def _read_boosting(f: Any) -> list[_Tree]:
+    """Read the rounds of trees; where they start from is what f says beyond them of any one row."""
+    column = _raw_columns(f)
+    zeros = np.zeros((1, f.n_features_in_), dtype=np.float32)
+    start = np.zeros(len(f.classes_))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)  # of columns without their names
+        start[column] = f.decision_function(zeros)
+    trees = []
+    for one_round in f.estimators_:
+        for c, one in zip(column, one_round, strict=True):
+            value = f.learning_rate * one.tree_.value[:, 0, 0]
+            trees.append(_read(one.tree_, _in_column(value, c, len(start))))
+            start[c] -= f.learning_rate * one.tree_.predict(zeros)[0, 0]
+    return [trees[0]._replace(value=trees[0].value + start), *trees[1:]]
+
+
+def _read_histogram(f: Any) -> list[_Tree]:
+    column, n_classes = _raw_columns(f), len(f.classes_)
+    trees = []
+    for one_round in f._predictors:  # noqa: SLF001  (scikit-learn shows its trees nowhere else)
+        for c, one in zip(column, one_round, strict=True):
+            nodes = one.nodes
+            trees.append(
+                _Tree(
+                    nodes["left"].astype(np.intp),
+                    nodes["right"].astype(np.intp),
+                    nodes["is_leaf"] > 0,
+                    nodes["feature_idx"],
+                    nodes["num_threshold"],
+                    nodes["missing_go_to_left"],
+                    _in_column(nodes["value"], c, n_classes),
+                    int(nodes["depth"].max()),
+                )
+            )
+    start = np.zeros(n_classes)
+    start[column] = f._baseline_prediction.ravel()  # noqa: SLF001
+    return [trees[0]._replace(value=trees[0].value + start), *trees[1:]]
+
+
+def _raw_columns(f: Any) -> list[int]:
+    """Return the classes that have a raw score: of two the second alone."""
+    return [1] if len(f.classes_) == 2 else list(range(len(f.classes_)))  # noqa: PLR2004
+
+
+def _in_column(value: Floats, c: int, n_classes: int) -> Floats:
+    values = np.zeros((len(value), n_classes))
+    values[:, c] = value
+    return values
+
+
+def _join(trees: list[_Tree], n_features: int, cell: type[np.floating[Any]]) -> Trees:
+    """Put trees one behind the other."""
+    sizes = np.array([len(tree.left) for tree in trees])
     roots = np.concatenate([[0], np.cumsum(sizes)[:-1]]).astype(np.int32)
     shift = np.repeat(roots, sizes)
-    left, right, feature, threshold = (
-        np.concatenate([getattr(tree, name) for tree in trees])
-        for name in ("children_left", "children_right", "feature", "threshold")
+    left, right, is_leaf, feature, threshold, missing, value = (
+        np.concatenate(parts) for parts in zip(*(tree[:-1] for tree in trees), strict=True)
     )
-    is_leaf = left < 0
-    cuts, first_cut, cut = _number_cuts(feature, threshold, is_leaf, f.n_features_in_)
+    cuts, first_cut, cut = _number_cuts(feature, threshold, is_leaf, n_features, cell)
     nodes = np.empty((len(left), 4), dtype=np.int32)
     nodes[:, 0] = np.where(is_leaf, LEAF, feature)
     nodes[:, 1] = cut
     nodes[:, 2] = np.where(is_leaf, LEAF, left + shift)
     nodes[:, 3] = np.where(is_leaf, LEAF, right + shift)
-    value = np.concatenate([tree.value[:, 0, :] for tree in trees])
-    missing = np.concatenate([tree.missing_go_to_left for tree in trees]).astype(np.uint8)
     return Trees(
         nodes,
-        missing,
+        missing.astype(np.uint8),
         roots,
         np.ascontiguousarray(value),
         _bounded(nodes, roots),
         cuts,
         first_cut,
-        max(tree.max_depth for tree in trees),
+        max(tree.depth for tree in trees),
+        cell,
     )
 
 
 def _number_cuts(
-    feature: NDArray[np.intp], threshold: Floats, is_leaf: NDArray[np.bool_], n_features: int
+    feature: NDArray[np.intp],
+    threshold: Floats,
+    is_leaf: NDArray[np.bool_],
+    n_features: int,
+    cell: type[np.floating[Any]],
 ) -> tuple[Floats, Small, Small]:
     """Return the cuts of all features, where each feature's begin, and the cut of each node."""
-    single = threshold.astype(np.float32)
-    above = single.astype(np.float64) > threshold
-    single[above] = np.nextafter(single[above], np.float32(-np.inf))
+    thresholds = threshold.astype(cell)
+    above = thresholds.astype(np.float64) > threshold
+    thresholds[above] = np.nextafter(thresholds[above], cell(-np.inf))
     cut = np.zeros(len(feature), dtype=np.int32)
     parts, first = [np.zeros(0)], [0]
     inner = np.flatnonzero(~is_leaf)
@@ -202,7 +323,7 @@ def _number_cuts(
     ends = np.searchsorted(feature[by_feature], np.arange(n_features + 1))
     for m in range(n_features):
         here = by_feature[ends[m] : ends[m + 1]]
-        values, cut[here] = np.unique(single[here], return_inverse=True)
+        values, cut[here] = np.unique(thresholds[here], return_inverse=True)
         parts.append(values.astype(np.float64))
         first.append(first[-1] + len(values))
     return np.concatenate(parts), np.array(first, dtype=np.int32), cut

@@ -1,8 +1,7 @@
-"""The command-line application: one module for each command, one way to end.
+"""The command-line application: all commands, one way to end.
 
-A command's module has NAME, SUMMARY, DESCRIPTION, EXAMPLES and ``execute``, whose parameters
-are its options (see ``options`` for shared ones) and which returns the exit code. To add a
-command, add its module to COMMANDS. Heavy imports belong inside ``execute``.
+To add a command, make a ``Command`` (see ``options``) and add it to COMMANDS. Heavy imports
+belong inside its function.
 
     0    done
     1    a problem with the data: one line on stderr states it and the remedy
@@ -17,18 +16,21 @@ import inspect
 import sys
 import traceback
 from collections.abc import Callable
-from types import ModuleType
 from typing import Annotated, Any
 
 import typer
 
 from counterbalance import __version__
-from counterbalance.cli import balance, compare, datasets, explain, methods, reproduce, study
-from counterbalance.cli.options import READING, make_reading
+from counterbalance.cli.balance import BALANCE
+from counterbalance.cli.compare import COMPARE
+from counterbalance.cli.explain import EXPLAIN
+from counterbalance.cli.lists import DATASETS, METHODS
+from counterbalance.cli.options import READING, SHARED, Command, make_reading
 from counterbalance.cli.rules import RULES, make_rules
+from counterbalance.cli.studies import REPRODUCE, STUDY
 from counterbalance.cli.terminal import one_line
 
-COMMANDS: tuple[ModuleType, ...] = (balance, explain, compare, reproduce, study, datasets, methods)
+COMMANDS = (BALANCE, EXPLAIN, COMPARE, REPRODUCE, STUDY, DATASETS, METHODS)
 DONE, FAILED, INTERRUPTED = 0, 1, 130
 DEBUG = "--debug"
 # What counterbalance and its libraries raise on purpose; anything else is our fault.
@@ -40,7 +42,6 @@ RECORDS: dict[str, tuple[dict[str, tuple[Any, Any]], Callable[[dict[str, Any]], 
     "reading": (READING, make_reading),
 }
 
-Execute = Callable[..., int]
 Debug = Annotated[bool, typer.Option(DEBUG, help="Show the traceback of an error.")]
 
 
@@ -58,11 +59,11 @@ def make_app() -> typer.Typer:
     )
     for command in COMMANDS:
         app.command(
-            command.NAME,
-            help=command.DESCRIPTION,
-            short_help=command.SUMMARY,
-            epilog=_examples(command.EXAMPLES),
-        )(_as_command(command.execute))
+            command.name,
+            help=command.description,
+            short_help=command.summary,
+            epilog=_examples(command.examples),
+        )(_as_function(command))
     return app
 
 
@@ -108,38 +109,44 @@ def _everything(
     del version
 
 
-def _as_command(execute: Execute) -> Execute:
-    """Add the option --debug to a command, and the message at Ctrl-C.
+def _as_function(command: Command) -> Callable[..., int]:
+    """Return what typer makes a command of: its options declared, --debug and Ctrl-C added.
 
     A command that takes a record (see RECORDS) gets the options that it is made of.
     """
-    own = inspect.signature(execute, eval_str=True)
-    records = {name: RECORDS[name] for name in RECORDS if name in own.parameters}
+    own = inspect.signature(command.execute, eval_str=True).parameters
+    records = {name: RECORDS[name] for name in RECORDS if name in own}
+    declared = SHARED | dict(command.options)
 
-    @functools.wraps(execute)
-    def command(*, debug: Debug = False, **options: Any) -> int:
+    @functools.wraps(command.execute)
+    def function(*, debug: Debug = False, **options: Any) -> int:
         del debug  # ``run`` looks for it by itself
         try:
             options |= {name: make(options) for name, (_, make) in records.items()}
-            return execute(**options)
+            return command.execute(**options)
         except KeyboardInterrupt as stop:
             raise typer.Exit(_stopped(stop)) from None
         except EOFError as error:  # typer takes it for a Ctrl-C at a prompt; we never prompt
             raise RuntimeError(f"unexpected end of input: {error}") from error
 
-    added = {name: one for declared, _ in records.values() for name, one in declared.items()}
-    added["debug"] = (Debug, False)
-    parameters = [parameter for name, parameter in own.parameters.items() if name not in records]
-    parameters += [
-        inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=kind)
-        for name, (kind, default) in added.items()
+    added = {name: one for options, _ in records.values() for name, one in options.items()}
+    parameters = [
+        parameter.replace(annotation=Annotated[parameter.annotation, declared[name]])
+        for name, parameter in own.items()
+        if name not in records
     ]
-    command.__signature__ = own.replace(parameters=parameters)  # type: ignore[attr-defined]
-    command.__annotations__ = {
-        **{name: hint for name, hint in execute.__annotations__.items() if name not in records},
-        **{name: kind for name, (kind, _) in added.items()},
-    }
-    return command
+    parameters += [
+        inspect.Parameter(
+            name, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=Annotated[kind, option]
+        )
+        for name, (kind, option) in added.items()
+    ]
+    parameters.append(
+        inspect.Parameter("debug", inspect.Parameter.KEYWORD_ONLY, default=False, annotation=Debug)
+    )
+    function.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+    function.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
+    return function
 
 
 def _examples(examples: tuple[tuple[str, str], ...]) -> str:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
 import typer
 
@@ -19,23 +19,10 @@ from counterbalance.cli.balance_summary import (
     summarise,
 )
 from counterbalance.cli.on_dask import Cluster, balance_on_dask
-from counterbalance.cli.options import (
-    DropMissingTarget,
-    IgnoreRelation,
-    Jobs,
-    Json,
-    Keep,
-    Plausible,
-    Seed,
-    Target,
-    Use,
-    asks_for_every,
-    make_sampler,
-    rows_wanted,
-)
-from counterbalance.cli.rules import GivenRules
+from counterbalance.cli.options import Command, as_words, asks_for_every, flag, rows_wanted, valued
+from counterbalance.cli.rules import GivenRules, make_sampler
 from counterbalance.cli.terminal import note, show_json
-from counterbalance.cli.user_table import UserTable, read_user_table
+from counterbalance.cli.user_table import read_user_table
 from counterbalance.errors import TableError
 from counterbalance.extras import require
 from counterbalance.io import Reading, TableFile, check_format, write_table_file
@@ -46,7 +33,6 @@ from counterbalance.io.table_file import SHEET
 if TYPE_CHECKING:
     from counterbalance.methods import Method
 
-NAME = "balance"
 COUNTERFACTUAL = "counterfactual"
 SUMMARY = "Add counterfactuals to the smaller classes of a table, or resample it otherwise."
 DESCRIPTION = (
@@ -97,100 +83,74 @@ EXAMPLES = (
 )
 
 PAGE = "--report"
+OPTIONS = {
+    "tables": typer.Argument(
+        metavar="TABLE",
+        help="A csv or tsv file (also gzipped), xlsx, parquet, feather or arrow file; "
+        "several parquet files with --engine dask.",
+        show_default=False,
+    ),
+    "method": valued(
+        "NAME",
+        "counterfactual, interior (rows to train on), or any other method that "
+        "counterbalance methods lists, such as SMOTE. The first two also run on Dask.",
+    ),
+    "out": valued(
+        "FILE",
+        "Where to write the balanced table, in the format of the suffix (a folder with "
+        "--engine dask). Without it, nothing is written.",
+    ),
+    "ratio": valued(
+        "R, CLASS=N or all",
+        "How many rows the smaller classes get: a share of the largest class (default "
+        "1.0), or the number of rows of one class. May be given several times. 'all' is the "
+        "paper's way: one for each row of a larger class that can be inverted, and no more.",
+    ),
+    "integer": valued(
+        "COL", "Column of whole numbers that are written with a decimal point, such as 3.0."
+    ),
+    "provenance": valued("FILE", "Where to write the origin of every new row."),
+    "report": valued("FILE", "Where to write a report (html). It shows real rows as they are."),
+    "no_rows": flag(
+        "--no-rows", "Leave all rows, real and new, out of the report: no table, no map."
+    ),
+    "engine": typer.Option(
+        help="Where the work is done: in memory, or by Dask for parquet files that are larger "
+        "than memory; the result is then a folder of such files."
+    ),
+    "scheduler": valued(
+        "ADDRESS",
+        "Scheduler of a Dask cluster, such as tcp://scheduler:8786; by default a cluster "
+        "is started on this machine.",
+    ),
+    "workers": valued("N", "Dask workers on this machine (default: cores).", min=1),
+    "memory": valued("SIZE", "Memory of each Dask worker, such as 2GB; at least 1GB."),
+}
 
 
 def execute(
-    tables: Annotated[
-        list[Path],
-        typer.Argument(
-            metavar="TABLE",
-            help="A csv or tsv file (also gzipped), xlsx, parquet, feather or arrow file; "
-            "several parquet files with --engine dask.",
-            show_default=False,
-        ),
-    ],
+    tables: list[Path],
     *,
-    target: Target,
-    method: Annotated[
-        str,
-        typer.Option(
-            metavar="NAME",
-            help="counterfactual, interior (rows to train on), or any other method that "
-            "counterbalance methods lists, such as SMOTE. The first two also run on Dask.",
-        ),
-    ] = COUNTERFACTUAL,
-    out: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="FILE",
-            help="Where to write the balanced table, in the format of the suffix (a folder with "
-            "--engine dask). Without it, nothing is written.",
-        ),
-    ] = None,
-    ratio: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="R, CLASS=N or all",
-            help="How many rows the smaller classes get: a share of the largest class (default "
-            "1.0), or the number of rows of one class. May be given several times. 'all' is the "
-            "paper's way: one for each row of a larger class that can be inverted, and no more.",
-        ),
-    ] = None,
-    keep: Keep = None,
-    use: Use = None,
-    integer: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="COL",
-            help="Column of whole numbers that are written with a decimal point, such as 3.0.",
-        ),
-    ] = None,
-    plausible: Plausible = None,
-    ignore_relation: IgnoreRelation = None,
-    seed: Seed = 0,
-    provenance: Annotated[
-        Path | None,
-        typer.Option(metavar="FILE", help="Where to write the origin of every new row."),
-    ] = None,
-    report: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="FILE",
-            help="Where to write a report (html). It shows real rows as they are.",
-        ),
-    ] = None,
-    no_rows: Annotated[
-        bool,
-        typer.Option(
-            "--no-rows", help="Leave all rows, real and new, out of the report: no table, no map."
-        ),
-    ] = False,
-    drop_missing_target: DropMissingTarget = False,
-    jobs: Jobs = 1,
-    json: Json = False,
-    engine: Annotated[
-        Engine,
-        typer.Option(
-            help="Where the work is done: in memory, or by Dask for parquet files that are larger "
-            "than memory; the result is then a folder of such files."
-        ),
-    ] = Engine.MEMORY,
-    scheduler: Annotated[
-        str | None,
-        typer.Option(
-            metavar="ADDRESS",
-            help="Scheduler of a Dask cluster, such as tcp://scheduler:8786; by default a cluster "
-            "is started on this machine.",
-        ),
-    ] = None,
-    workers: Annotated[
-        int | None,
-        typer.Option(metavar="N", min=1, help="Dask workers on this machine (default: cores)."),
-    ] = None,
-    memory: Annotated[
-        str | None,
-        typer.Option(metavar="SIZE", help="Memory of each Dask worker, such as 2GB; at least 1GB."),
-    ] = None,
+    target: str,
+    method: str = COUNTERFACTUAL,
+    out: Path | None = None,
+    ratio: list[str] | None = None,
+    keep: list[str] | None = None,
+    use: list[str] | None = None,
+    integer: list[str] | None = None,
+    plausible: bool | None = None,
+    ignore_relation: list[str] | None = None,
+    seed: int = 0,
+    provenance: Path | None = None,
+    report: Path | None = None,
+    no_rows: bool = False,
+    drop_missing_target: bool = False,
+    jobs: int = 1,
+    json: bool = False,
+    engine: Engine = Engine.MEMORY,
+    scheduler: str | None = None,
+    workers: int | None = None,
+    memory: str | None = None,
     rules: GivenRules,
     reading: Reading,
 ) -> int:
@@ -234,12 +194,7 @@ def execute(
         )
     check_outputs(table, {"--out": out, "--provenance": provenance, PAGE: report})
     user = read_user_table(
-        table,
-        target,
-        keep=keep,
-        use=use,
-        drop_missing_target=drop_missing_target,
-        reading=reading,
+        table, target, keep=keep, use=use, drop_missing_target=drop_missing_target, reading=reading
     )
     strategy = rows_wanted(user, ratio or ())
     if not isinstance(strategy, str):  # the size that "all" gives is not known yet
@@ -256,23 +211,18 @@ def execute(
     if provenance is not None:
         write_table_file(_provenance_table(balanced), provenance, like=table)
     if report is not None:
-        given = {
-            "--method": [] if chosen.name.casefold() == COUNTERFACTUAL else [chosen.name],
-            "--ratio": ratio,
-            "--keep": keep,
-            "--use": use,
-            "--integer": integer,
-            "--ignore-relation": ignore_relation,
-        }
-        switches = [
+        named = None if chosen.name.casefold() == COUNTERFACTUAL else chosen.name
+        again = [
+            *("counterbalance", "balance", table.name, "--target", target),
+            *as_words({"--method": named, "--ratio": ratio, "--keep": keep, "--use": use}),
+            *as_words({"--integer": integer, "--ignore-relation": ignore_relation}),
             *rules.words,
             *reading.words,
-            *([] if plausible is None else ["--plausible" if plausible else "--no-plausible"]),
-            *(["--drop-missing-target"] if drop_missing_target else []),
-            *(["--no-rows"] if no_rows else []),
+            *as_words({"--plausible": plausible, "--no-plausible": plausible is False}),
+            *as_words({"--drop-missing-target": drop_missing_target, "--no-rows": no_rows}),
+            *as_words({"--seed": seed, PAGE: "report.html"}),
         ]
-        again = command_again(user, given, seed, switches)
-        write_page(balanced, report, again, rows=not no_rows)
+        write_page(balanced, report, shlex.join(again), rows=not no_rows)
     summary = summarise(balanced, ratio or ())
     written = {"out": out, "provenance": provenance, "report": report}
     summary["written"] = {name: str(path) for name, path in written.items() if path is not None}
@@ -363,7 +313,7 @@ def _provenance_table(balanced: BalancedTable) -> TableFile:
 def write_page(balanced: BalancedTable, path: Path, again: str, *, rows: bool) -> None:
     """Write the report of a balanced table, with or without ``rows``.
 
-    ``again`` is the command that makes it again.
+    ``again`` is the command that makes it again, without any paths of this machine.
     """
     from counterbalance.report import summarise_sampler, write_report
 
@@ -384,15 +334,4 @@ def write_page(balanced: BalancedTable, path: Path, again: str, *, rows: bool) -
     write_report(summary, path, like=user.path)
 
 
-def command_again(
-    user: UserTable,
-    given: Mapping[str, Sequence[str] | None],
-    seed: int,
-    switches: Sequence[str],
-) -> str:
-    """Return the command that gives the same rows, without any paths of this machine."""
-    words = ["counterbalance", "balance", user.path.name, "--target", user.target]
-    for option, values in given.items():
-        for value in values or ():
-            words += [option, value]
-    return shlex.join([*words, *switches, "--seed", str(seed), "--report", "report.html"])
+BALANCE = Command("balance", SUMMARY, DESCRIPTION, EXAMPLES, execute, OPTIONS)

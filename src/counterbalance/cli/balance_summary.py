@@ -8,9 +8,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from counterbalance.cli.rules import in_options
+from counterbalance.cli.rules import told_in_options
 from counterbalance.cli.terminal import note, say, show_tables, working
-from counterbalance.errors import CounterbalanceError, ShortfallWarning
+from counterbalance.errors import ShortfallWarning
 from counterbalance.result_table import ResultTable
 
 if TYPE_CHECKING:
@@ -60,19 +60,15 @@ class BalancedTable:
     sampler: Any  # one of ours, fitted, or a Peer
     X: Any
     y: Any
-    stored: TableFile
-    """The whole result, as a file holds it."""
+    stored: TableFile  # the whole result, as a file holds it
 
 
 def balance_table(user: UserTable, sampler: Any) -> BalancedTable:
     """Run one of our samplers on the table and put the new rows below those of the file."""
     searching = hasattr(sampler, "search")
     doing = "searching for counterfactuals" if searching else "drawing rows"
-    try:
-        with working(doing, told=ShortfallWarning):
-            X, y = sampler.fit_resample(user.X, user.y)
-    except CounterbalanceError as error:
-        raise type(error)(in_options(str(error))) from error
+    with told_in_options(), working(doing, told=ShortfallWarning):
+        X, y = sampler.fit_resample(user.X, user.y)
     new = X.iloc[len(user.X) :].reset_index(drop=True)
     new[user.target] = y.iloc[len(user.y) :].reset_index(drop=True)
     return BalancedTable(user, sampler, X, y, user.stored.append(new))
@@ -236,15 +232,15 @@ def show_summary(summary: dict[str, Any]) -> None:
     say_relations(summary)
     for sentence in summary["examples"]:
         say(sentence)
-    written = summary["written"]
-    if written:
+    if summary["written"]:
         say("")
-    if "out" in written:
-        say(f"wrote {summary['rows_after']:,} rows to {written['out']}")
-    if "provenance" in written:
-        say(f"wrote where the new ones come from to {written['provenance']}")
-    if "report" in written:
-        say(f"wrote the report to {written['report']}")
+    what = {
+        "out": f"{summary['rows_after']:,} rows",
+        "provenance": "where the new ones come from",
+        "report": "the report",
+    }
+    for name, path in summary["written"].items():
+        say(f"wrote {what[name]} to {path}")
 
 
 def result_tables(summary: Mapping[str, Any]) -> list[ResultTable]:

@@ -3,33 +3,16 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from textwrap import indent
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
 import typer
 
-from counterbalance.cli.options import (
-    DropMissingTarget,
-    Json,
-    Keep,
-    RetryFailed,
-    Seed,
-    TableFile,
-    Target,
-    Use,
-)
+from counterbalance.cli.options import Command, as_words, flag, valued
 from counterbalance.cli.rules import GivenRules
-from counterbalance.cli.terminal import (
-    note,
-    say,
-    show_json,
-    show_tables,
-    working,
-    wrapped,
-)
+from counterbalance.cli.terminal import note, say, show_json, show_tables, working, wrapped
 from counterbalance.cli.user_table import UserTable, read_user_table
 from counterbalance.errors import TableError
 from counterbalance.extras import require
@@ -72,100 +55,71 @@ EXAMPLES = (
 DEFAULT, ALL = "default", "all"
 
 
+OPTIONS = {
+    "methods": valued(
+        "NAME,...",
+        "Methods to try, of those that counterbalance methods lists, and: none, class "
+        "weights, default (the usual ones), all. none is always tried.",
+    ),
+    "classifiers": valued(
+        "NAME,...",
+        "Of LR, RF, GBDT (these three by default), KNN, SVM, NN, CFC (our "
+        "CounterfactualClassifier), or your own as module:object.",
+    ),
+    "metric": valued(
+        "NAME",
+        "What the verdict is about: g_mean, f1, balanced_accuracy, roc_auc, "
+        "average_precision or brier.",
+    ),
+    "rope": valued("X", "A difference of the metric up to this does not count."),
+    "groups": valued("COL", "Rows with the same value stay together in a fold; it is no feature."),
+    "time": valued(
+        "COL", "Dates or numbers: train on the past, test on what comes after; it is no feature."
+    ),
+    "quick": flag("--quick", "One repeat, at most 1,000 rows: a first answer."),
+    "full": flag("--full", "Every row, however long it takes (by default 10,000)."),
+    "folds": valued("N", "Folds of the cross-validation (default 5)."),
+    "repeats": valued("N", "Repeats with other folds (default 3, 1 with --quick)."),
+    "rows": valued(
+        "N",
+        "Most rows (default 10,000, 1,000 with --quick). Of a larger table the small "
+        "classes keep what they have, as far as there is room, and the figures are corrected "
+        "for it.",
+    ),
+    "jobs": valued("N", "Processes, -1 for one per core."),
+    "out": valued("FOLDER", "Output folder (default NAME-comparison)."),
+    "report": valued(
+        "FILE", "Write a page to look at (html) here. It shows real rows as they are."
+    ),
+    "no_rows": flag("--no-rows", "Leave rows, real and new, out of the page: no table, no map."),
+}
+
+
 def execute(
-    table: TableFile,
+    table: Path,
     *,
-    target: Target,
-    methods: Annotated[
-        str | None,
-        typer.Option(
-            metavar="NAME,...",
-            help="Methods to try, of those that counterbalance methods lists, and: none, class "
-            "weights, default (the usual ones), all. none is always tried.",
-        ),
-    ] = None,
-    classifiers: Annotated[
-        str | None,
-        typer.Option(
-            metavar="NAME,...",
-            help="Of LR, RF, GBDT (these three by default), KNN, SVM, NN, CFC (our "
-            "CounterfactualClassifier), or your own as "
-            "module:object.",
-        ),
-    ] = None,
-    metric: Annotated[
-        str,
-        typer.Option(
-            metavar="NAME",
-            help="What the verdict is about: g_mean, f1, balanced_accuracy, roc_auc, "
-            "average_precision or brier.",
-        ),
-    ] = "g_mean",
-    rope: Annotated[
-        float,
-        typer.Option(metavar="X", help="A difference of the metric up to this does not count."),
-    ] = 0.01,
-    groups: Annotated[
-        str | None,
-        typer.Option(
-            metavar="COL",
-            help="Rows with the same value stay together in a fold; it is no feature.",
-        ),
-    ] = None,
-    time: Annotated[
-        str | None,
-        typer.Option(
-            metavar="COL",
-            help="Dates or numbers: train on the past, test on what comes after; it is no feature.",
-        ),
-    ] = None,
-    quick: Annotated[
-        bool, typer.Option("--quick", help="One repeat, at most 1,000 rows: a first answer.")
-    ] = False,
-    full: Annotated[
-        bool,
-        typer.Option("--full", help="Every row, however long it takes (by default 10,000)."),
-    ] = False,
-    folds: Annotated[
-        int | None, typer.Option(metavar="N", help="Folds of the cross-validation (default 5).")
-    ] = None,
-    repeats: Annotated[
-        int | None,
-        typer.Option(metavar="N", help="Repeats with other folds (default 3, 1 with --quick)."),
-    ] = None,
-    rows: Annotated[
-        int | None,
-        typer.Option(
-            metavar="N",
-            help="Most rows (default 10,000, 1,000 with --quick). Of a larger table the small "
-            "classes keep what they have, as far as there is room, and the figures are corrected "
-            "for it.",
-        ),
-    ] = None,
-    jobs: Annotated[int, typer.Option(metavar="N", help="Processes, -1 for one per core.")] = 1,
-    seed: Seed = 0,
-    out: Annotated[
-        Path | None,
-        typer.Option(metavar="FOLDER", help="Output folder (default NAME-comparison)."),
-    ] = None,
-    report: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="FILE",
-            help="Write a page to look at (html) here. It shows real rows as they are.",
-        ),
-    ] = None,
-    no_rows: Annotated[
-        bool,
-        typer.Option(
-            "--no-rows", help="Leave rows, real and new, out of the page: no table, no map."
-        ),
-    ] = False,
-    retry_failed: RetryFailed = False,
-    keep: Keep = None,
-    use: Use = None,
-    drop_missing_target: DropMissingTarget = False,
-    json: Json = False,
+    target: str,
+    methods: str | None = None,
+    classifiers: str | None = None,
+    metric: str = "g_mean",
+    rope: float = 0.01,
+    groups: str | None = None,
+    time: str | None = None,
+    quick: bool = False,
+    full: bool = False,
+    folds: int | None = None,
+    repeats: int | None = None,
+    rows: int | None = None,
+    jobs: int = 1,
+    seed: int = 0,
+    out: Path | None = None,
+    report: Path | None = None,
+    no_rows: bool = False,
+    retry_failed: bool = False,
+    keep: list[str] | None = None,
+    use: list[str] | None = None,
+    drop_missing_target: bool = False,
+    json: bool = False,
     rules: GivenRules,
     reading: Reading,
 ) -> int:
@@ -199,27 +153,15 @@ def execute(
         reading=reading,
     )
     chosen = replace(chosen, constraints=_check_rules(rules, user, chosen))
-    given: dict[str, Any] = {
-        "--methods": methods,
-        "--classifiers": classifiers,
-        "--groups": groups,
-        "--time": time,
-        "--folds": folds,
-        "--repeats": repeats,
-        "--rows": rows,
-    }
-    flags = {"--quick": quick, "--full": full, "--drop-missing-target": drop_missing_target}
-    columns = {"--keep": keep, "--use": use}
-    switches = [
-        *(
-            word
-            for option, names in columns.items()
-            for name in names or ()
-            for word in (option, name)
-        ),
+    again = [
+        *("counterbalance", NAME, table.name, "--target", target),
+        *as_words({"--methods": methods, "--classifiers": classifiers, "--groups": groups}),
+        *as_words({"--time": time, "--folds": folds, "--repeats": repeats, "--rows": rows}),
+        *as_words({"--keep": keep, "--use": use}),
         *rules.words,
         *reading.words,
-        *(name for name, is_given in flags.items() if is_given),
+        *as_words({"--quick": quick, "--full": full, "--drop-missing-target": drop_missing_target}),
+        *as_words({"--metric": chosen.metric, "--rope": f"{chosen.rope:g}", "--seed": seed}),
     ]
     result = compare(
         user.X,
@@ -232,7 +174,7 @@ def execute(
         retry_failed=retry_failed,
         file=table.name,
         target=target,
-        reproduce=_again(table, target, chosen, given, switches),
+        reproduce=shlex.join(again),  # the same figures, without anything of this machine
         notes=user.notes(rows=not no_rows),
         announce=note,
     )
@@ -309,10 +251,7 @@ def _check_usage(table: Path, folder: Path, report: Path | None, *, jobs: int, b
 
 def _all_strategies(listed: list[str]) -> tuple[str, ...]:
     """Put in the place of ``default`` and ``all`` what they stand for."""
-    from counterbalance.compare.strategies import (
-        DEFAULT_STRATEGIES,
-        known_strategies,
-    )
+    from counterbalance.compare.strategies import DEFAULT_STRATEGIES, known_strategies
 
     meant = {DEFAULT: DEFAULT_STRATEGIES, ALL: tuple(known_strategies())}
     return tuple(name for part in listed for name in meant.get(part.lower(), (part,)))
@@ -353,17 +292,6 @@ def _say_where(result: Comparison, folder: Path, report: Path | None) -> None:
         )
 
 
-def _again(
-    table: Path, target: str, settings: Settings, given: dict[str, Any], switches: Sequence[str]
-) -> str:
-    """Return the command that gives the same figures, without anything of this machine."""
-    words = ["counterbalance", NAME, table.name, "--target", target]
-    for option, value in given.items():
-        words += [] if value is None else [option, str(value)]
-    words += [*switches, "--metric", settings.metric, "--rope", f"{settings.rope:g}"]
-    return shlex.join([*words, "--seed", str(settings.seed)])
-
-
 def _page(result: Comparison, *, rows: bool) -> Page:
     """Return the page; its map and explorer show our sampler on the rows that were used."""
     import numpy as np
@@ -387,3 +315,6 @@ def _page(result: Comparison, *, rows: bool) -> Page:
         made = Page()
     sections = {"map": made.map, "explorer": made.explorer, "features": made.features}
     return Page.of(result.summary, **sections)
+
+
+COMPARE = Command(NAME, SUMMARY, DESCRIPTION, EXAMPLES, execute, OPTIONS)

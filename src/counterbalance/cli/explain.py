@@ -2,31 +2,20 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
-import typer
-
-from counterbalance.cli.options import (
-    DropMissingTarget,
-    Json,
-    Keep,
-    Seed,
-    TableFile,
-    Target,
-    Use,
-    make_sampler,
-)
-from counterbalance.cli.rules import GivenRules, in_options
+from counterbalance.cli.options import Command, valued
+from counterbalance.cli.rules import GivenRules, make_sampler, told_in_options
 from counterbalance.cli.terminal import note, say, show_json, show_tables, working
 from counterbalance.cli.user_table import UserTable, read_user_table
-from counterbalance.errors import CounterbalanceError, TableError
+from counterbalance.errors import TableError
 from counterbalance.io.reading import Reading
 from counterbalance.result_table import ResultTable
 
 if TYPE_CHECKING:
     from counterbalance.explain import Answer, Explanation
 
-NAME = "explain"
 SUMMARY = "Show what would have to change for one row to be called another class."
 DESCRIPTION = (
     "Show what would have to change for a classifier, trained on the table, to call a row another "
@@ -54,43 +43,33 @@ BINARY = 2
 LARGE, TOO_LARGE = 1e4, 1e12
 
 
+OPTIONS = {
+    "row": valued("N", "Number of the row; the first below the header is 0.", min=0),
+    "to": valued("CLASS", "Class to reach; may be left out if there are only two."),
+    "answers": valued("N", "Answers at most: near ones that change other features.", min=1),
+    "robust": valued(
+        "SHARE",
+        "Only answers that at least this share of ten refits of the classifier agree "
+        "with, each fitted without a tenth of the rows; 0 only tells the share.",
+        min=0,
+        max=1,
+    ),
+}
+
+
 def execute(
-    table: TableFile,
+    table: Path,
     *,
-    target: Target,
-    row: Annotated[
-        int,
-        typer.Option(
-            metavar="N", help="Number of the row; the first below the header is 0.", min=0
-        ),
-    ],
-    to: Annotated[
-        str | None,
-        typer.Option(
-            metavar="CLASS", help="Class to reach; may be left out if there are only two."
-        ),
-    ] = None,
-    answers: Annotated[
-        int,
-        typer.Option(
-            metavar="N", help="Answers at most: near ones that change other features.", min=1
-        ),
-    ] = 3,
-    robust: Annotated[
-        float | None,
-        typer.Option(
-            metavar="SHARE",
-            min=0,
-            max=1,
-            help="Only answers that at least this share of ten refits of the classifier agree "
-            "with, each fitted without a tenth of the rows; 0 only tells the share.",
-        ),
-    ] = None,
-    keep: Keep = None,
-    use: Use = None,
-    seed: Seed = 0,
-    drop_missing_target: DropMissingTarget = False,
-    json: Json = False,
+    target: str,
+    row: int,
+    to: str | None = None,
+    answers: int = 3,
+    robust: float | None = None,
+    keep: list[str] | None = None,
+    use: list[str] | None = None,
+    seed: int = 0,
+    drop_missing_target: bool = False,
+    json: bool = False,
     rules: GivenRules,
     reading: Reading,
 ) -> int:
@@ -99,12 +78,7 @@ def execute(
     from counterbalance.table.labels import in_words
 
     user = read_user_table(
-        table,
-        target,
-        keep=keep,
-        use=use,
-        drop_missing_target=drop_missing_target,
-        reading=reading,
+        table, target, keep=keep, use=use, drop_missing_target=drop_missing_target, reading=reading
     )
     if row >= len(user.y):
         raise TableError(
@@ -114,11 +88,8 @@ def execute(
     label = _other_class(user, row, to)
     counts = {name: int(count) for name, count in user.y.value_counts().items()}
     sampler = make_sampler(user, counts, rules, [], seed)
-    try:
-        with working("searching for counterfactuals"):
-            found = explain(sampler, user.X, user.y, row, label, n_answers=answers, robust=robust)
-    except CounterbalanceError as error:
-        raise type(error)(in_options(str(error))) from error
+    with told_in_options(), working("searching for counterfactuals"):
+        found = explain(sampler, user.X, user.y, row, label, n_answers=answers, robust=robust)
     if json:
         show_json(_plain(found))
     else:
@@ -213,11 +184,7 @@ def _plain(found: Explanation) -> dict[str, Any]:
                 "score": answer.score,
                 "robust": answer.robust,
                 "changes": {
-                    name: {
-                        "before": before,
-                        "after": after,
-                        "accepted": vars(answer.room[name]),
-                    }
+                    name: {"before": before, "after": after, "accepted": vars(answer.room[name])}
                     for name, (before, after) in answer.changes.items()
                 },
             }
@@ -230,3 +197,6 @@ def _cell(value: Any) -> str:
     if not isinstance(value, float):
         return str(value)
     return f"{value:,.0f}" if LARGE <= abs(value) < TOO_LARGE else f"{value:.4g}"
+
+
+EXPLAIN = Command("explain", SUMMARY, DESCRIPTION, EXAMPLES, execute, OPTIONS)

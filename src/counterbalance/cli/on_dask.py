@@ -18,18 +18,13 @@ from counterbalance.cli.balance_summary import (
     summarise_new_rows,
     summarise_relations,
 )
-from counterbalance.cli.options import (
-    EVERY,
-    asks_for_every,
-    share_of_largest,
-)
-from counterbalance.cli.rules import GivenRules, in_options
+from counterbalance.cli.options import EVERY, asks_for_every, share_of_largest
+from counterbalance.cli.rules import GivenRules, told_in_options
 from counterbalance.cli.terminal import note, say, show_json, show_tables, working
-from counterbalance.errors import CounterbalanceError, ShortfallWarning, TableError
+from counterbalance.errors import ShortfallWarning, TableError
 
 if TYPE_CHECKING:
     from counterbalance.distributed import BalancedFiles
-    from counterbalance.io.column_checks import TableFinding
     from counterbalance.methods import Method
 
 
@@ -85,7 +80,10 @@ def balance_on_dask(
         )
     if out is None:
         raise TableError("--engine dask needs --out FOLDER: the result may not fit the memory")
-    strategy: Any = EVERY if asks_for_every(ratio) else _strategy(share_of_largest(ratio))
+    strategy: Any = EVERY
+    if not asks_for_every(ratio):
+        share = share_of_largest(ratio)
+        strategy = "auto" if share == 1 else ShareOfLargest(share)
     sampler = method.factory(
         sampling_strategy=strategy,
         integer_features=integer or None,
@@ -94,24 +92,21 @@ def balance_on_dask(
         random_state=seed,
         **plausible,
     )
-    try:
-        with working("starting the workers", told=ShortfallWarning) as tell:
-            balanced = balance_files(
-                tables,
-                target,
-                out,
-                sampler=sampler,
-                scheduler=cluster.scheduler,
-                n_workers=cluster.workers,
-                memory=cluster.memory,
-                keep=keep,
-                use=use,
-                progress=Progress(tell),
-                notice=note_finding,
-                remedies=OPTIONS,
-            )
-    except CounterbalanceError as error:
-        raise type(error)(in_options(str(error))) from error
+    with told_in_options(), working("starting the workers", told=ShortfallWarning) as tell:
+        balanced = balance_files(
+            tables,
+            target,
+            out,
+            sampler=sampler,
+            scheduler=cluster.scheduler,
+            n_workers=cluster.workers,
+            memory=cluster.memory,
+            keep=keep,
+            use=use,
+            progress=Progress(tell),
+            notice=lambda finding: note(finding.text),
+            remedies=OPTIONS,
+        )
     summary = summarise(balanced, target, within=not balanced.yields)
     if json:
         show_json(summary)
@@ -124,10 +119,6 @@ def balance_on_dask(
 def _as_given(names: Sequence[str], option: str) -> list[str]:
     del option  # whether there are such columns is seen in the files
     return list(names)
-
-
-def _strategy(share: float) -> Any:
-    return "auto" if share == 1 else ShareOfLargest(share)
 
 
 class Progress:
@@ -157,11 +148,6 @@ class Progress:
         if not sys.stderr.isatty() and now - self._said >= OFTEN:
             self._said = now
             note(text)
-
-
-def note_finding(finding: TableFinding) -> None:
-    """Say what was recognised in a column."""
-    note(finding.text)
 
 
 def summarise(balanced: BalancedFiles, target: str, *, within: bool) -> dict[str, Any]:

@@ -1,16 +1,16 @@
-"""Options that several commands share, each declared once, and what is made of them.
+"""Commands, the options that several of them share, each declared once, and what is made of them.
 
-A command takes them as annotations of its parameters: ``target: Target``, ``seed: Seed = 0``.
-Those that say how a file is read come as one record: ``reading: Reading``, for which ``app``
-declares the options in READING; so do those that say what may change (see ``rules``). They and
-``--ratio`` become a sampler.
+The options of a command are the parameters of its function, by name and type. What the help says
+of one stands in a table under the same name: SHARED, or the command's own. Those that say how a
+file is read come as one record: ``reading: Reading``, for which ``app`` declares the options in
+READING; so do those that say what may change (see ``rules``).
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
 
 import typer
 
@@ -19,7 +19,6 @@ from counterbalance.errors import TableError
 from counterbalance.io.reading import Reading
 
 if TYPE_CHECKING:
-    from counterbalance.cli.rules import GivenRules
     from counterbalance.cli.user_table import UserTable
 
 # A class gets at most this many times the rows of the table; longer numbers are not read.
@@ -28,161 +27,99 @@ MOST_TIMES, MOST_DIGITS = 10, 18
 EVERY = "all"
 
 
+@dataclass(frozen=True)
+class Command:
+    """A command: ``execute`` takes its options as parameters and returns the exit code."""
+
+    name: str
+    summary: str
+    description: str
+    examples: tuple[tuple[str, str], ...]  # what it does, and the command
+    execute: Callable[..., int]
+    options: Mapping[str, Any] = field(default_factory=dict)
+
+
+def valued(metavar: str, text: str, *names: str, **rules: Any) -> Any:
+    """Declare an option with a value; its name is that of the parameter unless one is given."""
+    return typer.Option(*names, metavar=metavar, help=text, **rules)
+
+
+def several(metavar: str, text: str) -> Any:
+    """Declare an option that may be repeated."""
+    return valued(metavar, f"{text} May be given several times.")
+
+
+def flag(name: str, text: str, **rules: Any) -> Any:
+    """Declare an option without a value."""
+    return typer.Option(name, help=text, **rules)
+
+
 def _check_jobs(jobs: int) -> int:
     if jobs == 0:
         raise typer.BadParameter("must be a positive number, or -1 for one per core")
     return jobs
 
 
-TableFile = Annotated[
-    Path,
-    typer.Argument(
+SHARED = {
+    "table": typer.Argument(
         metavar="TABLE",
         help="A csv or tsv file (also gzipped), xlsx, parquet, feather or arrow file.",
         show_default=False,
     ),
-]
-Target = Annotated[
-    str,
-    typer.Option("--target", metavar="COL", help="Column with the classes.", show_default=False),
-]
-Keep = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--keep",
-        metavar="COL",
-        help="Column to leave in the file but not to use: an identifier, a name, a date. It is "
-        "empty in new rows. May be given several times.",
+    "target": valued("COL", "Column with the classes.", show_default=False),
+    "keep": several(
+        "COL",
+        "Column to leave in the file but not to use: an identifier, a name, a date. It is empty in "
+        "new rows.",
     ),
-]
-Use = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--use",
-        metavar="COL",
-        help="Column to use although it looks like an identifier. May be given several times.",
-    ),
-]
-Plausible = Annotated[
-    bool | None,
-    typer.Option(
+    "use": several("COL", "Column to use although it looks like an identifier."),
+    "plausible": flag(
         "--plausible/--no-plausible",
-        help="Whether new rows keep what the table says about what goes together: pairs of "
-        "categories, and relations between columns.",
+        "Whether new rows keep what the table says about what goes together: pairs of categories, "
+        "and relations between columns.",
         show_default="if the table has categories",
     ),
-]
-IgnoreRelation = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--ignore-relation",
-        metavar="TEXT",
-        help="Relation between columns that new rows need not keep, as the command lists it. May "
-        "be given several times.",
+    "ignore_relation": several(
+        "TEXT", "Relation between columns that new rows need not keep, as the command lists it."
     ),
-]
-DropMissingTarget = Annotated[
-    bool,
-    typer.Option("--drop-missing-target", help="Leave out rows whose target is empty."),
-]
-Seed = Annotated[
-    int,
-    typer.Option(
-        "--seed", metavar="N", min=0, help="The same seed gives the same result, byte for byte."
+    "drop_missing_target": flag("--drop-missing-target", "Leave out rows whose target is empty."),
+    "seed": valued("N", "The same seed gives the same result, byte for byte.", min=0),
+    "jobs": valued("N", "Number of parallel jobs, -1 for one per core.", callback=_check_jobs),
+    "json": flag("--json", "Write the result as JSON, for machines."),
+    # For the commands that keep finished trials in a store.
+    "out": valued("FOLDER", "Output folder."),
+    "store": valued(
+        "FILE", "Store of the finished trials (default trials.sqlite in the output folder)."
     ),
-]
-Jobs = Annotated[
-    int,
-    typer.Option(
-        "--jobs",
-        metavar="N",
-        help="Number of parallel jobs, -1 for one per core.",
-        callback=_check_jobs,
+    "page": valued(
+        "FILE", "Write the page here too, with its figures in a folder figures beside it."
     ),
-]
-Json = Annotated[bool, typer.Option("--json", help="Write the result as JSON, for machines.")]
+    "retry_failed": flag("--retry-failed", "Compute again the trials that failed before."),
+}
 
-# For the commands that keep finished trials in a store.
-OutFolder = Annotated[Path, typer.Option("--out", metavar="FOLDER", help="Output folder.")]
-Store = Annotated[
-    Path | None,
-    typer.Option(
-        "--store",
-        metavar="FILE",
-        help="Store of the finished trials (default trials.sqlite in the output folder).",
-    ),
-]
-Page = Annotated[
-    Path | None,
-    typer.Option(
-        "--page",
-        metavar="FILE",
-        help="Write the page here too, with its figures in a folder figures beside it.",
-    ),
-]
-RetryFailed = Annotated[
-    bool, typer.Option("--retry-failed", help="Compute again the trials that failed before.")
-]
-
-# How a file is read: names of parameters, their options and defaults.
+# How a file is read: names of parameters, their types and options.
 READING: dict[str, tuple[Any, Any]] = {
     "number": (
-        Annotated[
-            list[str] | None,
-            typer.Option(
-                "--number",
-                metavar="COL",
-                help="Column of numbers, whatever it looks like; a cell that is not one is "
-                "missing. May be given several times.",
-            ),
-        ],
-        None,
+        list[str] | None,
+        several(
+            "COL", "Column of numbers, whatever it looks like; a cell that is not one is missing."
+        ),
     ),
     "text": (
-        Annotated[
-            list[str] | None,
-            typer.Option(
-                "--text",
-                metavar="COL",
-                help="Column of texts, even if its cells look like numbers. May be given several "
-                "times.",
-            ),
-        ],
-        None,
+        list[str] | None,
+        several("COL", "Column of texts, even if its cells look like numbers."),
     ),
-    "na": (
-        Annotated[
-            list[str] | None,
-            typer.Option(
-                "--na",
-                metavar="TEXT",
-                help="Text that stands for a missing cell, such as -999. May be given several "
-                "times.",
-            ),
-        ],
-        None,
-    ),
+    "na": (list[str] | None, several("TEXT", "Text that stands for a missing cell, such as -999.")),
     "header": (
-        Annotated[
-            bool | None,
-            typer.Option(
-                "--header/--no-header",
-                help="Whether the first row holds the names of the columns. Without a header they "
-                "are called 'column 1' and so on.",
-                show_default="detected",
-            ),
-        ],
-        None,
+        bool | None,
+        flag(
+            "--header/--no-header",
+            "Whether the first row holds the names of the columns. Without a header they are "
+            "called 'column 1' and so on.",
+            show_default="detected",
+        ),
     ),
-    "sheet": (
-        Annotated[
-            str | None,
-            typer.Option(
-                "--sheet", metavar="NAME", help="Sheet of an xlsx file, or its number, from 1."
-            ),
-        ],
-        None,
-    ),
+    "sheet": (str | None, valued("NAME", "Sheet of an xlsx file, or its number, from 1.")),
 }
 
 
@@ -198,24 +135,20 @@ def make_reading(given: dict[str, Any]) -> Reading:
     )
 
 
-def make_sampler(
-    user: UserTable,
-    strategy: dict[Any, int] | str,
-    rules: GivenRules,
-    integer: list[str],
-    seed: int,
-    method: str = "Counterfactual",
-) -> Any:
-    """Return the one of our samplers that the options describe."""
-    from counterbalance.methods import all_samplers
+def as_words(given: Mapping[str, Any]) -> list[str]:
+    """Return options as they are typed: a value or several, a switch that is on, nothing if None.
 
-    return all_samplers()[method].factory(
-        sampling_strategy=strategy,
-        integer_features=integer or None,
-        snap_to_grid=True,
-        constraints=rules.constraints(user.columns) or None,
-        random_state=seed,
-    )
+    >>> as_words({"--keep": ["id", "name"], "--rows": 50, "--quick": True, "--full": False})
+    ['--keep', 'id', '--keep', 'name', '--rows', '50', '--quick']
+    """
+    words = []
+    for name, value in given.items():
+        if isinstance(value, bool):
+            words += [name] if value else []
+        elif value is not None:
+            values = value if isinstance(value, (list, tuple)) else [value]
+            words += [word for one in values for word in (name, str(one))]
+    return words
 
 
 def asks_for_every(ratio: Sequence[str]) -> bool:

@@ -8,19 +8,20 @@
     --constraint TEXT       a relation between columns, such as "word_unique <= word_count"
 
 A command takes them as one record, ``rules: GivenRules``, for which ``app`` declares the options.
+They and ``--ratio`` become a sampler.
 """
 
 from __future__ import annotations
 
 import csv
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
-import typer
-
-from counterbalance.errors import ConstraintError
+from counterbalance.cli.options import several, valued
+from counterbalance.errors import ConstraintError, CounterbalanceError
 
 if TYPE_CHECKING:
     from counterbalance.cli.user_table import UserTable
@@ -43,38 +44,32 @@ OPTION_OF = {
 Columns = Callable[[Sequence[str], str], list[str]]
 
 
-def _several(option: str, metavar: str, text: str) -> tuple[Any, Any]:
-    several = f"{text} May be given several times."
-    return Annotated[list[str] | None, typer.Option(option, metavar=metavar, help=several)], None
-
-
+_TEXTS = list[str] | None
 RULES: dict[str, tuple[Any, Any]] = {
-    "immutable": _several("--immutable", "COL", "Column that never changes."),
-    "increasing": _several("--increasing", "COL", "Column that only grows."),
-    "decreasing": _several("--decreasing", "COL", "Column that only shrinks."),
-    "range": _several(
-        "--range",
-        "COL=LOW:HIGH",
-        "Column of numbers that stays between two of them, such as dose=0:40; either may be left "
-        "out.",
+    "immutable": (_TEXTS, several("COL", "Column that never changes.")),
+    "increasing": (_TEXTS, several("COL", "Column that only grows.")),
+    "decreasing": (_TEXTS, several("COL", "Column that only shrinks.")),
+    "range": (
+        _TEXTS,
+        several(
+            "COL=LOW:HIGH",
+            "Column of numbers that stays between two of them, such as dose=0:40; either may be "
+            "left out.",
+        ),
     ),
-    "one_of": _several(
-        "--one-of", "COL=A,B", "Column that takes one of these values, such as ward=A,B."
+    "one_of": (
+        _TEXTS,
+        several("COL=A,B", "Column that takes one of these values, such as ward=A,B."),
     ),
-    "constraint": _several(
-        "--constraint",
-        "TEXT",
-        "Relation between columns that every new row keeps, such as 'word_unique <= word_count'.",
+    "constraint": (
+        _TEXTS,
+        several(
+            "TEXT",
+            "Relation between columns that every new row keeps, such as "
+            "'word_unique <= word_count'.",
+        ),
     ),
-    "max_changed": (
-        Annotated[
-            int | None,
-            typer.Option(
-                "--max-changed", metavar="N", min=1, help="Features of a row that change at most."
-            ),
-        ],
-        None,
-    ),
+    "max_changed": (int | None, valued("N", "Features of a row that change at most.", min=1)),
 }
 
 
@@ -143,14 +138,11 @@ class GivenRules:
     def checked(self, user: UserTable) -> list[Constraint]:
         """Return the same, refused now if the table cannot keep them, and not after a long run."""
         from counterbalance.constraints import compile_rules
-        from counterbalance.errors import CounterbalanceError
         from counterbalance.table.table import read_table
 
         found = self.constraints(user.columns)
-        try:
+        with told_in_options():
             compile_rules(found, read_table(user.X))
-        except CounterbalanceError as error:
-            raise type(error)(in_options(str(error))) from error
         return found
 
 
@@ -235,8 +227,33 @@ def _named_in(text: str, columns: Columns) -> list[str]:
     return named
 
 
-def in_options(message: str) -> str:
-    """Return a message of the library with the names of the options."""
-    for word, option in OPTION_OF.items():
-        message = message.replace(word, option)
-    return message
+@contextmanager
+def told_in_options() -> Iterator[None]:
+    """Raise errors of the library with the names of the options."""
+    try:
+        yield
+    except CounterbalanceError as error:
+        message = str(error)
+        for word, option in OPTION_OF.items():
+            message = message.replace(word, option)
+        raise type(error)(message) from error
+
+
+def make_sampler(
+    user: UserTable,
+    strategy: dict[Any, int] | str,
+    rules: GivenRules,
+    integer: list[str],
+    seed: int,
+    method: str = "Counterfactual",
+) -> Any:
+    """Return the one of our samplers that the options describe."""
+    from counterbalance.methods import all_samplers
+
+    return all_samplers()[method].factory(
+        sampling_strategy=strategy,
+        integer_features=integer or None,
+        snap_to_grid=True,
+        constraints=rules.constraints(user.columns) or None,
+        random_state=seed,
+    )

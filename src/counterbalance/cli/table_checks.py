@@ -13,12 +13,10 @@ from __future__ import annotations
 
 import shlex
 from collections import Counter
-from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from counterbalance.errors import TableError
 from counterbalance.io.column_checks import (
@@ -30,10 +28,13 @@ from counterbalance.io.column_checks import (
     look_at_column,
     short_text,
 )
-from counterbalance.table.identifiers import ENOUGH_ROWS, HALF
+from counterbalance.table.table import ENOUGH_ROWS, HALF
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
     import pandas as pd
+    from numpy.typing import NDArray
 
 # A target with more classes is refused: it is an identifier, a quantity or free text.
 MOST_CLASSES = 100
@@ -56,8 +57,7 @@ class Diagnosis:
     """What was recognised in a table, and which part of it is used."""
 
     target: str
-    rows: NDArray[np.intp]
-    """Positions of the rows that are used."""
+    rows: NDArray[np.intp]  # positions of the rows that are used
     features: tuple[str, ...]
     kept: tuple[str, ...]
     findings: tuple[TableFinding, ...]
@@ -73,18 +73,11 @@ def diagnose(
 ) -> Diagnosis:
     """Look at a table before it is used.
 
-    Parameters
-    ----------
-    frame : pandas.DataFrame
-        The table, target and all.
-    target : str
-        Name of the column with the classes.
-    keep : sequence of str
-        Columns that are not to be used.
-    use : sequence of str
-        Columns that are to be used whatever they look like.
-    drop_missing_target : bool
-        Whether rows without a class are left out; else they are an error.
+    frame                the table, target and all
+    target               name of the column with the classes
+    keep                 columns that are not to be used
+    use                  columns that are to be used whatever they look like
+    drop_missing_target  whether rows without a class are left out; else they are an error
     """
     names = [str(name) for name in frame.columns]
     _check_frame(frame, names)

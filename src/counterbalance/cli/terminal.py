@@ -24,16 +24,17 @@ import shutil
 import sys
 import textwrap
 import warnings
-from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TextIO
 
 from counterbalance.errors import IdentifierWarning
-from counterbalance.io.invisible import is_invisible
+from counterbalance.io.reading import is_invisible
 from counterbalance.result_table import ResultTable, as_text
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+
     from rich.console import Console
 
 # Most characters of a line, of a cell and of a word of a message. A path fits into a word.

@@ -23,32 +23,15 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class UserTable:
-    """A table with its classes, ready for a sampler.
+    """A table with its classes, ready for a sampler."""
 
-    Parameters
-    ----------
-    path : Path
-        The file.
-    target : str
-        Name of the column with the classes.
-    stored : TableFile
-        The table as the file holds it, without the rows that are left out.
-    X : pandas.DataFrame
-        The features: every column but the target and those in `kept`.
-    y : pandas.Series
-        The class of each row.
-    kept : tuple of str
-        Columns that stay in the file but are not used.
-    findings : tuple of TableFinding
-        What was recognised in the table and what was done about it.
-    """
-
-    path: Path
-    target: str
-    stored: TableFile
-    X: pd.DataFrame
-    y: pd.Series[Any]
-    kept: tuple[str, ...]
+    path: Path  # the file
+    target: str  # name of the column with the classes
+    stored: TableFile  # the table as the file holds it, without the rows that are left out
+    X: pd.DataFrame  # the features: every column but the target and those in `kept`
+    y: pd.Series[Any]  # the class of each row
+    kept: tuple[str, ...]  # columns that stay in the file but are not used
+    # What was recognised in the table and what was done about it.
     findings: tuple[TableFinding, ...]
 
     def notes(self, *, rows: bool) -> list[str]:

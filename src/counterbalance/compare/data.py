@@ -70,10 +70,8 @@ class Subsample:
     def prior_on_all_rows(self, before: Floats, after: Floats) -> Floats:
         """Return the class shares that a strategy would have made of all rows.
 
-        Parameters
-        ----------
-        before, after : array of shape (C,)
-            Class shares of a training part of the kept rows, and what the strategy made of it.
+            before, after  (C,) class shares of a training part of the kept rows, and what the
+                           strategy made of it
 
         A strategy that balances the kept rows balances all rows too; one that leaves the shares
         alone leaves those of all rows alone. In between, it goes the same part of the way
@@ -165,12 +163,8 @@ def read_compared(
 ) -> ComparedTable:
     """Check a table and draw a number of its rows, sparing small classes; 0 takes all.
 
-    Parameters
-    ----------
-    X, y, groups, times
-        As `compare` takes them; times are numbers or dates.
-    rows : int
-        Most rows.
+    X, y, groups, times  as `compare` takes them; times are numbers or dates
+    rows                 most rows
     """
     pd = require_pandas()
     frame = X.reset_index(drop=True) if isinstance(X, pd.DataFrame) else pd.DataFrame(np.asarray(X))

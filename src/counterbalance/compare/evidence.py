@@ -14,6 +14,7 @@ gain on each fold of the candidate that was best on the other folds.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Literal
 
 import numpy as np
@@ -42,12 +43,12 @@ class Gain:
     score: float
     rope: float
 
-    @property
+    @cached_property
     def better(self) -> float:
         """Probability of a gain that counts."""
         return self.belief.above(self.rope)
 
-    @property
+    @cached_property
     def worse(self) -> float:
         """Probability of a loss that counts."""
         return self.belief.below(-self.rope)
@@ -55,30 +56,18 @@ class Gain:
 
 @dataclass(frozen=True)
 class Evidence:
-    """What the folds say of one classifier.
+    """What the folds say of one classifier."""
 
-    Parameters
-    ----------
-    classifier : str
-        Which.
-    reference : float
-        Score of ``none`` at the better of its thresholds.
-    gains : tuple of Gain
-        What each candidate adds, the largest mean gain first; none that failed on a fold.
-    moving : Gain or None
-        What the tuned threshold adds to 0.5, without resampling; with more than two classes,
-        what dividing by the class shares adds.
-    threshold : tuple of float or None
-        Median, least and greatest tuned threshold of ``none``; None with more than two.
-    chosen_gain : float or None
-        Mean gain on a fold of the candidate that was best on the other folds.
-    """
-
-    classifier: str
-    reference: float
+    classifier: str  # which
+    reference: float  # score of ``none`` at the better of its thresholds
+    # What each candidate adds, the largest mean gain first; none that failed on a fold.
     gains: tuple[Gain, ...]
+    # What the tuned threshold adds to 0.5, without resampling; with more than two classes, what
+    # dividing by the class shares adds.
     moving: Gain | None
+    # Median, least and greatest tuned threshold of ``none``; None with more than two.
     threshold: tuple[float, float, float] | None
+    # Mean gain on a fold of the candidate that was best on the other folds.
     chosen_gain: float | None
 
     @property
@@ -86,7 +75,7 @@ class Evidence:
         """The probability that a claim has to reach."""
         return 1 - ERROR / max(len(self.gains), 1)
 
-    @property
+    @cached_property
     def best(self) -> Gain | None:
         """The candidate to speak of: the largest gain among those that are surest."""
         for least in (self.bar, LIKELY):
@@ -151,13 +140,10 @@ def _evidence(results: Results, base: Pair) -> Evidence:
 def is_fragile(threshold: tuple[float, float, float], share: float) -> bool:
     """Say whether a tuned threshold should not be copied.
 
-    Parameters
-    ----------
-    threshold : tuple of float
-        Its median, least and greatest over the folds.
-    share : float
-        Share of the minority. The threshold of a well calibrated model lies near it for G-mean
-        and above it for F1; far below it, probabilities hardly differ and any cut is chance.
+        threshold  its median, least and greatest over the folds
+        share      share of the minority. The threshold of a well calibrated model lies near it
+                   for G-mean and above it for F1; far below it, probabilities hardly differ and
+                   any cut is chance
 
     Examples
     --------
@@ -177,10 +163,7 @@ def best_values(pair: Pair, metric: str, threshold: str) -> Floats:
 def chosen_gain(gains: Floats) -> float:
     """Return the mean gain on a fold of the candidate that was best on all other folds.
 
-    Parameters
-    ----------
-    gains : array of shape (candidates, folds)
-        Gain of each candidate on each fold.
+        gains  (candidates, folds) gain of each candidate on each fold
 
     Examples
     --------

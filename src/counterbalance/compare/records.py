@@ -22,7 +22,7 @@ from numbers import Integral, Real
 from typing import Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
 
 from counterbalance.errors import CounterbalanceError
-from counterbalance.io.invisible import by_number, is_invisible
+from counterbalance.io.reading import by_number, is_invisible
 
 Record = TypeVar("Record")
 # Mean predicted probability, observed share, number of rows; an empty bin has no mean.
@@ -99,25 +99,15 @@ class Data:
 
 @dataclass(frozen=True)
 class Metric:
-    """A figure of merit.
+    """A figure of merit."""
 
-    Parameters
-    ----------
-    name, label, help : str
-        What it is called in the code and on the page, and what it means.
-    higher_is_better : bool
-        Whether a larger value is a better one.
-    needs_threshold : bool
-        Whether it judges answers and not probabilities.
-    ideal : float, optional
-        The best value, where neither more nor less is better.
-    """
-
+    # What it is called in the code and on the page, and what it means.
     name: str
     label: str
-    higher_is_better: bool = True
+    higher_is_better: bool = True  # whether a larger value is a better one
     help: str = ""
-    needs_threshold: bool = False
+    needs_threshold: bool = False  # whether it judges answers and not probabilities
+    # The best value, where neither more nor less is better.
     ideal: float | None = field(default=None, metadata=OPTIONAL)
 
     def better(self, score: float) -> float:

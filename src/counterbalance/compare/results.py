@@ -3,26 +3,24 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 import counterbalance
-from counterbalance.arrays import Floats
-from counterbalance.compare.calibration import (
+from counterbalance.compare.classifiers import new_classifier
+from counterbalance.compare.metrics import (
+    CALIBRATION,
+    CORRECTED,
+    METRICS,
     Estimate,
     calibration_curve,
     intercept,
     recall_curve,
     slope,
 )
-from counterbalance.compare.classifiers import new_classifier
-from counterbalance.compare.folds import ComparisonPlan
-from counterbalance.compare.metrics import CALIBRATION, CORRECTED, METRICS
 from counterbalance.compare.posterior import posterior
 from counterbalance.compare.records import (
     ClassCount,
@@ -37,11 +35,18 @@ from counterbalance.compare.records import (
     Verdict,
 )
 from counterbalance.compare.strategies import BASELINE, OURS, make_ours
-from counterbalance.compare.trials import SCORES
-from counterbalance.compare.trust import TRUST
+from counterbalance.compare.trials import SCORES, TRUST
 from counterbalance.trials.classifiers import as_call
 from counterbalance.trials.fingerprint import versions
-from counterbalance.trials.trial import TrialRecord
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from counterbalance.arrays import Floats
+    from counterbalance.compare.plan import ComparisonPlan
+    from counterbalance.trials.trial import TrialRecord
 
 HALF, TUNED = "0.5", "tuned"
 UNBOUNDED = {f"{name}{suffix}" for name in CALIBRATION for suffix in ("", CORRECTED)}
@@ -270,11 +275,7 @@ def _curves(pair: Pair) -> Curves:
     """Return the curves of the first repeat: every row is tested once in it."""
     ((p, y, w),) = pair.pooled("p")
     ((corrected, *_),) = pair.pooled("corrected")
-    curves = (
-        calibration_curve(p, y, w),
-        calibration_curve(corrected, y, w),
-        recall_curve(p, y, w),
-    )
+    curves = (calibration_curve(p, y, w), calibration_curve(corrected, y, w), recall_curve(p, y, w))
     rounded: list[Any] = [
         tuple(tuple(round(value, DIGITS) for value in point) for point in curve) for curve in curves
     ]

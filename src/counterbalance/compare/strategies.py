@@ -13,22 +13,25 @@ is judged with one, and ``none`` with a tuned threshold is what the others have 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from imblearn.over_sampling import SMOTEN, SMOTENC
 
-from counterbalance.arrays import Floats, Integers
-from counterbalance.compare.data import ComparedTable
-from counterbalance.constraints import Constraint
 from counterbalance.errors import CounterbalanceError
 from counterbalance.methods.registry import all_samplers
-from counterbalance.table.kinds import Kind
-from counterbalance.table.preparation import TablePreparation
+from counterbalance.table.encoder import TablePreparation
 from counterbalance.trials.resamplers import k_means_smote
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from counterbalance.arrays import Floats, Integers
+    from counterbalance.compare.data import ComparedTable
+    from counterbalance.constraints import Constraint
+    from counterbalance.table.kinds import Kind
 
 StrategyKind = Literal["none", "weights", "ours", "over", "under"]
 BASELINE = "none"
@@ -62,33 +65,19 @@ class StrategyError(CounterbalanceError):
 
 @dataclass(frozen=True, eq=False)
 class TrainingSet:
-    """What a classifier is fitted to.
+    """What a classifier is fitted to."""
 
-    Parameters
-    ----------
-    rows, labels
-        The prepared training part, after resampling.
-    new : ndarray of int
-        Which of the rows were added: the last ones of every class that grew.
-    base, prior : ndarray
-        The share of each class before and after: the shift that a prior correction undoes.
-        Where the rows are a subsample of a larger table, as they would be with all rows.
-    fitted : ndarray
-        The share of each class that the classifier is fitted at.
-    weighted : bool
-        Whether every class is to weigh the same.
-    preparation : TablePreparation
-        For the rows to be judged.
-    """
-
+    # The prepared training part, after resampling.
     rows: Floats
     labels: Integers
-    new: Integers
+    new: Integers  # which of the rows were added: the last ones of every class that grew
+    # The share of each class before and after: the shift that a prior correction undoes. Where the
+    # rows are a subsample of a larger table, as they would be with all rows.
     base: Floats
     prior: Floats
-    fitted: Floats
-    weighted: bool
-    preparation: TablePreparation
+    fitted: Floats  # the share of each class that the classifier is fitted at
+    weighted: bool  # whether every class is to weigh the same
+    preparation: TablePreparation  # for the rows to be judged
 
 
 def known_strategies() -> dict[str, StrategyKind]:

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from counterbalance.compare.advice import Offer, advise
-from counterbalance.compare.caveats import FEWEST_MINORITY, caveats, scope
+from counterbalance.compare.advice import FEWEST_MINORITY, Offer, advise, caveats, scope
 from counterbalance.compare.evidence import (
     ERROR,
     HOPE,
@@ -22,6 +21,9 @@ from counterbalance.compare.metrics import CORRECTED, METRICS
 from counterbalance.compare.records import Verdict
 from counterbalance.compare.results import HALF, TUNED, Results
 from counterbalance.compare.strategies import BASELINE, known_strategies
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
 
 WIDE, VERY_WIDE = 0.1, 0.2  # widths of intervals that leave a good sign, or anything, open
 SPOILED = 1.1  # a Brier score so many times as large is worth a sentence
@@ -119,9 +121,7 @@ def _too_few(results: Results, fewest: int) -> tuple[str, list[str]]:
         )
     return (
         f"Too few data to tell: class {label!r} has {fewest} rows.",
-        [
-            "Collect more before you choose a method; the figures below are leads, not results.",
-        ],
+        ["Collect more before you choose a method; the figures below are leads, not results."],
     )
 
 

@@ -1,5 +1,26 @@
-"""Constraints: what changes make sense, said by the user and kept by every new row."""
+"""Constraints: what changes make sense, said by the user and kept by every new row.
 
+    from counterbalance.constraints import Immutable, Increasing, Range
+    CounterfactualOverSampler(constraints=[
+        Immutable("sex"),                # stays what it is
+        Increasing("age"),               # nobody gets younger
+        Range("dose", 0, 40),            # stays within bounds
+        OneOf("ward", ["A", "B"]),       # takes one of these
+        MaxChanged(3),                   # at most three features differ
+        "word_unique <= word_count",     # a relation between columns
+        "total follows price * number",  # a column that moves along with others
+    ])
+
+They hold between a factual and the row made from it, and for every new row that
+is returned, whatever its origin.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from counterbalance.arrays import Floats
 from counterbalance.constraints.constraint import (
     Constraint,
     Decreasing,
@@ -10,10 +31,10 @@ from counterbalance.constraints.constraint import (
     OneOf,
     Range,
     Relation,
-    as_constraints,
-    compile_rules,
-    tell_constraints,
 )
+from counterbalance.constraints.rules import Rules
+from counterbalance.errors import ConstraintError
+from counterbalance.table.table import Table
 
 __all__ = [
     "Constraint",
@@ -29,3 +50,52 @@ __all__ = [
     "compile_rules",
     "tell_constraints",
 ]
+
+_FOLLOWS = re.compile(r"\s*(?:`(?P<quoted>[^`]+)`|(?P<word>[^\W\d][\w.]*))\s+follows\s+(?P<of>.+)")
+
+
+def compile_rules(constraints: Any, table: Table, sample: Floats | None = None) -> Rules:
+    """Turn a list of constraints (a text is a relation) into rules for ``table``.
+
+    ``sample`` holds encoded rows that show which values go together; by default all of them do.
+    """
+    rules = Rules.none(len(table.names))
+    for constraint in as_constraints(constraints):
+        if isinstance(constraint, Follows):
+            constraint.apply(rules, table, sample)
+        else:
+            constraint.apply(rules, table)
+    return rules
+
+
+def as_constraints(constraints: Any) -> list[Constraint]:
+    """Return the constraints as objects."""
+    if constraints is None:
+        return []
+    result: list[Constraint] = []
+    for item in [constraints] if isinstance(constraints, (str, Constraint)) else constraints:
+        constraint = _read(item) if isinstance(item, str) else item
+        if not isinstance(constraint, Constraint):
+            raise ConstraintError(
+                f"constraints must hold constraints or texts, got {item!r}; "
+                "see counterbalance.constraints"
+            )
+        result.append(constraint)
+    return result
+
+
+def _read(text: str) -> Constraint:
+    match = _FOLLOWS.fullmatch(text)
+    if match is None:
+        return Relation(text)
+    return Follows(match["quoted"] or match["word"], match["of"].strip())
+
+
+def tell_constraints(constraints: Any) -> str:
+    """Say what every new row keeps; nothing where nothing is asked for.
+
+    >>> tell_constraints([Immutable("sex"), Range("dose", 0, 40), "low <= high"])
+    'Kept in every new row: sex never changes; dose stays between 0 and 40; low <= high.'
+    """
+    said = [constraint.words for constraint in as_constraints(constraints)]
+    return f"Kept in every new row: {'; '.join(said)}." if said else ""

@@ -1,26 +1,10 @@
-"""Constraints: what a user says about which changes make sense.
-
-    from counterbalance.constraints.constraint import Immutable, Increasing, Range
-    CounterfactualOverSampler(constraints=[
-        Immutable("sex"),                # stays what it is
-        Increasing("age"),               # nobody gets younger
-        Range("dose", 0, 40),            # stays within bounds
-        OneOf("ward", ["A", "B"]),       # takes one of these
-        MaxChanged(3),                   # at most three features differ
-        "word_unique <= word_count",     # a relation between columns
-        "total follows price * number",  # a column that moves along with others
-    ])
-
-They hold between a factual and the row made from it, and for every new row that
-is returned, whatever its origin.
-"""
+"""Constraints one by one: what each lets a new row be."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Hashable, Iterable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -29,14 +13,13 @@ from counterbalance.constraints import relations
 from counterbalance.constraints.follower import Follower, Lookup, in_turn, reaches
 from counterbalance.constraints.rules import Rules
 from counterbalance.errors import ConstraintError, TableError
-from counterbalance.table import frames
 from counterbalance.table.columns import column_position
 from counterbalance.table.kinds import Kind
 from counterbalance.table.table import Table
 
-_FOLLOWS = re.compile(r"\s*(?:`(?P<quoted>[^`]+)`|(?P<word>[^\W\d][\w.]*))\s+follows\s+(?P<of>.+)")
 # Values that an error lists.
 MOST_LISTED = 10
+_NUMBERS = {Kind.CONTINUOUS, Kind.INTEGER}
 
 
 class Constraint:
@@ -91,7 +74,24 @@ class Immutable(Constraint):
 
 
 @dataclass(frozen=True, repr=False)
-class Increasing(Constraint):
+class _OneWay(Constraint):
+    """The column may only move in one direction."""
+
+    column: Any
+    _bound: ClassVar[str]
+    _verb: ClassVar[str]
+
+    def apply(self, rules: Rules, table: Table) -> None:
+        """Bound the column by the factual's value."""
+        getattr(rules, self._bound)[_find(self.column, table, self, "an order")] = True
+
+    @property
+    def words(self) -> str:
+        """Which column moves, and in which direction."""
+        return f"{self.column} only {self._verb}"
+
+
+class Increasing(_OneWay):
     """The column may only grow.
 
     Examples
@@ -100,20 +100,10 @@ class Increasing(Constraint):
     'age only grows'
     """
 
-    column: Any
-
-    def apply(self, rules: Rules, table: Table) -> None:
-        """Bound the column from below by the factual's value."""
-        rules.rising[_find_ordered(self.column, table, self)] = True
-
-    @property
-    def words(self) -> str:
-        """Which column grows."""
-        return f"{self.column} only grows"
+    _bound, _verb = "rising", "grows"
 
 
-@dataclass(frozen=True, repr=False)
-class Decreasing(Constraint):
+class Decreasing(_OneWay):
     """The column may only shrink.
 
     Examples
@@ -122,16 +112,7 @@ class Decreasing(Constraint):
     'debt only shrinks'
     """
 
-    column: Any
-
-    def apply(self, rules: Rules, table: Table) -> None:
-        """Bound the column from above by the factual's value."""
-        rules.falling[_find_ordered(self.column, table, self)] = True
-
-    @property
-    def words(self) -> str:
-        """Which column shrinks."""
-        return f"{self.column} only shrinks"
+    _bound, _verb = "falling", "shrinks"
 
 
 @dataclass(frozen=True, repr=False)
@@ -150,7 +131,7 @@ class Range(Constraint):
 
     def apply(self, rules: Rules, table: Table) -> None:
         """Intersect with the bounds so far."""
-        m = _find_number(self.column, table, self)
+        m = _find(self.column, table, self, "numbers")
         low = -np.inf if self.low is None else _number(self.low, self)
         high = np.inf if self.high is None else _number(self.high, self)
         if not low <= high:
@@ -158,8 +139,7 @@ class Range(Constraint):
         low, high = max(low, rules.low[m]), min(high, rules.high[m])
         if low > high:
             raise ConstraintError(f"{self} contradicts another Range of the same column")
-        known = table.column(m)
-        least, most = np.nanmin(known, initial=np.inf), np.nanmax(known, initial=-np.inf)
+        least, most = _ends(table, m)
         if low > most or high < least:
             raise ConstraintError(
                 f"{self} lies outside the values of the column, {least:g} to {most:g}, "
@@ -266,7 +246,7 @@ class Relation(Constraint):
 
     def apply(self, rules: Rules, table: Table) -> None:
         """Parse the text."""
-        parsed = relations.parse(self.text, lambda name: _find_number(name, table, self))
+        parsed = relations.parse(self.text, lambda name: _find(name, table, self, "numbers"))
         rules.relations.append(parsed)
 
 
@@ -307,91 +287,44 @@ class Follows(Constraint):
             sources: tuple[int, ...] = (source,)
         else:
             rule = relations.parse_formula(
-                self.formula, lambda name: _find_number(name, table, self)
+                self.formula, lambda name: _find(name, table, self, "numbers")
             )
             sources = rule.columns
         if any(follower.column == m for follower in rules.followers):
             raise ConstraintError(f"{self} is the second formula for a column; give one")
         if any(reaches(rules.followers, source, m) for source in sources):
             raise ConstraintError(f"{self} makes a column follow itself; leave one formula out")
-        known = table.column(m)
-        ends = float(np.nanmin(known, initial=np.inf)), float(np.nanmax(known, initial=-np.inf))
-        follower = Follower(m, sources, rule, *ends, table.grid)
+        follower = Follower(m, sources, rule, *_ends(table, m), table.grid)
         rules.followers = in_turn([*rules.followers, follower])
 
 
-def compile_rules(constraints: Any, table: Table, sample: Floats | None = None) -> Rules:
-    """Turn a list of constraints (a text is a relation) into rules for ``table``.
-
-    ``sample`` holds encoded rows that show which values go together; by default all of them do.
-    """
-    rules = Rules.none(len(table.names))
-    for constraint in as_constraints(constraints):
-        if isinstance(constraint, Follows):
-            constraint.apply(rules, table, sample)
-        else:
-            constraint.apply(rules, table)
-    return rules
+# What a constraint may need of a column, and what to do where the column lacks it.
+_REMEDIES = {
+    "an order": "make it an ordered category, or use OneOf or Immutable",
+    "numbers": "use OneOf or Immutable for it",
+}
 
 
-def as_constraints(constraints: Any) -> list[Constraint]:
-    """Return the constraints as objects."""
-    if constraints is None:
-        return []
-    result: list[Constraint] = []
-    for item in [constraints] if isinstance(constraints, (str, Constraint)) else constraints:
-        constraint = _read(item) if isinstance(item, str) else item
-        if not isinstance(constraint, Constraint):
-            raise ConstraintError(
-                f"constraints must hold constraints or texts, got {item!r}; "
-                "see counterbalance.constraints.constraint"
-            )
-        result.append(constraint)
-    return result
-
-
-def _read(text: str) -> Constraint:
-    match = _FOLLOWS.fullmatch(text)
-    if match is None:
-        return Relation(text)
-    return Follows(match["quoted"] or match["word"], match["of"].strip())
-
-
-def tell_constraints(constraints: Any) -> str:
-    """Say what every new row keeps; nothing where nothing is asked for.
-
-    >>> tell_constraints([Immutable("sex"), Range("dose", 0, 40), "low <= high"])
-    'Kept in every new row: sex never changes; dose stays between 0 and 40; low <= high.'
-    """
-    said = [constraint.words for constraint in as_constraints(constraints)]
-    return f"Kept in every new row: {'; '.join(said)}." if said else ""
-
-
-def _find(column: Any, table: Table, constraint: Constraint) -> int:
+def _find(column: Any, table: Table, constraint: Constraint, need: str = "") -> int:
+    """Return the position of a column; refuse one that lacks what the constraint needs."""
     try:
-        return column_position(column, table.names, str(constraint))
+        m = column_position(column, table.names, str(constraint))
     except TableError as error:
         raise ConstraintError(str(error)) from None
-
-
-def _find_ordered(column: Any, table: Table, constraint: Constraint) -> int:
-    m = _find(column, table, constraint)
-    if not table.kinds[m].has_order:
+    kind = table.kinds[m]
+    has = {"": True, "an order": kind.has_order, "numbers": kind in _NUMBERS}
+    if not has[need]:
         raise ConstraintError(
-            f"{constraint} needs a column with an order, but {table.names[m]!r} is "
-            f"{table.kinds[m].value}; make it an ordered category, or use OneOf or Immutable"
+            f"{constraint} needs a column {'of' if need == 'numbers' else 'with'} {need}, but "
+            f"{table.names[m]!r} is {kind.value}; {_REMEDIES[need]}"
         )
     return m
 
 
-def _find_number(column: Any, table: Table, constraint: Constraint) -> int:
-    m = _find(column, table, constraint)
-    if table.kinds[m] not in {Kind.CONTINUOUS, Kind.INTEGER}:
-        raise ConstraintError(
-            f"{constraint} needs a column of numbers, but {table.names[m]!r} is "
-            f"{table.kinds[m].value}; use OneOf or Immutable for it"
-        )
-    return m
+def _ends(table: Table, m: int) -> tuple[float, float]:
+    """Return the least and the largest value of a column."""
+    known = table.column(m)
+    return float(np.nanmin(known, initial=np.inf)), float(np.nanmax(known, initial=-np.inf))
 
 
 def _number(value: Any, constraint: Constraint) -> float:
@@ -408,13 +341,12 @@ def _number(value: Any, constraint: Constraint) -> float:
 
 def _codes(values: tuple[Any, ...], table: Table, m: int, constraint: Constraint) -> list[float]:
     """Return the codes of some cells of a column, nan for a cell that it cannot have."""
-    codes = table.column(m)
     if not table.kinds[m].has_levels:
-        least, most = np.nanmin(codes, initial=np.inf), np.nanmax(codes, initial=-np.inf)
+        least, most = _ends(table, m)
         numbers = np.array([[_number(value, constraint)] for value in values])
         table.grid.snap(numbers, np.array([m]))
         return [float(n) if least <= n <= most else np.nan for n in numbers[:, 0]]
-    lookup = frames.lookup(frames.column(table.native, m), codes)
+    lookup = table.codes_of_levels(m)
     hashable = [value if isinstance(value, Hashable) else None for value in values]
     # A text stands for the value that is written like it, such as "True" for True.
     written = {str(value): code for value, code in lookup.items()}
@@ -426,10 +358,8 @@ def _codes(values: tuple[Any, ...], table: Table, m: int, constraint: Constraint
 
 def _examples(table: Table, m: int) -> str:
     """List some values of a column, or the range of a column of numbers."""
-    codes = table.column(m)
     if not table.kinds[m].has_levels:
-        least, most = np.nanmin(codes, initial=np.inf), np.nanmax(codes, initial=-np.inf)
-        return f"{least:g} to {most:g}"
-    values = list(frames.lookup(frames.column(table.native, m), codes))
+        return "{:g} to {:g}".format(*_ends(table, m))
+    values = list(table.codes_of_levels(m))
     listed = ", ".join(map(repr, values[:MOST_LISTED]))
     return listed if len(values) <= MOST_LISTED else f"{listed}, ..."

@@ -4,22 +4,21 @@ Nothing is downloaded unless you ask for it. Data that are not on the machine ra
 `DataNotFoundError`, which names every way to get them.
 """
 
-from counterbalance.datasets.collection import (
-    list_datasets,
-    load,
-    load_page_blocks,
-)
+from counterbalance.datasets.collection import list_datasets, load, load_page_blocks
 from counterbalance.datasets.dataset import Dataset, DatasetSummary, load_table
-from counterbalance.datasets.fashion import load_fashion
 from counterbalance.datasets.field import list_field
-from counterbalance.datasets.questionnaire import load_questionnaire
+from counterbalance.datasets.paper import (
+    load_fashion,
+    load_questionnaire,
+    load_wisconsin,
+    read_wisconsin,
+)
 from counterbalance.datasets.synthetic import (
     SHAPES,
     load_synthetic,
     synthetic_area,
     synthetic_log_ratio,
 )
-from counterbalance.datasets.wisconsin import load_wisconsin, read_wisconsin
 from counterbalance.errors import DataNotFoundError
 
 __all__ = [

@@ -83,14 +83,9 @@ class DatasetSummary:
 def share_of_rows(y: NDArray[Any], rows: int, least: int = FEWEST_OF_CLASS) -> NDArray[np.intp]:
     """Choose rows by class share, always the same ones.
 
-    Parameters
-    ----------
-    y : array of shape (N,)
-        Labels.
-    rows : int
-        How many rows are wanted; where a class is given its least, a few more are chosen.
-    least : int
-        A class keeps as many rows as this, or all that it has.
+        y      (N,) labels
+        rows   how many rows are wanted; where a class is given its least, a few more are chosen
+        least  A class keeps as many rows as this, or all that it has
 
     Examples
     --------

@@ -46,30 +46,20 @@ SAME = "another column in other words"
 
 @dataclass(frozen=True)
 class FieldTable:
-    """One table of the collection.
+    """One table of the collection."""
 
-    Parameters
-    ----------
-    package, name : str
-        The R package, and the table's name in it.
-    target, positive, negative : str
-        The column of the answer, the answer that is the smaller class, and the name of the
-        larger class: all other answers. Rows without an answer are left out.
-    about : str
-        What a row is, and what is asked.
-    sizes : tuple of int
-        Rows, features, and rows of the smaller class, as they are returned.
-    dropped : mapping of str to str
-        Columns that are left out beside ``rownames``, and why.
-    """
-
+    # The R package, and the table's name in it.
     package: str
     name: str
+    # The column of the answer, the answer that is the smaller class, and the name of the larger
+    # class: all other answers. Rows without an answer are left out.
     target: str
     positive: str
     negative: str
-    about: str
+    about: str  # what a row is, and what is asked
+    # Rows, features, and rows of the smaller class, as they are returned.
     sizes: tuple[int, int, int]
+    # Columns that are left out beside ``rownames``, and why.
     dropped: Mapping[str, str] = field(default_factory=dict)
 
 

@@ -47,27 +47,13 @@ SURROUNDED = 2.0
 
 @dataclass(frozen=True, eq=False)
 class Shape:
-    """How the two clouds of a synthetic table lie.
+    """How the two clouds of a synthetic table lie."""
 
-    Parameters
-    ----------
-    text : str
-        The shape in words.
-    mean : ndarray of shape (2,)
-        Centre of the minority; the majority's is zero.
-    covariance : ndarray of shape (2, 2)
-        C, the covariance of the majority.
-    spread : float
-        The minority's covariance is ``spread * C``.
-    band : float
-        Log-density ratio at which the boundary area ends.
-    """
-
-    text: str
-    mean: NDArray[np.float64]
-    covariance: NDArray[np.float64]
-    spread: float
-    band: float
+    text: str  # the shape in words
+    mean: NDArray[np.float64]  # centre of the minority; the majority's is zero
+    covariance: NDArray[np.float64]  # C, the covariance of the majority
+    spread: float  # the minority's covariance is ``spread * C``
+    band: float  # log-density ratio at which the boundary area ends
 
     def log_ratio(self, points: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return g(x) = log p1(x) - log p0(x) of each row."""
@@ -100,11 +86,7 @@ SHAPES = {
         17.7,
     ),
     "round": Shape(
-        "round clouds that overlap",
-        np.array([3.0, 3.0]) / np.sqrt(2),
-        ROUND,
-        2.25,
-        2.56,
+        "round clouds that overlap", np.array([3.0, 3.0]) / np.sqrt(2), ROUND, 2.25, 2.56
     ),
     "one feature": Shape(
         "round clouds that the first feature alone tells apart",

@@ -4,8 +4,7 @@ A display is made by a ``from_*`` method, which draws it; ``plot()`` draws it on
 other axes. Unlike scikit-learn's, ``plot()`` returns the matplotlib axes.
 """
 
-from counterbalance.displays.boundary import BoundaryDisplay
 from counterbalance.displays.comparison import ComparisonDisplay
-from counterbalance.displays.counterfactual import CounterfactualDisplay
+from counterbalance.displays.new_rows import BoundaryDisplay, CounterfactualDisplay
 
 __all__ = ["BoundaryDisplay", "ComparisonDisplay", "CounterfactualDisplay"]

@@ -20,13 +20,7 @@ SPREAD = 0.25
 MOST_LEVELS = 12
 TITLE = 11  # points
 # Real rows are dots, new ones triangles with an edge, above all else.
-REAL: dict[str, Any] = {
-    "s": 14,
-    "alpha": 0.5,
-    "linewidths": 0,
-    "zorder": 2,
-    "rasterized": True,
-}
+REAL: dict[str, Any] = {"s": 14, "alpha": 0.5, "linewidths": 0, "zorder": 2, "rasterized": True}
 NEW: dict[str, Any] = {
     "s": 26,
     "marker": "^",

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import replace
 from numbers import Integral
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from sklearn.base import clone
@@ -16,7 +15,6 @@ from sklearn.utils import get_tags
 from sklearn.utils._param_validation import HasMethods, Interval
 from sklearn.utils.parallel import Parallel, delayed
 
-from counterbalance.arrays import Floats, Integers, Mask
 from counterbalance.classifier.fit import check_classifier
 from counterbalance.errors import TableError
 from counterbalance.estimators.base import DecidingClassifier
@@ -25,11 +23,15 @@ from counterbalance.estimators.rounds import SETTLED, Recipe, Round, Track, make
 from counterbalance.samplers.base import TableOverSampler
 from counterbalance.samplers.counterfactual import CounterfactualOverSampler
 from counterbalance.table import containers
-from counterbalance.table.encoder import TableEncoder
+from counterbalance.table.encoder import TableEncoder, TablePreparation
 from counterbalance.table.kinds import Kind
-from counterbalance.table.labels import Labels
-from counterbalance.table.preparation import TablePreparation
 from counterbalance.table.table import read_table
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from counterbalance.arrays import Floats, Integers, Mask
+    from counterbalance.table.labels import Labels
 
 TREES, LEAF = 30, 2
 # Seeds of two tracks lie so far apart that their rounds never share one.

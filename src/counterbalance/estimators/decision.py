@@ -73,16 +73,12 @@ def cut_scores(
 ) -> tuple[Floats, dict[str, Floats]]:
     """Return every cut between two neighbouring probabilities, and what is reached at each.
 
-    Parameters
-    ----------
-    p : ndarray of shape (N,)
-        Probability of the rarest class.
-    y : ndarray of shape (N,)
-        1 where a row is of that class.
-    weights : ndarray of shape (N,) or (D, N), optional
-        What each row counts for; with D draws of weights the scores have shape (D, cuts).
-    cost : ndarray of shape (2, 2), optional
-        Rows are the truth, columns the answer, the rarest class last; adds the score ``cost``.
+    p        (N,) probability of the rarest class
+    y        (N,) 1 where a row is of that class
+    weights  (N,) or (D, N) what each row counts for; with D draws of weights the scores
+             have shape (D, cuts)
+    cost     (2, 2) rows are the truth, columns the answer, the rarest class last; adds the
+             score ``cost``
     """
     order = np.argsort(-p, kind="stable")
     p, y = p[order], y[order]
@@ -154,11 +150,7 @@ def steady_cut(
 
 
 def right_cut(
-    p: Floats,
-    metric: str,
-    share: float,
-    weights: Floats | None = None,
-    cost: Floats | None = None,
+    p: Floats, metric: str, share: float, weights: Floats | None = None, cost: Floats | None = None
 ) -> float:
     """Return the cut that is best where the probabilities are right.
 
@@ -196,23 +188,13 @@ def _middle_best(score: Floats) -> int:
 
 @dataclass(frozen=True, eq=False)
 class Rule:
-    """How an answer is chosen: by a cut with two classes, by factors and costs with more.
+    """How an answer is chosen: by a cut with two classes, by factors and costs with more."""
 
-    Parameters
-    ----------
-    factors : ndarray of shape (C,)
-        What each probability is multiplied by; all ones leave the most probable class.
-    cost : ndarray of shape (C, C), optional
-        With it, the answer is the class whose expected cost is least.
-    rarest : int
-        Code of the class that ``cut`` is about.
-    cut : float, optional
-        With two classes: the probability of the rarest class from which on it is the answer.
-    """
-
+    # What each probability is multiplied by; all ones leave the most probable class.
     factors: Floats
-    cost: Floats | None = None
-    rarest: int = 1
+    cost: Floats | None = None  # with it, the answer is the class whose expected cost is least
+    rarest: int = 1  # code of the class that ``cut`` is about
+    # With two classes: the probability of the rarest class from which on it is the answer.
     cut: float | None = None
 
     def answer(self, p: Floats) -> Integers:
@@ -233,20 +215,12 @@ def tuned_rule(
 ) -> Rule:
     """Return the rule that is best for rows whose probabilities ``p`` were found out of fold.
 
-    Parameters
-    ----------
-    p : ndarray of shape (N, C)
-        Probabilities.
-    y : ndarray of shape (N,)
-        Class codes.
-    metric : str
-        One of ``METRICS``, or ``"cost"``.
-    weights : ndarray of shape (N,), optional
-        What each row counts for.
-    cost : ndarray of shape (C, C), optional
-        For the metric ``"cost"``: rows are the truth, columns the answer.
-    seed : int, default=0
-        Seed of the draws of weights.
+    p        (N, C) probabilities
+    y        (N,) class codes
+    metric   one of ``METRICS``, or ``"cost"``
+    weights  (N,) what each row counts for
+    cost     (C, C) for the metric ``"cost"``: rows are the truth, columns the answer
+    seed     seed of the draws of weights
     """
     n_classes = p.shape[1]
     base = class_shares(y, n_classes, weights)
@@ -327,16 +301,10 @@ class Calibration:
     ) -> Calibration:
         """Fit the curves to scores of real rows that were found out of fold.
 
-        Parameters
-        ----------
-        kind : {"sigmoid", "isotonic"}
-            Which curve.
-        scores : ndarray of shape (N, C)
-            Logits, or values of a decision function, one column for each class.
-        y : ndarray of shape (N,)
-            Class codes.
-        weights : ndarray of shape (N,), optional
-            What each row counts for.
+        kind     which curve
+        scores   (N, C) logits, or values of a decision function, one column for each class
+        y        (N,) class codes
+        weights  (N,) what each row counts for
         """
         n_classes = scores.shape[1]
         codes = [1] if n_classes == BINARY else range(n_classes)

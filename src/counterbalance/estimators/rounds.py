@@ -85,30 +85,18 @@ class Pool:
 
 @dataclass(frozen=True)
 class Round:
-    """What happened in a round, over all tracks.
+    """What happened in a round, over all tracks."""
 
-    Parameters
-    ----------
-    number : int
-        0 is the fit to the table alone.
-    found : int
-        Counterfactuals that were found at the boundary of the round before.
-    inverted : float
-        Share of them that are inversions; the others were made within the class.
-    kept, dropped : int
-        Earlier counterfactuals that were still believed, and those that were not.
-    distance : float
-        Median distance of an inversion from its real row, in MADs: how far the boundary was.
-    changed : float
-        Share of the real rows whose call, out of fold, differs from that of the round before.
-    """
-
-    number: int
-    found: int = 0
+    number: int  # 0 is the fit to the table alone
+    found: int = 0  # counterfactuals that were found at the boundary of the round before
+    # Share of them that are inversions; the others were made within the class.
     inverted: float = np.nan
+    # Earlier counterfactuals that were still believed, and those that were not.
     kept: int = 0
     dropped: int = 0
+    # Median distance of an inversion from its real row, in MADs: how far the boundary was.
     distance: float = np.nan
+    # Share of the real rows whose call, out of fold, differs from that of the round before.
     changed: float = np.nan
 
 
@@ -142,32 +130,17 @@ class Recipe:
 
 @dataclass(frozen=True, eq=False)
 class Track:
-    """The rows without one fold, and what was learned from them so far.
+    """The rows without one fold, and what was learned from them so far."""
 
-    Parameters
-    ----------
-    X, codes, weights
-        Its real rows.
-    part : ndarray of int
-        In which of the parts each real row is judged.
-    seed : int
-        Seed of its draws.
-    members : tuple of Member
-        One for each round.
-    pool : Pool or None
-        What the last member was fitted to, beside the table.
-    stopped : str
-        Why no more counterfactuals can be found, if so.
-    """
-
+    # Its real rows.
     X: Any
     codes: Integers
     weights: Floats | None
-    part: Integers
-    seed: int
-    members: tuple[Member, ...] = ()
-    pool: Pool | None = None
-    stopped: str = ""
+    part: Integers  # in which of the parts each real row is judged
+    seed: int  # seed of its draws
+    members: tuple[Member, ...] = ()  # one for each round
+    pool: Pool | None = None  # what the last member was fitted to, beside the table
+    stopped: str = ""  # why no more counterfactuals can be found, if so
 
     def begin(self, recipe: Recipe) -> Track:
         """Fit f to the table."""

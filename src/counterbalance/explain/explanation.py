@@ -5,15 +5,42 @@ to        the class that it would be called
 answer    a minimal counterfactual of the row: every change in it is needed
 room      of a changed feature: the values that f accepts, with the other changes kept
 refit     f, fitted again without one fold of the table
+
+    span     the accepted values without a gap around the value that the row has
+    exact    whether every value of the span is known to be accepted, and its ends to be its ends
+
+How it is found depends on what is known of the column and of f:
+
+    few values   categories, whole numbers, a grid: f is asked about each of them        exact
+    trees        f is asked once between any two thresholds of its trees: it cannot tell
+                 values between them apart                                                exact
+    linear       the scores of the classes are lines in the feature and meet in one point  exact
+    any other    f is asked at ASKED points, and the ends are bisected                     not exact
+
+A value that breaks a rule is not accepted, and none lies outside the values of the table.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from decimal import ROUND_CEILING, ROUND_FLOOR, Context
-from typing import Any
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from sklearn.frozen import FrozenEstimator
+
+from counterbalance.arrays import Floats, Mask
+from counterbalance.classifier.linear import Screen, linear_screen
+from counterbalance.classifier.trees import Trees, has_trees, read_trees
+from counterbalance.search.landscape import values_in_bins
+from counterbalance.search.nearest import Judge, Space, judge_allowed
+from counterbalance.table.kinds import is_mixed
+
+if TYPE_CHECKING:
+    from counterbalance.classifier.judge import Classifier
+    from counterbalance.table.table import Table
 
 # Digits that the ends of a room are written with, if no more are needed; values that are listed.
 DIGITS, MOST_DIGITS = 4, 17
@@ -109,3 +136,176 @@ def _listed(values: list[str]) -> str:
         left = len(values) - MOST_LISTED
         return f"{', '.join(values[:MOST_LISTED])} or {left} other{'s' if left > 1 else ''}"
     return " or ".join(filter(None, [", ".join(values[:-1]), values[-1]]))
+
+
+# A column with at most so many values is asked about each of them.
+FEW = 1000
+# Where nothing is known of f: points that it is asked at, and halvings of what lies between two.
+ASKED = 65
+HALVINGS = 60
+
+Accepts = Callable[[Floats], Mask]
+
+
+@dataclass(frozen=True)
+class Span:
+    """The accepted values of a feature, as codes of its column."""
+
+    low: float
+    high: float
+    exact: bool
+    levels: Floats | None = None  # of a feature without an order: all accepted ones
+
+
+@dataclass(frozen=True, eq=False)
+class Rooms:
+    """Finds the room of changed features."""
+
+    space: Space
+    f: Classifier
+    table: Table
+    judge: Judge | None = None  # who has to agree, where it is not f alone
+
+    def find(self, row: Floats, x: Floats, m: int, target: int, factual: int) -> Span:
+        """Return the room of feature ``m`` in a counterfactual ``row`` of the factual ``x``."""
+        perturbation, rules = self.space.perturbation, self.space.perturbation.rules
+
+        def accepts(values: Floats) -> Mask:
+            rows = np.repeat(row[None, :], len(values), axis=0)
+            rows[:, m] = values
+            ids = np.full(len(values), factual)
+            judge = self.judge or self.f.on_candidates
+            old = np.repeat(x[None, :], len(values), axis=0)
+            said = judge_allowed(judge, rules, rows, ids, old)
+            return np.asarray(said == target)
+
+        share = perturbation.profile.frequency[m]
+        if any(follower.column == m for follower in rules.followers):  # it has no room of its own
+            own = None if share is None else row[[m]]
+            return Span(row[m], row[m], exact=True, levels=own)
+        if share is not None:
+            levels = np.flatnonzero(share).astype(np.float64)
+            return Span(row[m], row[m], exact=True, levels=levels[accepts(levels)])
+        limits = perturbation.limits(x[None, [m]], np.array([m]))
+        low, high = float(limits.lower.ravel()[0]), float(limits.upper.ravel()[0])
+        low, high = min(low, row[m]), max(high, row[m])
+        few = self._few_values(m, low, high)
+        if few is not None:
+            at = int(np.argmin(np.abs(few - row[m])))
+            return _around(at, few, few, accepts(few), exact=True)
+        if not (rules.relations or rules.of_the_table):  # whose ends may lie between two thresholds
+            if self._trees is not None:
+                return self._between_cuts(self._trees, m, row[m], low, high, accepts)
+            if self._screen is not None:
+                return self._on_a_line(self._screen, row, m, target, low, high, accepts)
+        return self._asked(m, row[m], low, high, accepts)
+
+    @cached_property
+    def _numbers(self) -> bool:
+        """Whether f alone decides, and sees the very numbers that the table is encoded as."""
+        if self.judge is not None:
+            return False
+        plain = not is_mixed(self.table.kinds)
+        return self.f.takes_codes or (plain and self.f.decode == self.table.decode)
+
+    @cached_property
+    def _bare(self) -> object:
+        return self.f.f.estimator if isinstance(self.f.f, FrozenEstimator) else self.f.f
+
+    @cached_property
+    def _trees(self) -> Trees | None:
+        return read_trees(self._bare) if self._numbers and has_trees(self._bare) else None
+
+    @cached_property
+    def _screen(self) -> Screen | None:
+        profile = self.space.perturbation.profile
+        ends = np.array([profile.lower, profile.upper])
+        known = self._numbers and self.f.prior is None
+        return linear_screen(self._bare, ends, self.f.classes) if known else None
+
+    def _few_values(self, m: int, low: float, high: float) -> Floats | None:
+        """Return every value that a column can hold, if these are few."""
+        perturbation = self.space.perturbation
+        levels = perturbation.rules.levels.get(m)
+        if levels is not None:
+            return np.sort(levels) if len(levels) <= FEW else None
+        per_unit = float(perturbation.grid.resolution[m])
+        if not 0 < (high - low) * per_unit <= FEW:
+            return None
+        values = np.arange(np.rint(low * per_unit), np.rint(high * per_unit) + 1) / per_unit
+        return self._snapped(values, m)
+
+    def _between_cuts(
+        self, trees: Trees, m: int, value: float, low: float, high: float, accepts: Accepts
+    ) -> Span:
+        cuts = trees.cuts_of(m)
+        least, most = values_in_bins(cuts, m, self.space.perturbation)
+        least, most = np.maximum(least, low), np.minimum(most, high)
+        here = int(np.searchsorted(cuts, np.float32(value)))  # as trees see it
+        least[here], most[here] = min(least[here], value), max(most[here], value)
+        holds = least <= most
+        at = int(np.count_nonzero(holds[:here]))
+        least, most = least[holds], most[holds]
+        return _around(at, least, most, accepts(least) & accepts(most), exact=True)
+
+    def _on_a_line(
+        self,
+        screen: Screen,
+        row: Floats,
+        m: int,
+        target: int,
+        low: float,
+        high: float,
+        accepts: Accepts,
+    ) -> Span:
+        """Move from the row's value to where another class draws level, on either side."""
+        ahead = (screen.weight[target] - screen.weight) @ row
+        ahead += screen.intercept[target] - screen.intercept
+        slope = screen.weight[target, m] - screen.weight[:, m]
+        others = (np.arange(len(slope)) != target) & (slope != 0)
+        level = row[m] - ahead[others] / slope[others]
+        low = level[slope[others] > 0].max(initial=low)
+        high = level[slope[others] < 0].min(initial=high)
+        ends = [self._last_accepted(m, row[m], float(end), accepts) for end in (low, high)]
+        return Span(ends[0], ends[1], exact=True)
+
+    def _asked(self, m: int, value: float, low: float, high: float, accepts: Accepts) -> Span:
+        points = self._snapped(np.append(np.linspace(low, high, ASKED), value), m)
+        points = np.unique(np.clip(points, low, high))
+        good = accepts(points)
+        span = _around(int(np.argmin(np.abs(points - value))), points, points, good, exact=False)
+        below, above = points[points < span.low], points[points > span.high]
+        ends = [span.low, span.high]
+        if below.size:
+            ends[0] = self._last_accepted(m, span.low, float(below[-1]), accepts)
+        if above.size:
+            ends[1] = self._last_accepted(m, span.high, float(above[0]), accepts)
+        return Span(ends[0], ends[1], exact=False)
+
+    def _last_accepted(self, m: int, good: float, bound: float, accepts: Accepts) -> float:
+        """Bisect for the last accepted value on the way from an accepted one to a bound."""
+        bound = float(self._snapped(np.array([bound]), m)[0])
+        if accepts(np.array([bound]))[0]:
+            return bound
+        for _ in range(HALVINGS):
+            middle = self._snapped(np.array([good + (bound - good) / 2]), m)
+            if middle[0] in {good, bound}:
+                break
+            if accepts(middle)[0]:
+                good = float(middle[0])
+            else:
+                bound = float(middle[0])
+        return good
+
+    def _snapped(self, values: Floats, m: int) -> Floats:
+        column = values[:, None].copy()
+        self.space.perturbation.snap(column, np.array([m]))
+        return np.asarray(column[:, 0])
+
+
+def _around(at: int, least: Floats, most: Floats, good: Mask, *, exact: bool) -> Span:
+    """Return the run of good pieces [least, most] around the one that is at ``at``."""
+    bad = np.flatnonzero(~good)
+    first = int(bad[bad < at].max(initial=-1)) + 1
+    last = int(bad[bad > at].min(initial=len(good))) - 1
+    return Span(float(least[first]), float(most[last]), exact=exact)

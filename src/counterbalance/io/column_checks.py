@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import re
 import shlex
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any
@@ -19,9 +18,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from counterbalance.errors import TableError, near_names
-from counterbalance.table.identifiers import DIFFERENT, numbers_identify, texts_identify
+from counterbalance.table.table import DIFFERENT, numbers_identify, texts_identify
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     import pandas as pd
 
 # Texts of so few kinds are categories, even if most of them are numbers.
@@ -79,12 +80,9 @@ class Remedies:
     In the texts ``{name!r}`` stands for the column, and ``{quoted}`` for it in a shell.
     """
 
-    option: str
-    """What names columns that are to be used whatever they look like."""
-    use: str
-    """How one column is used all the same."""
-    number: str
-    """How a column of numbers with some texts among them is read as numbers."""
+    option: str  # what names columns that are to be used whatever they look like
+    use: str  # how one column is used all the same
+    number: str  # how a column of numbers with some texts among them is read as numbers
 
     def using(self, name: str) -> str:
         """Say how a column is used all the same."""

@@ -12,7 +12,6 @@ import gzip
 import io
 import itertools
 import zlib
-from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -28,10 +27,18 @@ from counterbalance.io.csv_columns import (
     write_cell,
     write_cells,
 )
-from counterbalance.io.header import check_header, column_names
-from counterbalance.io.reading import AS_IT_IS, Reading, most_unpacked, too_large
+from counterbalance.io.reading import (
+    AS_IT_IS,
+    Reading,
+    check_header,
+    column_names,
+    most_unpacked,
+    too_large,
+)
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
     import pandas as pd
     from numpy.typing import NDArray
 

@@ -51,20 +51,11 @@ LOOKED_AT = 1000
 
 @dataclass(frozen=True, eq=False)
 class TextColumn:
-    """The values of a column of texts, and how it writes them.
+    """The values of a column of texts, and how it writes them."""
 
-    Parameters
-    ----------
-    series : pandas.Series
-        The values.
-    style : NumberStyle, optional
-        How its numbers are written, unless they are plain.
-    not_known : tuple of str
-        Texts that count as missing only because the other cells are numbers.
-    """
-
-    series: pd.Series[Any]
-    style: NumberStyle | None = None
+    series: pd.Series[Any]  # the values
+    style: NumberStyle | None = None  # how its numbers are written, unless they are plain
+    # Texts that count as missing only because the other cells are numbers.
     not_known: tuple[str, ...] = ()
 
 

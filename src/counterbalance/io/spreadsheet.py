@@ -50,8 +50,7 @@ class SheetTable:
     """A sheet: its cells, and the same cells as texts, which say what the columns hold."""
 
     title: str
-    cells: list[list[Cell]]
-    """The rows below the header."""
+    cells: list[list[Cell]]  # the rows below the header
     table: CsvTable
 
     @staticmethod

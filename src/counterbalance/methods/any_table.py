@@ -17,7 +17,7 @@ import numpy as np
 
 from counterbalance.arrays import Floats, Integers
 from counterbalance.errors import TableError
-from counterbalance.methods.catalogue import Method
+from counterbalance.methods.registry import Method
 from counterbalance.table.labels import Labels, plain
 from counterbalance.table.table import Table
 

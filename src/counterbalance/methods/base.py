@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from imblearn.over_sampling.base import BaseOverSampler
 from imblearn.under_sampling.base import BaseUnderSampler
+from imblearn.utils import check_target_type
 from scipy import sparse
 
 from counterbalance.arrays import Floats, Integers, Mask
@@ -68,6 +69,12 @@ def generator(random_state: Any) -> np.random.Generator:
 def seed_from(rng: np.random.Generator) -> int:
     """Draw a seed for a scikit-learn estimator."""
     return int(rng.integers(2**31 - 1))
+
+
+def check_labels(y: Any) -> None:
+    """Refuse several labels to a row: imbalanced-learn has the words for it."""
+    if getattr(y, "ndim", 1) > 1:
+        check_target_type(y)
 
 
 def is_sparse(X: Any) -> bool:
@@ -141,12 +148,9 @@ class RoundsIntegerColumns:
 class Change:
     """What resampling one class does to the table."""
 
-    new: Floats
-    """The new rows of the class."""
-    moved: Floats | None = None
-    """The whole table with rows moved, if the method moves rows."""
-    dropped: Mask | None = None
-    """The rows of the table that the method removes as noise."""
+    new: Floats  # the new rows of the class
+    moved: Floats | None = None  # the whole table with rows moved, if the method moves rows
+    dropped: Mask | None = None  # the rows of the table that the method removes as noise
 
 
 class PeerOverSampler(RoundsIntegerColumns, DeclaredParameters, BaseOverSampler):
@@ -160,10 +164,8 @@ class PeerOverSampler(RoundsIntegerColumns, DeclaredParameters, BaseOverSampler)
     sampling_strategy: Any = parameter(default="auto", rule=OVER_STRATEGY)
     random_state: Any = parameter(default=None, rule=SEED)
 
-    _least_minority = 2
-    """Fewest rows of a class that the method can work with."""
-    _needs_spread = True
-    """Whether the method works from differences among the minority rows."""
+    _least_minority = 2  # fewest rows of a class that the method can work with
+    _needs_spread = True  # whether the method works from differences among the minority rows
 
     @property
     def _method_name(self) -> str:

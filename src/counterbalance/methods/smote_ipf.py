@@ -16,6 +16,7 @@ from counterbalance.methods.base import (
     seed_from,
     warn_fallback,
 )
+from counterbalance.methods.neighbours import smote
 from counterbalance.methods.parameters import (
     AT_LEAST_TWO,
     OVER_STRATEGY,
@@ -25,7 +26,6 @@ from counterbalance.methods.parameters import (
     DeclaredParameters,
     parameter,
 )
-from counterbalance.methods.synthesis import smote
 
 _MUCH = 0.1  # share of a class whose removal is worth a warning
 

@@ -1,22 +1,24 @@
-"""Undersamplers: cluster centres in place of the majority, and sensitivity-based (USS)."""
+"""Undersamplers: by cluster centres, by sensitivity (USS), inside clusters; and CUSBoost."""
 
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
+from sklearn.ensemble import AdaBoostClassifier
 from sklearn.utils._param_validation import StrOptions
 
 from counterbalance.arrays import Floats, Integers
 from counterbalance.methods.base import (
     PeerUnderSampler,
     RoundsIntegerColumns,
+    check_labels,
     dense,
     generator,
     in_form_of,
     stacked,
     warn_fallback,
 )
-from counterbalance.methods.neighbours import k_means, nearest, nearest_in_table
-from counterbalance.methods.parameters import POSITIVE_INTEGER, parameter
+from counterbalance.methods.neighbours import allocate, k_means, nearest, nearest_in_table
+from counterbalance.methods.parameters import POSITIVE_INTEGER, POSITIVE_SHARE, Rule, parameter
 
 
 def nearest_to_centres(rows: Floats, centres: Floats) -> Integers:
@@ -160,3 +162,179 @@ class SensitivityUnderSampler(PeerUnderSampler):
         sensitivity = imbalance_sensitivity(near, k, len(ours) / max(len(rivals), 1))
         weights = np.maximum(sensitivity, 1e-12)
         return rng.choice(len(ours), size=n_samples, replace=False, p=weights / weights.sum())
+
+
+_TRIES = 10  # draws of a part before boosting ends because a round is still worse than chance
+
+
+def drawn_from_clusters(labels: Integers, n_samples: int, rng: np.random.Generator) -> Integers:
+    """Draw rows at random from each cluster, in proportion to its size."""
+    counts = allocate(np.bincount(labels).astype(float), n_samples)
+    drawn = [
+        rng.choice(np.flatnonzero(labels == cluster), size=n, replace=False)
+        for cluster, n in enumerate(counts)
+        if n
+    ]
+    return np.sort(np.concatenate(drawn))
+
+
+class ClusterRandomUnderSampler(PeerUnderSampler):
+    """The sampling step of CUSBoost: random undersampling inside clusters.
+
+    F. Rayhan, S. Ahmed, A. Mahbub, R. Jani, S. Shatabda, D. M. Farid, "CUSBoost: Cluster-based
+    Under-sampling with Boosting for Imbalanced Classification", CSITSS 2017.
+
+    k-means divides each class that is to shrink into clusters, and rows are drawn from each of
+    them in proportion to its size, so that the sample keeps the shape of the class.
+
+    Parameters
+    ----------
+    n_clusters : int, default=20
+        Clusters of each class.
+    """
+
+    n_clusters: int = parameter(default=20, rule=POSITIVE_INTEGER)
+
+    def _pick_from(self, rows: Floats, n_samples: int, rng: np.random.Generator) -> Integers:
+        _, labels = k_means(rows, self.n_clusters, rng)
+        return drawn_from_clusters(labels, n_samples, rng)
+
+
+class CUSBoostClassifier(AdaBoostClassifier):
+    """Cluster-based undersampling with boosting.
+
+    F. Rayhan, S. Ahmed, A. Mahbub, R. Jani, S. Shatabda, D. M. Farid, "CUSBoost: Cluster-based
+    Under-sampling with Boosting for Imbalanced Classification", CSITSS 2017.
+
+    k-means divides the majority into clusters once. Every round of AdaBoost draws a part of
+    each cluster, joins it with the whole minority, trains a weak learner on these rows with
+    their weights, and updates the weights of all rows by its errors. No minority row is ever
+    left out.
+
+    Departures: the weights follow SAMME, which is the paper's AdaBoost for two classes and
+    works for any number. In a table of several classes all but the smallest are clustered and
+    drawn from. A round worse than chance is drawn again, as in the paper, at most ten times.
+
+    Cost: a classifier, not a sampler: one clustering, then as many weak learners as rounds.
+
+    Parameters
+    ----------
+    estimator : classifier or None, default=None
+        Weak learner; ``None`` is a decision tree of depth 1.
+    n_estimators : int, default=50
+        Rounds of boosting.
+    learning_rate : float, default=1.0
+        Factor on the weight of every learner.
+    n_clusters : int, default=20
+        Clusters of each class that is drawn from.
+    share : float, default=0.5
+        Part of each cluster that a round sees.
+    random_state : int, RandomState or None, default=None
+        Seed of all draws.
+
+    Attributes
+    ----------
+    cluster_labels_ : ndarray of shape (n_samples,)
+        Cluster of each training row inside its class; -1 in the smallest class.
+    """
+
+    _parameter_constraints: ClassVar[dict[str, Rule]] = {
+        **{
+            name: AdaBoostClassifier._parameter_constraints[name]  # noqa: SLF001  # scikit-learn's way to inherit rules
+            for name in ("estimator", "n_estimators", "learning_rate", "random_state")
+        },
+        "n_clusters": POSITIVE_INTEGER,
+        "share": POSITIVE_SHARE,
+    }
+
+    def __init__(
+        self,
+        estimator: Any = None,
+        *,
+        n_estimators: int = 50,
+        learning_rate: float = 1.0,
+        n_clusters: int = 20,
+        share: float = 0.5,
+        random_state: Any = None,
+    ) -> None:
+        super().__init__(
+            estimator,
+            n_estimators=n_estimators,
+            learning_rate=learning_rate,
+            random_state=random_state,
+        )
+        self.n_clusters = n_clusters
+        self.share = share
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> "CUSBoostClassifier":
+        """Boost on the table.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            The rows.
+        y : array-like of shape (n_samples,)
+            Their classes.
+        sample_weight : array-like of shape (n_samples,) or None, default=None
+            Weights with which the first round starts.
+
+        Returns
+        -------
+        CUSBoostClassifier
+            The fitted classifier.
+        """
+        check_labels(y)
+        super().fit(X, y, sample_weight)
+        return self
+
+    def _boost(
+        self, iboost: int, X: Any, y: Any, sample_weight: Floats, random_state: Any
+    ) -> tuple[Any, Any, Any]:
+        """Do one round: draw a part, train on it, weight the learner, reweight the rows."""
+        rng = generator(random_state)
+        if iboost == 0:
+            self.classes_ = np.unique(y)
+            self.n_classes_ = len(self.classes_)
+            self.cluster_labels_ = self._clustered(dense(X), y, rng)
+        chance = 1 - 1 / self.n_classes_
+        for _ in range(_TRIES):
+            part = self._part(y, rng)
+            learner = self._make_estimator(random_state=random_state)
+            learner.fit(X[part], y[part], sample_weight=sample_weight[part])
+            wrong = learner.predict(X) != y
+            error = float(np.average(wrong, weights=sample_weight))
+            if error < chance:
+                break
+            self.estimators_.pop()
+        else:
+            return self._ended(learner, sample_weight)
+        if error <= 0:
+            return sample_weight, 1.0, 0.0
+        weight = self.learning_rate * (np.log((1 - error) / error) + np.log(self.n_classes_ - 1))
+        # A row of weight zero stays at zero.
+        return sample_weight * np.exp(weight * wrong), weight, error
+
+    def _ended(self, learner: Any, sample_weight: Floats) -> tuple[Any, Any, Any]:
+        """End the boosting; a first learner worse than chance is kept, being the only one."""
+        if self.estimators_:
+            return None, None, None
+        self.estimators_.append(learner)
+        return sample_weight, 1.0, 0.0
+
+    def _clustered(self, table: Floats, y: Any, rng: np.random.Generator) -> Integers:
+        labels = np.full(len(y), -1, dtype=np.intp)
+        classes, counts = np.unique(y, return_counts=True)
+        for label in np.delete(classes, np.argmin(counts)):
+            ours = y == label
+            _, labels[ours] = k_means(table[ours], self.n_clusters, rng)
+        return labels
+
+    def _part(self, y: Any, rng: np.random.Generator) -> Integers:
+        """Return the rows of one round: the smallest class, and part of every other cluster."""
+        parts = [np.flatnonzero(self.cluster_labels_ < 0)]
+        for label in self.classes_:
+            ours = np.flatnonzero((y == label) & (self.cluster_labels_ >= 0))
+            if len(ours):
+                n_samples = int(np.ceil(self.share * len(ours)))
+                parts.append(ours[drawn_from_clusters(self.cluster_labels_[ours], n_samples, rng)])
+        return np.sort(np.concatenate(parts))

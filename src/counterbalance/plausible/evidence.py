@@ -9,7 +9,6 @@ The parts of a table are looked at one by one and joined.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from functools import reduce
 
@@ -18,7 +17,6 @@ import numpy as np
 from counterbalance.arrays import Floats, Integers, Mask
 from counterbalance.constraints.together import ROWS_AT_ONCE, Levels, Together
 from counterbalance.search.draws import stream, uniform
-from counterbalance.table.kinds import Kind
 from counterbalance.table.table import Table
 
 # So many rows of a class at most, and so many of all classes together, but some of each.
@@ -128,8 +126,3 @@ def make_levels(table: Table, n_rows: int) -> Levels:
         for m, kind in enumerate(table.kinds)
     ]
     return Levels.of(table.kinds, n_levels, n_rows)
-
-
-def is_mixed(kinds: Iterable[Kind]) -> bool:
-    """Say whether some column holds categories."""
-    return any(kind.has_levels for kind in kinds)

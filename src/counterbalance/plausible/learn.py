@@ -20,10 +20,10 @@ from counterbalance.constraints import Follows, compile_rules
 from counterbalance.constraints.relations import Relation, quoted
 from counterbalance.constraints.rules import Rules
 from counterbalance.errors import ConstraintError
-from counterbalance.plausible.evidence import Evidence, is_mixed
+from counterbalance.plausible.evidence import Evidence
 from counterbalance.plausible.relations import Found, find_relations, without
 from counterbalance.profile import Profile
-from counterbalance.table.kinds import Kind
+from counterbalance.table.kinds import Kind, is_mixed
 from counterbalance.table.table import Table
 
 Plausible = Literal["auto", "pairs", "relations"] | bool

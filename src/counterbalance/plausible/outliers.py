@@ -120,7 +120,7 @@ def _far(numbers: Floats, codes: Floats, of_numbers: Floats, of_codes: Floats) -
     """Return the distance of each row to each reference."""
     far = np.zeros((len(numbers), len(of_numbers)))
     if numbers.shape[1]:
-        far += cdist(numbers, of_numbers, "cityblock")
-    if codes.shape[1]:
+        far = cdist(numbers, of_numbers, "cityblock")
+    if codes.any() or of_codes.any():  # else nothing is missing, and all are of one category
         far += cdist(codes, of_codes, "hamming") * codes.shape[1]
     return far

@@ -9,11 +9,9 @@ from __future__ import annotations
 
 import base64
 import hashlib
-import os
-from collections.abc import Callable, Mapping
 from importlib.resources import files
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from counterbalance import __version__
 from counterbalance.compare.records import (
@@ -26,11 +24,20 @@ from counterbalance.compare.records import (
 )
 from counterbalance.extras import require
 from counterbalance.io.atomic import written_whole
-from counterbalance.report.plots.curves import draw_calibration, draw_precision_recall
-from counterbalance.report.plots.intervals import draw_intervals
-from counterbalance.report.plots.scatter import classes, colour_of, draw_map
-from counterbalance.report.plots.svg import shortened
+from counterbalance.report.plots import (
+    classes,
+    colour_of,
+    draw_calibration,
+    draw_intervals,
+    draw_map,
+    draw_precision_recall,
+)
 from counterbalance.report.records import Page, read_page
+from counterbalance.report.svg import shortened
+
+if TYPE_CHECKING:
+    import os
+    from collections.abc import Callable, Mapping
 
 
 def _has_results(summary: Page) -> bool:
@@ -102,9 +109,7 @@ def render(summary: Summary | Mapping[str, Any]) -> str:
 
 
 def write_report(
-    summary: Summary | Mapping[str, Any],
-    path: str | os.PathLike[str],
-    like: Path | None = None,
+    summary: Summary | Mapping[str, Any], path: str | os.PathLike[str], like: Path | None = None
 ) -> Path:
     """Write the page of a summary to ``path``, whole or not at all, and return the path.
 

@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from counterbalance.compare.records import ClassCount, ColumnFacts, Data, Verdict
 from counterbalance.compare.results import CITATION
 from counterbalance.constraints import tell_constraints
-from counterbalance.report.balanced import BalancedTable, read_balanced
-from counterbalance.report.explorer import cells_changed, explore, rank_features
-from counterbalance.report.map import map_rows
-from counterbalance.report.records import Explorer, Features, Origins, Page
+from counterbalance.report.records import (
+    BalancedTable,
+    Explorer,
+    Features,
+    Origins,
+    Page,
+    read_balanced,
+)
+from counterbalance.report.sections import cells_changed, explore, map_rows, rank_features
 from counterbalance.rows.origins import (
     CALLED,
     HEADS,
@@ -31,9 +35,13 @@ from counterbalance.rows.origins import (
     tell_most,
     tell_origins,
 )
-from counterbalance.search.problem import Yield
 from counterbalance.table.labels import in_words, plain, rows_of
 from counterbalance.trials.fingerprint import versions
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from counterbalance.search.problem import Yield
 
 # Classes that the headline names, and features that a sentence does.
 MOST_NAMED = 3

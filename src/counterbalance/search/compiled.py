@@ -14,19 +14,19 @@ does not know, that one is used:
 
 from __future__ import annotations
 
-from dataclasses import replace
 from functools import partial
 from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from counterbalance.arrays import Floats, Integers, Mask
+from counterbalance.arrays import Floats, Integers, Mask, Small
 from counterbalance.classifier import boosting
 from counterbalance.classifier.judge import Classifier
 from counterbalance.classifier.linear import Screen
-from counterbalance.classifier.trees import has_trees, read_trees
+from counterbalance.classifier.trees import has_trees
 from counterbalance.search.inversions import Inversions
+from counterbalance.search.minimal import take_back
 from counterbalance.search.nearest import (
     Effort,
     Judge,
@@ -55,6 +55,13 @@ class Search(Protocol):
         """Search the encoded rows ``x``, which are the ``rows`` of the table."""
 
 
+class TakeBack(Protocol):
+    """Takes back every change of counterfactuals that f does not need: see ``minimal``."""
+
+    def __call__(self, x: Floats, rows: Floats, target: Integers | Small, ids: Integers) -> Floats:
+        """Return minimal rows, made from the factuals ``x``."""
+
+
 def is_compiled() -> bool:
     """Say whether the kernels are there."""
     return kernel is not None and boosting.is_compiled()
@@ -72,15 +79,76 @@ def make_search(space: Space, effort: Effort, f: Classifier, table: Table) -> Se
         return by_numpy
     if f.screen is not None:
         return partial(_search_linear, space, effort, f.screen, f.on_candidates)
-    if not _is_plain(f, table):
+    forest = _as_forest(f, table)
+    if forest is None:
         return by_numpy
-    code = f.codes_of_f()
-    prior = None if f.prior is None else f.prior[code]
-    forest = kernel.Forest(read_trees(f.f), code, prior)
     by_kernel = partial(_search_forest, space, effort, forest)
     if not space.perturbation.rules.of_the_table:
         return by_kernel
     return partial(_search_twice, space, by_kernel, by_numpy)
+
+
+def make_take_back(space: Space, f: Classifier, table: Table) -> TakeBack:
+    """Return the fastest way to take back what f does not need: see ``minimal``."""
+    forest, rules = _as_forest(f, table), space.perturbation.rules
+    judge = f.on_candidates if forest is None else partial(_judge, forest)
+    by_numpy = partial(take_back, space, judge, asked=f.insight.asked)
+    if kernel is None or rules.checked:
+        return by_numpy
+    if f.screen is not None:
+        return partial(_take_back_linear, space, f.screen, by_numpy)
+    return by_numpy if forest is None else partial(_take_back, space, forest)
+
+
+def _as_forest(f: Classifier, table: Table) -> Any:
+    """Return f as the kernel knows it, None where it does not."""
+    if kernel is None or not _is_plain(f, table):
+        return None
+    code = f.codes_of_f()
+    return kernel.Forest(f.trees, code, None if f.prior is None else f.prior[code])
+
+
+def _judge(forest: Any, x: Floats, rows: Integers) -> Integers:
+    """Answer as ``Classifier.on_candidates`` does."""
+    answer = np.empty(len(rows), dtype=np.intp)
+    kernel.judge_forest(forest, np.ascontiguousarray(x), answer)
+    return answer
+
+
+def _take_back(
+    space: Space, forest: Any, x: Floats, rows: Floats, target: Integers | Small, ids: Integers
+) -> Floats:
+    del ids
+    rows = rows.copy()
+    kernel.take_back_forest(forest, *_tried(space, x, rows, target))
+    return rows
+
+
+def _take_back_linear(
+    space: Space,
+    screen: Screen,
+    by_numpy: TakeBack,
+    x: Floats,
+    rows: Floats,
+    target: Integers | Small,
+    ids: Integers,
+) -> Floats:
+    """Take back by the scores of the screen, and ask f about rows where they do not tell."""
+    new, sure = rows.copy(), np.zeros(len(rows), dtype=np.uint8)
+    weight = np.ascontiguousarray(screen.weight)
+    tried = _tried(space, x, new, target)
+    kernel.take_back_linear(weight, screen.intercept, screen.slack, sure, *tried)
+    left = np.flatnonzero(sure == 0)
+    if left.size:
+        new[left] = by_numpy(x[left], rows[left], target[left], ids[left])
+    return new
+
+
+def _tried(space: Space, x: Floats, rows: Floats, target: Integers | Small) -> tuple[Any, ...]:
+    profile = space.perturbation.profile
+    nominal = profile.nominal.astype(np.uint8)
+    x, target = np.ascontiguousarray(x), target.astype(np.intp)
+    return x, rows, target, np.ascontiguousarray(space.order), profile.scale, nominal
 
 
 def _kernel_takes(space: Space) -> bool:
@@ -183,39 +251,6 @@ def _search_linear(
         going = missing[at].any(axis=1)
         at, last = at[going], (last[0][going], last[1][going], last[2][going])
     return _found(rows, best, draw, round_), judged
-
-
-def take_back_quickly(
-    space: Space, effort: Effort, f: Classifier, x: Floats, found: Inversions
-) -> tuple[Inversions, Mask] | None:
-    """Return minimal inversions, and of which of them f has to be asked (see ``minimal``).
-
-    ``x`` are their factuals. None where f is not linear, or rules are to be kept.
-    """
-    screen = f.screen
-    if (
-        screen is None
-        or kernel is None
-        or space.perturbation.rules.checked
-        or not _kernel_takes(space)
-    ):
-        return None
-    taken, unsure = np.zeros(x.shape, dtype=np.uint8), np.zeros(len(x), dtype=np.uint8)
-    distance = np.empty(len(x))
-    kernel.take_back_linear(
-        _draws(space, effort, x, found.factual),
-        np.ascontiguousarray(screen.weight),
-        screen.scores(x),
-        screen.slack,
-        found.target,
-        found.draw,
-        found.round,
-        taken,
-        distance,
-        unsure,
-    )
-    bits = np.packbits(taken, axis=1)
-    return replace(found, distance=distance, taken_back=bits), unsure.astype(bool)
 
 
 def rebuild_found(space: Space, effort: Effort, x: Floats, found: Inversions) -> Floats:

@@ -132,10 +132,19 @@ class Changes:
         """Put parts one behind the other and into order; of two of a pair the last one counts."""
         names = cls.__annotations__
         both = cls(*(np.concatenate([getattr(part, name) for part in parts]) for name in names))
+        if both.in_order:  # as the parts of a search are
+            return both
         order = np.lexsort((np.arange(len(both.factual)), both.target, both.factual))
         factual, target = both.factual[order], both.target[order]
         last = np.append((factual[1:] != factual[:-1]) | (target[1:] != target[:-1]), [True])
         return both._take(order[last[: len(order)]])
+
+    @property
+    def in_order(self) -> bool:
+        """Whether every pair is there once, behind the one before."""
+        later = self.factual[1:] > self.factual[:-1]
+        same = self.factual[1:] == self.factual[:-1]
+        return bool((later | (same & (self.target[1:] > self.target[:-1]))).all())
 
     def apply(self, old: Floats, factual: Integers, target: Small) -> Floats:
         """Return the new rows of these pairs, made from the factuals ``old``."""

@@ -19,6 +19,28 @@ def search_forest(
     draw: NDArray[np.intp],
     round_: NDArray[np.intp],
 ) -> int: ...
+def judge_forest(forest: Forest, x: NDArray[np.float64], answer: NDArray[np.intp]) -> None: ...
+def take_back_forest(
+    forest: Forest,
+    x: NDArray[np.float64],
+    rows: NDArray[np.float64],
+    target: NDArray[np.intp],
+    order: NDArray[np.intp],
+    scale: NDArray[np.float64],
+    nominal: NDArray[np.uint8],
+) -> None: ...
+def take_back_linear(
+    weight: NDArray[np.float64],
+    intercept: NDArray[np.float64],
+    slack: float,
+    sure: NDArray[np.uint8],
+    x: NDArray[np.float64],
+    rows: NDArray[np.float64],
+    target: NDArray[np.intp],
+    order: NDArray[np.intp],
+    scale: NDArray[np.float64],
+    nominal: NDArray[np.uint8],
+) -> None: ...
 def next_hopeful(
     draws: Draws,
     weight: NDArray[np.float64],
@@ -29,18 +51,6 @@ def next_hopeful(
     draw: NDArray[np.intp],
     round_: NDArray[np.intp],
     said: NDArray[np.intp],
-) -> None: ...
-def take_back_linear(
-    draws: Draws,
-    weight: NDArray[np.float64],
-    start: NDArray[np.float64],
-    slack: float,
-    target: NDArray[np.int32],
-    draw: NDArray[np.int32],
-    round_: NDArray[np.int32],
-    taken: NDArray[np.uint8],
-    distance: NDArray[np.float64],
-    unsure: NDArray[np.uint8],
 ) -> None: ...
 def rebuild(
     draws: Draws,

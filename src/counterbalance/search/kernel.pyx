@@ -29,6 +29,8 @@ import numpy as np
 cdef double CLOSE = 1e-9
 # Trees that are walked at a time.
 DEF GROUP = 8
+# Cuts that are looked at one by one.
+DEF FEW = 4
 cdef uint64_t GOLDEN = 0x9E3779B97F4A7C15ULL
 
 include "leaf_sets.pxi"
@@ -66,6 +68,9 @@ cdef class Forest:
     cdef const double[:, ::1] leaf_value
     cdef const uint64_t[:, ::1] bounded  # see ``Trees``
     cdef const float[::1] cuts
+    # Buckets of equal width over the cuts of each feature; how many cuts are in those before each.
+    cdef const int32_t[::1] first_bucket, buckets
+    cdef const double[::1] bucket_low, bucket_rate
     cdef const Py_ssize_t[::1] code  # of each class of the forest, -1 for one that the labels lack
     cdef const double[::1] prior
     cdef readonly Py_ssize_t n_trees, n_classes
@@ -82,6 +87,7 @@ cdef class Forest:
         self.nodes, self.roots = trees.looped(), trees.roots
         self.leaf_value, self.bounded = trees.value, trees.bounded
         self.first_cut, self.cuts = trees.first_cut, trees.cuts.astype(np.float32)
+        self.first_bucket, self.buckets, self.bucket_low, self.bucket_rate = trees.buckets()
         self.code = code
         self.n_trees, self.n_classes = self.roots.shape[0], self.leaf_value.shape[1]
         self.moved = prior is not None
@@ -97,18 +103,26 @@ cdef class Forest:
     cdef inline int32_t bin(self, Py_ssize_t m, double value) noexcept nogil:
         """How many cuts of the feature are below the value."""
         cdef float single = <float>value
-        cdef int32_t start = self.first_cut[m], n = self.first_cut[m + 1] - start, half
+        cdef int32_t start = self.first_cut[m], n = self.first_cut[m + 1] - start, half, more = 0
+        cdef const int32_t* bucket
         cdef const float* base
+        cdef double place
         if isnan(value):
             return -1
         if n == 0:
             return 0
-        base = &self.cuts[0] + start
-        while n > 1:
+        place = (<double>single - self.bucket_low[m]) * self.bucket_rate[m]
+        n = self.first_bucket[m + 1] - self.first_bucket[m] - 2  # the last one
+        n = 0 if place <= 0 else (n if place >= n else <int32_t>place)
+        bucket = &self.buckets[self.first_bucket[m] + n]
+        base, n = &self.cuts[start] + bucket[0], bucket[1] - bucket[0]
+        while n > FEW:
             half = n // 2
             base += half * (base[half - 1] < single)  # no branch: the processor could not guess it
             n -= half
-        return <int32_t>(base - &self.cuts[0]) - start + (base[0] < single)
+        while more < n and base[more] < single:
+            more += 1
+        return <int32_t>(base - &self.cuts[start]) + more
 
     cdef inline void walk(
         self, const int32_t* trees, int32_t n, const int32_t* bins, int32_t* leaves
@@ -388,5 +402,6 @@ cdef Py_ssize_t search_row(
 
 
 include "kernel_sets.pxi"
+include "kernel_back.pxi"
 include "kernel_rough.pxi"
 include "kernel_linear.pxi"

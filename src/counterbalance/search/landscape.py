@@ -12,6 +12,7 @@ is above ``most``. Both never fall from bin to bin.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,6 +23,7 @@ from counterbalance.search.perturbation import Perturbation
 
 # Scores are counted in so many parts of one: whole numbers add up alike in every order.
 ONE = 2**40
+MOST_SCORE = 2.0**20
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,9 +46,15 @@ class Landscape:
         score = trees.value / len(trees.roots)
         if prior is not None:
             score = score / prior
+        largest = np.abs(score).max(initial=0.0)
+        if largest > MOST_SCORE:  # of a boosting with steps that are far too long
+            score = score * (MOST_SCORE / largest)
         if score.shape[1] == 2:  # noqa: PLR2004 (two classes: who is ahead is one number)
             score = score[:, 1:] - score[:, :1]
-        parts = [values_in_bins(trees.cuts_of(m), m, perturbation) for m in range(trees.n_features)]
+        parts = [
+            values_in_bins(trees.cuts_of(m), m, perturbation, trees.cell)
+            for m in range(trees.n_features)
+        ]
         holds = [least <= most for least, most in parts]
         profile = perturbation.profile
         return cls(
@@ -88,8 +96,13 @@ class Landscape:
         return lowest, highest
 
 
-def values_in_bins(cuts: Floats, m: int, perturbation: Perturbation) -> tuple[Floats, Floats]:
-    """Return the least and the largest value that column ``m`` can hold in each bin."""
+def values_in_bins(
+    cuts: Floats, m: int, perturbation: Perturbation, cell: type[np.floating[Any]] = np.float32
+) -> tuple[Floats, Floats]:
+    """Return the least and the largest value that column ``m`` can hold in each bin.
+
+    ``cell`` is what a value becomes before it is compared with the cuts.
+    """
     profile, grid = perturbation.profile, perturbation.grid
     levels = perturbation.rules.levels.get(m)
     share = profile.frequency[m]
@@ -97,15 +110,18 @@ def values_in_bins(cuts: Floats, m: int, perturbation: Perturbation) -> tuple[Fl
         used = np.flatnonzero(share).astype(np.float64)
         levels = used if levels is None else used[np.isin(used, levels)]
     if levels is not None:
-        return _bins_of_levels(cuts, np.sort(levels))
-    above = np.nextafter(cuts.astype(np.float32), np.float32(np.inf)).astype(np.float64)
-    up = _on_grid(above, cuts, grid.resolution[m], int(grid.width[m]), sign=1)
-    down = _on_grid(cuts, cuts, grid.resolution[m], int(grid.width[m]), sign=-1)
+        return _bins_of_levels(cuts, np.sort(levels), cell)
+    above = np.nextafter(cuts.astype(cell), cell(np.inf)).astype(np.float64)
+    resolution, narrow = grid.resolution[m], np.dtype(f"f{int(grid.width[m])}").type
+    up = _on_grid(above, cuts, resolution, narrow, cell, sign=1)
+    down = _on_grid(cuts, cuts, resolution, narrow, cell, sign=-1)
     return np.append(profile.lower[m], up), np.append(down, profile.upper[m])
 
 
-def _bins_of_levels(cuts: Floats, levels: Floats) -> tuple[Floats, Floats]:
-    place = np.searchsorted(cuts, levels.astype(np.float32))
+def _bins_of_levels(
+    cuts: Floats, levels: Floats, cell: type[np.floating[Any]]
+) -> tuple[Floats, Floats]:
+    place = np.searchsorted(cuts, levels.astype(cell))
     every = np.arange(len(cuts) + 1)
     padded = np.concatenate([[-np.inf], levels, [np.inf]])
     # The least level of a later bin, the largest of an earlier one.
@@ -114,13 +130,23 @@ def _bins_of_levels(cuts: Floats, levels: Floats) -> tuple[Floats, Floats]:
     return least, most
 
 
-def _on_grid(values: Floats, cuts: Floats, resolution: float, width: int, *, sign: int) -> Floats:
-    """Return the grid point next to each cut: the least above (sign 1), the largest not above."""
-    narrow = np.dtype(f"f{width}").type
+def _on_grid(
+    values: Floats,
+    cuts: Floats,
+    resolution: float,
+    narrow: type[np.floating[Any]],
+    cell: type[np.floating[Any]],
+    *,
+    sign: int,
+) -> Floats:
+    """Return the grid point next to each cut: the least above (sign 1), the largest not above.
+
+    ``narrow`` is what the column holds.
+    """
     if resolution > 0:
         whole = np.rint(values * resolution)
         points = [((whole + step) / resolution + 0.0).astype(narrow) for step in (-1, 0, 1)]
-    elif narrow == np.float16:
+    elif np.dtype(narrow).itemsize < np.dtype(cell).itemsize:
         nearest = values.astype(narrow)
         points = [np.nextafter(nearest, narrow(-np.inf)), nearest]
         points.append(np.nextafter(nearest, narrow(np.inf)))
@@ -129,7 +155,7 @@ def _on_grid(values: Floats, cuts: Floats, resolution: float, width: int, *, sig
     result = np.full(len(cuts), sign * np.inf)
     for point in points:
         exact = point.astype(np.float64)
-        beyond = (exact.astype(np.float32) > cuts) == (sign > 0)
+        beyond = (exact.astype(cell) > cuts) == (sign > 0)
         nearer = exact < result if sign > 0 else exact > result
         result = np.where(beyond & nearer, exact, result)
     return result

@@ -3,7 +3,8 @@
 This is the objective itself (Section IV-A of the paper), of which the draws of Algorithm 1
 are an approximate optimiser. The structure of f says how it is solved:
 
-    trees      scikit-learn's forests and decision trees   ``minimum_trees``, near the minimum
+    trees      scikit-learn's forests, decision trees      ``minimum_trees``, near the minimum
+               and boosting
     linear     two classes, dense numbers                  ``minimum_linear``, the minimum
     any other  is only asked                               ``minimum_any``
 
@@ -20,10 +21,10 @@ from sklearn.frozen import FrozenEstimator
 
 from counterbalance.arrays import Floats, Integers, Mask
 from counterbalance.classifier.judge import Classifier
-from counterbalance.classifier.trees import has_trees
+from counterbalance.classifier.trees import has_trees, is_boosting
 from counterbalance.profile import distance
+from counterbalance.search.compiled import TakeBack, make_take_back
 from counterbalance.search.inversions import Inversions
-from counterbalance.search.minimal import take_back
 from counterbalance.search.minimum_any import AnyMinimum
 from counterbalance.search.minimum_linear import LinearMinimum
 from counterbalance.search.minimum_trees import TreeMinimum
@@ -41,6 +42,7 @@ class MinimumSearch:
     trees: TreeMinimum | None
     linear: LinearMinimum | None
     other: AnyMinimum
+    take_back: TakeBack
 
     @classmethod
     def of(
@@ -52,12 +54,12 @@ class MinimumSearch:
         rules = space.perturbation.rules
         row_by_row = not rules.relations and rules.most_changed is None
         trees = linear = None
-        if row_by_row and has_trees(f.f) and (f.takes_codes or _has_numbers(table)):
+        if row_by_row and _has_known_trees(f) and (f.takes_codes or _has_numbers(table)):
             trees = TreeMinimum.of(space, f, references)
         elif row_by_row and not rules.levels and not rules.followers and _has_numbers(table):
             linear = LinearMinimum.of(space, f)
         other = AnyMinimum(space, effort, f.on_candidates, references)
-        return cls(space, effort, f, trees, linear, other)
+        return cls(space, effort, f, trees, linear, other, make_take_back(space, f, table))
 
     def rows(self, x: Floats, target: Integers, ids: Integers) -> tuple[Floats, Mask]:
         """Return for each row the nearest one of class ``target``, and where there is one."""
@@ -73,8 +75,8 @@ class MinimumSearch:
         if left.size:
             rows[left], reached[left] = self.other.nearest(x[left], target[left], ids[left])
         if self.effort.minimal and reached.any():
-            some, judge = np.flatnonzero(reached), self.f.on_candidates
-            rows[some] = take_back(self.space, judge, x[some], rows[some], target[some], ids[some])
+            some = np.flatnonzero(reached)
+            rows[some] = self.take_back(x[some], rows[some], target[some], ids[some])
         profile, order = self.space.perturbation.profile, self.space.order
         if self.effort.epsilon < np.inf and reached.any():
             reached &= distance(profile, order, x, rows) < self.effort.epsilon
@@ -92,3 +94,11 @@ class MinimumSearch:
 def _has_numbers(table: Table) -> bool:
     """Say whether f sees the very numbers that the table is encoded as."""
     return not any(kind.has_levels for kind in table.kinds)
+
+
+def _has_known_trees(f: Classifier) -> bool:
+    """Say whether the answer of f is that of the class with the largest sum over its trees."""
+    if has_trees(f.f):
+        return True
+    # Scores without a bound have no order to climb; a prior divides probabilities, not scores.
+    return is_boosting(f.f) and f.prior is None and bool(np.isfinite(f.trees.value).all())

@@ -261,8 +261,12 @@ cdef class Walker:
         const Py_ssize_t[::1] first_cell,
         int32_t[:, ::1] found,
         double[::1] distance,
+        bint anew=False,
     ):
-        """Write the bins and the distance of the inversion of every row, infinite for none."""
+        """Write the bins and the distance of the inversion of every row, infinite for none.
+
+        ``anew`` starts in the nearest cell, and not only where a walk from home leads nowhere.
+        """
         cdef Py_ssize_t r, m, t
         cdef Row row
         self.failed = False
@@ -272,7 +276,7 @@ cdef class Walker:
                 row.low, row.high, row.mutable = &low[r, 0], &high[r, 0], &mutable[r, 0]
                 row.target = t = target[r]
                 self.start(&row)
-                distance[r] = self.settle(&row)
+                distance[r] = INFINITY if anew else self.settle(&row)
                 if distance[r] == INFINITY and self.start_at_cell(
                     &row,
                     lowest[first_cell[t] : first_cell[t + 1]],

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from counterbalance.arrays import Floats, Integers, Mask, Small
 from counterbalance.classifier.judge import Classifier
-from counterbalance.classifier.trees import read_trees
+from counterbalance.classifier.trees import is_boosting
 from counterbalance.constraints.rules import differs
 from counterbalance.search.landscape import Landscape
 from counterbalance.search.minimum_twin import Walker as Twin
@@ -57,17 +57,19 @@ class TreeMinimum:
     landscape: Landscape
     place: Integers  # of each class code among the classes of f
     references: list[Floats]  # rows that f puts into each of its classes
+    twice: bool  # whether each row is walked to from itself and from a cell; the nearer end counts
 
     @classmethod
     def of(cls, space: Space, f: Classifier, references: list[Floats]) -> TreeMinimum:
         """Prepare a search; ``references`` holds rows that f puts into each class code."""
         code = f.codes_of_f()
         prior = None if f.prior is None else f.prior[code]
-        landscape = Landscape.of(read_trees(f.f), prior, space.perturbation)
+        landscape = Landscape.of(f.trees, prior, space.perturbation)
         place = np.full(len(references), -1, dtype=np.intp)
         place[code[code >= 0]] = np.flatnonzero(code >= 0)
         none = np.zeros((0, landscape.trees.n_features))
-        return cls(space, landscape, place, [references[c] if c >= 0 else none for c in code])
+        of_f = [references[c] if c >= 0 else none for c in code]
+        return cls(space, landscape, place, of_f, is_boosting(f.f))
 
     @cached_property
     def cells(self) -> Cells:
@@ -93,17 +95,19 @@ class TreeMinimum:
     def _from_everywhere(
         self, x: Floats, target: Integers, frozen: Mask
     ) -> tuple[Floats, NDArray[np.bool_]]:
-        """Walk from each row, and where that leads nowhere from the nearest cell of the class."""
+        """Walk from each row; where that leads nowhere, or ``twice``, from a cell of the class."""
         none = Cells.none(len(self.references), x.shape[1])
-        rows, reached = self._walk(x, target, none, frozen)
-        left = np.flatnonzero(~reached)
+        rows, far = self._walk(x, target, none, frozen)
+        left = np.flatnonzero(np.isinf(far) | self.twice)
         if left.size:
-            rows[left], reached[left] = self._walk(x[left], target[left], self.cells, frozen[left])
-        return self.space.perturbation.rules.complete(rows, x), reached
+            again = self._walk(x[left], target[left], self.cells, frozen[left], anew=self.twice)
+            nearer = again[1] < far[left]
+            rows[left[nearer]], far[left[nearer]] = again[0][nearer], again[1][nearer]
+        return self.space.perturbation.rules.complete(rows, x), np.isfinite(far)
 
     def _walk(
-        self, x: Floats, target: Integers, cells: Cells, frozen: Mask
-    ) -> tuple[Floats, NDArray[np.bool_]]:
+        self, x: Floats, target: Integers, cells: Cells, frozen: Mask, *, anew: bool = False
+    ) -> tuple[Floats, Floats]:
         land = self.landscape
         low, high, mutable = self._limits(x)
         mutable &= ~frozen
@@ -127,9 +131,9 @@ class TreeMinimum:
             cells.first,
             found,
             distance,
+            anew=anew,
         )
-        rows = np.where(mutable, land.values(found, home, origin), x)
-        return rows, np.isfinite(distance)
+        return np.where(mutable, land.values(found, home, origin), x), distance
 
     def _limits(self, x: Floats) -> tuple[Floats, Floats, NDArray[np.bool_]]:
         """Return where the cells of each row may move to, and which may: a missing one stays."""

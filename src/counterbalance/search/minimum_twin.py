@@ -97,13 +97,18 @@ class Walker:
         first_cell: NDArray[np.intp],
         found: Small,
         distance: Floats,
+        *,
+        anew: bool = False,
     ) -> None:
-        """Write the bins and the distance of the inversion of every row, infinite for none."""
+        """Write the bins and the distance of the inversion of every row, infinite for none.
+
+        ``anew`` starts in the nearest cell, and not only where a walk from home leads nowhere.
+        """
         for r in range(len(x)):
             arrays = (x[r], origin[r], low[r], high[r], home[r], mutable[r].astype(bool))
             row = _Row(int(target[r]), *(array.tolist() for array in arrays))
             self._start(row)
-            distance[r] = self._settle(row)
+            distance[r] = NOWHERE if anew else self._settle(row)
             cells = slice(first_cell[row.target], first_cell[row.target + 1])
             if distance[r] == NOWHERE and self._start_at_cell(row, lowest[cells], highest[cells]):
                 distance[r] = self._settle(row)

@@ -11,6 +11,7 @@ candidate into says whose inversion it is.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
@@ -23,10 +24,14 @@ from counterbalance.classifier.judge import Classifier
 from counterbalance.constraints.rules import differs
 from counterbalance.errors import ClassifierError
 from counterbalance.profile import distance
-from counterbalance.search.compiled import make_search, rebuild_found, take_back_quickly
+from counterbalance.search.compiled import (
+    TakeBack,
+    make_search,
+    make_take_back,
+    rebuild_found,
+)
 from counterbalance.search.draws import fingerprint
 from counterbalance.search.inversions import NOT_DRAWN, Inversions
-from counterbalance.search.minimal import take_back
 from counterbalance.search.minimum import MinimumSearch
 from counterbalance.search.nearest import Effort, Space, widths
 from counterbalance.search.references import References
@@ -35,6 +40,8 @@ from counterbalance.table.table import Table
 
 # A job gets at least so many rows: fewer would not pay for its start.
 FEWEST_ROWS = 256
+# Chunks whose finds are kept one by one.
+CHUNKS_AT_A_TIME = 64
 
 
 class Yield(NamedTuple):
@@ -107,42 +114,26 @@ class Problem:
     def find_in(self, rows: Integers, wanted: Mask, f: Classifier, number: int = 0) -> Inversions:
         """Search some rows, whatever f says of them; ``wanted`` is for all rows of the table."""
         search = make_search(self.space, self.effort.of_pass(number), f, self.table)
+        take_back = make_take_back(self.space, f, self.table)
 
         def find(chunk: Integers) -> Inversions:
             found, _ = search(self.table.rows(chunk), chunk, wanted[chunk])
-            return self._made_minimal(found, f) if self.effort.minimal else found
+            return self._made_minimal(found, take_back) if self.effort.minimal else found
 
-        parts = Parallel(n_jobs=self.n_jobs, prefer="threads")(
-            delayed(find)(chunk) for chunk in self._chunks(rows, f)
-        )
-        return Inversions.join(parts)
+        return self._on_chunks(find, self._chunks(rows, f))
 
-    def _made_minimal(self, found: Inversions, f: Classifier) -> Inversions:
+    def _made_minimal(self, found: Inversions, take_back: TakeBack) -> Inversions:
         """Take back every change of drawn inversions that f does not need."""
+        order, profile = self.space.order, self.space.perturbation.profile
         parts = [Inversions.join([])]
         for block in self.build_blocks(len(found)):
             some = found.take(block)
-            x = self.table.rows(some.factual)
-            quick = take_back_quickly(self.space, self.effort, f, x, some)
-            if quick is None:
-                parts.append(self._taken_back(some, x, f))
-                continue
-            sure, unsure = quick
-            if unsure.any():
-                slow = self._taken_back(some.take(unsure), x[unsure], f)
-                both = Inversions.join([sure.take(~unsure), slow])
-                sure = both.take(np.argsort(np.argsort(unsure, kind="stable"), kind="stable"))
-            parts.append(sure)
+            x, drawn = self.table.rows(some.factual), self.rebuild(some)
+            rows = take_back(x, drawn, some.target, some.factual)
+            bits = np.packbits(differs(rows, drawn), axis=1)
+            far = distance(profile, order, x, rows)
+            parts.append(replace(some, distance=far, taken_back=bits))
         return Inversions.join(parts)
-
-    def _taken_back(self, found: Inversions, x: Floats, f: Classifier) -> Inversions:
-        """Ask f which changes it needs; ``x`` are the factuals."""
-        drawn, space = rebuild_found(self.space, self.effort, x, found), self.space
-        judge, asked = f.on_candidates, f.insight.asked
-        rows = take_back(space, judge, x, drawn, found.target, found.factual, asked)
-        bits = np.packbits(differs(rows, drawn), axis=1)
-        far = distance(space.perturbation.profile, space.order, x, rows)
-        return replace(found, distance=far, taken_back=bits)
 
     def solve(
         self,
@@ -164,11 +155,11 @@ class Problem:
     ) -> Inversions:
         """Solve for some rows, whatever f says of them; ``wanted`` is for all of the table."""
         search = MinimumSearch.of(self.space, self.effort, f, self.table, starts)
-        parts = Parallel(n_jobs=self.n_jobs, prefer="threads")(
-            delayed(search.find)(self.table.rows(chunk), chunk, wanted[chunk])
-            for chunk in self._chunks(rows, f)
-        )
-        return Inversions.join(parts)
+
+        def find(chunk: Integers) -> Inversions:
+            return search.find(self.table.rows(chunk), chunk, wanted[chunk])
+
+        return self._on_chunks(find, self._chunks(rows, f))
 
     def references(self, judged: Judged, targets: list[int]) -> References:
         """Choose rows that f puts into each of ``targets``; one without a class is never chosen."""
@@ -220,6 +211,21 @@ class Problem:
         if among is not None:
             wanted &= among
         return np.flatnonzero(self.right(judged) & wanted.any(axis=1)), wanted
+
+    def _on_chunks(
+        self, find: Callable[[Integers], Inversions], chunks: list[Integers]
+    ) -> Inversions:
+        """Let the jobs search all chunks.
+
+        What they find is joined now and then: small arrays that stay for long between those that
+        come and go would keep the memory of the latter from being given back.
+        """
+        starts = range(0, len(chunks), CHUNKS_AT_A_TIME)
+        groups = (chunks[start : start + CHUNKS_AT_A_TIME] for start in starts)
+        with Parallel(n_jobs=self.n_jobs, prefer="threads") as jobs:
+            return Inversions.join(
+                [Inversions.join(jobs(delayed(find)(chunk) for chunk in group)) for group in groups]
+            )
 
     def _chunks(self, rows: Integers, f: Classifier) -> list[Integers]:
         """Cut rows into what a job gets: what its memory holds, or an even share."""

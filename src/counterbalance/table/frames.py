@@ -190,15 +190,6 @@ def level_codes(native: Any, name: Any) -> Floats:
     return codes
 
 
-def lookup(native: Any, codes: Floats) -> dict[Any, float]:
-    """Return the code of every level of a column."""
-    return {
-        cell: code
-        for cell, code in zip(cells_of(native), codes.tolist(), strict=True)
-        if code == code  # noqa: PLR0124  (nan is the code of a missing cell)
-    }
-
-
 def cells_of(native: Any) -> list[Any]:
     """Return the cells of a column as Python objects; numpy has no word for some of polars'."""
     if container(native) == "polars":
@@ -256,12 +247,7 @@ def _is_sparse(native: Any) -> bool:
 
 
 def _objects_like(
-    native: NDArray[np.object_],
-    values: Floats,
-    gone: Mask,
-    origin: Integers | None,
-    *,
-    whole: bool,
+    native: NDArray[np.object_], values: Floats, gone: Mask, origin: Integers | None, *, whole: bool
 ) -> NDArray[np.object_]:
     cells = np.empty(len(values), dtype=object)
     cells[:] = values

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
@@ -32,6 +33,11 @@ class Kind(StrEnum):
     def has_order(self) -> bool:
         """Whether there is a more and a less."""
         return self not in {Kind.NOMINAL, Kind.BOOLEAN}
+
+
+def is_mixed(kinds: Iterable[Kind]) -> bool:
+    """Say whether some column holds categories."""
+    return any(kind.has_levels for kind in kinds)
 
 
 @dataclass(frozen=True)

@@ -48,14 +48,10 @@ class Game:
     generator_sizes: tuple[int, ...]
     n_noise: int
     n_classes: int
-    enlarged: tuple[int, ...]
-    """Codes of the classes that get new rows."""
-    anchors: tuple[Singles, ...]
-    """Scaled anchors of each of them."""
-    share: tuple[int, ...]
-    """Rows of each of them in a generated batch."""
-    weight: float
-    """Weight of generated rows beside real ones in the classifier's loss."""
+    enlarged: tuple[int, ...]  # codes of the classes that get new rows
+    anchors: tuple[Singles, ...]  # scaled anchors of each of them
+    share: tuple[int, ...]  # rows of each of them in a generated batch
+    weight: float  # weight of generated rows beside real ones in the classifier's loss
 
     def generated(self, xp: Any, p: Any, noise: Any, labels: Any) -> Any:
         """Return a batch of new rows, class after class."""

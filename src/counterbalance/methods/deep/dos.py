@@ -11,10 +11,9 @@ Glossary
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from imblearn.utils import check_target_type
 from sklearn.base import (
     BaseEstimator,
     ClassifierMixin,
@@ -22,47 +21,40 @@ from sklearn.base import (
     TransformerMixin,
 )
 from sklearn.neighbors import NearestNeighbors
-from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from counterbalance.arrays import Floats, Integers
 from counterbalance.errors import TableError
 from counterbalance.methods.base import generator
 from counterbalance.methods.deep import networks as nn
 from counterbalance.methods.deep.training import (
     SIZES,
     Bar,
+    NetworkClassifier,
     Patience,
-    PredictsTheMostProbable,
     Singles,
     TrainingParameters,
     batches,
+    checked_rows,
     checked_sizes,
     one_hot,
     scaled,
     scaling,
 )
-from counterbalance.methods.parameters import (
-    NOT_NEGATIVE_REAL,
-    POSITIVE_INTEGER,
-    SEED,
-    parameter,
-)
-from counterbalance.methods.synthesis import allocate, repeated
+from counterbalance.methods.neighbours import allocate, repeated
+from counterbalance.methods.parameters import NOT_NEGATIVE_REAL, POSITIVE_INTEGER, SEED, parameter
+
+if TYPE_CHECKING:
+    from counterbalance.arrays import Floats, Integers
 
 
 @dataclass(frozen=True)
 class Targets:
     """Synthetic targets in the deep features, the classes equally many."""
 
-    rows: Integers
-    """(t,) the row that each target is for."""
-    neighbours: Integers
-    """(t, k + 1) the rows that it lies between; the row itself first."""
-    weights: Floats
-    """(t, k + 1) positive, and they add up to one."""
-    values: Floats
-    """(t, e) the targets."""
+    rows: Integers  # (t,) the row that each target is for
+    neighbours: Integers  # (t, k + 1) the rows that it lies between; the row itself first
+    weights: Floats  # (t, k + 1) positive, and they add up to one
+    values: Floats  # (t, e) the targets
 
 
 def in_class_neighbours(deep: Floats, codes: Integers, k: int) -> Integers:
@@ -96,7 +88,7 @@ def drawn_targets(deep: Floats, codes: Integers, k: int, rng: np.random.Generato
 
 class DOSClassifier(
     TrainingParameters,
-    PredictsTheMostProbable,
+    NetworkClassifier,
     ClassifierMixin,
     ClassNamePrefixFeaturesOutMixin,
     TransformerMixin,
@@ -186,11 +178,7 @@ class DOSClassifier(
         DOSClassifier
             The fitted classifier.
         """
-        self._validate_params()
-        if getattr(y, "ndim", 1) > 1:
-            check_target_type(y)  # several labels to a row: imbalanced-learn has the words for it
-        X, y = validate_data(self, X, y, dtype=np.float64)
-        check_classification_targets(y)
+        X, y = checked_rows(self, X, y, dtype=np.float64)
         self.classes_, codes = np.unique(y, return_inverse=True)
         self._check_classes(codes)
         rng = generator(self.random_state)
@@ -289,20 +277,8 @@ class DOSClassifier(
         X = validate_data(self, X, reset=False, dtype=np.float64)
         return self._embedded(self._p, (X - self._mean) / self._scale)
 
-    def predict_proba(self, X: Any) -> Floats:
-        """Return the probability of each class for each row.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            The rows.
-
-        Returns
-        -------
-        ndarray of shape (n_samples, n_classes)
-            Probabilities, in the order of ``classes_``.
-        """
-        deep = self.transform(X)
+    def _probabilities(self, X: Floats) -> Floats:
+        deep = self._embedded(self._p, (X - self._mean) / self._scale)
         return np.asarray(nn.softmax(np, nn.dense(self._p, "out", deep)))
 
     @property

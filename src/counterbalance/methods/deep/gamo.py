@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from imblearn.utils import check_target_type
 from scipy import sparse
 from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
-from counterbalance.arrays import Floats, Integers
 from counterbalance.methods.base import (
     PeerOverSampler,
     check_size,
@@ -24,12 +21,14 @@ from counterbalance.methods.base import (
 from counterbalance.methods.deep.convex_game import Game, Network, convex_weights, play
 from counterbalance.methods.deep.training import (
     SIZES,
-    PredictsTheMostProbable,
+    NetworkClassifier,
     TrainingParameters,
+    checked_rows,
     checked_sizes,
     scaled,
     scaling,
 )
+from counterbalance.methods.neighbours import allocate
 from counterbalance.methods.parameters import (
     OVER_STRATEGY,
     POSITIVE_INTEGER,
@@ -37,7 +36,9 @@ from counterbalance.methods.parameters import (
     SEED,
     parameter,
 )
-from counterbalance.methods.synthesis import allocate
+
+if TYPE_CHECKING:
+    from counterbalance.arrays import Floats, Integers
 
 
 class _Players(TrainingParameters):
@@ -181,7 +182,7 @@ class GAMO(_Players, PeerOverSampler):
         return fitted
 
 
-class GAMOClassifier(_Players, PredictsTheMostProbable, ClassifierMixin, BaseEstimator):
+class GAMOClassifier(_Players, NetworkClassifier, ClassifierMixin, BaseEstimator):
     """The classifier of generative adversarial minority oversampling.
 
     Trained in the game that :class:`GAMO` describes, with its parameters; ``sampler_`` holds the
@@ -228,30 +229,12 @@ class GAMOClassifier(_Players, PredictsTheMostProbable, ClassifierMixin, BaseEst
         GAMOClassifier
             The fitted classifier.
         """
-        self._validate_params()
-        if getattr(y, "ndim", 1) > 1:
-            check_target_type(y)  # several labels to a row: imbalanced-learn has the words for it
-        X, y = validate_data(self, X, y)
-        check_classification_targets(y)
+        X, y = checked_rows(self, X, y)
         self.sampler_ = GAMO(**self.get_params(deep=False))
         self.sampler_.fit_resample(X, y)
         self.network_, self.n_iter_ = self.sampler_.network_, self.sampler_.n_iter_
         self.classes_ = self.network_.classes
         return self
 
-    def predict_proba(self, X: Any) -> Floats:
-        """Return the probability of each class for each row.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            The rows.
-
-        Returns
-        -------
-        ndarray of shape (n_samples, n_classes)
-            Probabilities, in the order of ``classes_``.
-        """
-        check_is_fitted(self)
-        X = validate_data(self, X, reset=False)
-        return self.network_.probabilities(np.asarray(X, dtype=np.float64))
+    def _probabilities(self, X: Floats) -> Floats:
+        return self.network_.probabilities(X)

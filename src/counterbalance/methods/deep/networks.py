@@ -36,10 +36,8 @@ class Backend:
     """What differentiates: a numpy namespace with gradients."""
 
     name: str
-    np: Any
-    """Namespace inside of a loss."""
-    plain: Any
-    """Namespace of the optimiser, which needs no gradient."""
+    np: Any  # namespace inside of a loss
+    plain: Any  # namespace of the optimiser, which needs no gradient
     value_and_grad: Callable[..., Any]
     compiled: Callable[[Callable[..., Any]], Callable[..., Any]]
 

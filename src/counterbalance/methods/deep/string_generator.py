@@ -34,8 +34,7 @@ class Alphabet:
     """The characters of a class's strings, and the room they take."""
 
     letters: str
-    length: int
-    """Places of the longest string, with its end."""
+    length: int  # places of the longest string, with its end
 
     @property
     def size(self) -> int:
@@ -261,18 +260,12 @@ class StringCounts:
     """What became of the strings that were drawn for a class."""
 
     drawn: int = 0
-    unfinished: int = 0
-    """Had no end within the length of the longest real one."""
-    invalid: int = 0
-    """Refused by ``valid``."""
-    copies: int = 0
-    """Were strings of the table already."""
-    duplicates: int = 0
-    """Had been drawn before."""
-    new: int = 0
-    """Distinct, valid, and not in the table."""
-    repeated: int = 0
-    """Taken a second time to reach the number that was asked for."""
+    unfinished: int = 0  # had no end within the length of the longest real one
+    invalid: int = 0  # refused by ``valid``
+    copies: int = 0  # were strings of the table already
+    duplicates: int = 0  # had been drawn before
+    new: int = 0  # distinct, valid, and not in the table
+    repeated: int = 0  # taken a second time to reach the number that was asked for
 
     def shares(self) -> dict[str, float]:
         """Return each count over the drawn strings."""
@@ -280,11 +273,7 @@ class StringCounts:
 
 
 def new_strings(
-    trained: TrainedGenerator,
-    n: int,
-    real: set[str],
-    settings: Any,
-    rng: np.random.Generator,
+    trained: TrainedGenerator, n: int, real: set[str], settings: Any, rng: np.random.Generator
 ) -> tuple[list[str], StringCounts]:
     """Draw until there are ``n`` distinct new valid strings, or ``max_draws`` for each."""
     counts = StringCounts()

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Iterator
-from typing import Any, Self
+from abc import ABC, abstractmethod
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils._param_validation import StrOptions
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import check_is_fitted, validate_data
 
-from counterbalance.arrays import Floats, Integers
 from counterbalance.errors import TableError
+from counterbalance.methods.base import check_labels
 from counterbalance.methods.parameters import (
     NOT_NEGATIVE_REAL,
     POSITIVE_INTEGER,
@@ -21,6 +23,11 @@ from counterbalance.methods.parameters import (
     parameter,
 )
 from counterbalance.methods.parameters import DeclaredParameters as Declared
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from counterbalance.arrays import Floats, Integers
 
 Singles = NDArray[np.float32]
 
@@ -69,11 +76,39 @@ class TrainingParameters(Declared):
             cls.__doc__ = cls.__doc__.replace("\n    %(training)s\n", SHARED_DOC)
 
 
-class PredictsTheMostProbable:
-    """Gives a classifier with probabilities its labels."""
+def checked_rows(model: Any, X: Any, y: Any, **rules: Any) -> tuple[Any, Any]:
+    """Check the parameters of a classifier and what it is fitted to."""
+    model._validate_params()  # noqa: SLF001  # as scikit-learn's own classifiers do in ``fit``
+    check_labels(y)
+    X, y = validate_data(model, X, y, **rules)
+    check_classification_targets(y)
+    return X, y
+
+
+class NetworkClassifier(ABC):
+    """Gives a classifier with a network its probabilities and labels."""
 
     classes_: Any
-    predict_proba: Any
+
+    @abstractmethod
+    def _probabilities(self, X: Floats) -> Floats:
+        """Return the probability of each class for each row."""
+
+    def predict_proba(self, X: Any) -> Floats:
+        """Return the probability of each class for each row.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            The rows.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_classes)
+            Probabilities, in the order of ``classes_``.
+        """
+        check_is_fitted(self)
+        return self._probabilities(validate_data(self, X, reset=False, dtype=np.float64))
 
     def predict(self, X: Any) -> Any:
         """Return the most probable class of each row.

@@ -15,7 +15,7 @@ from sklearn.model_selection import StratifiedShuffleSplit
 from counterbalance.result_table import ABSENT, FAILED, ResultTable, Value
 from counterbalance.studies.reproduction import published
 from counterbalance.studies.reproduction.data import load_labelled
-from counterbalance.studies.reproduction.groups import failures, gather, has_failed, spread
+from counterbalance.studies.reproduction.groups import failures, gather, has_failed, in_all, spread
 from counterbalance.studies.reproduction.methods import METHODS, resampled
 from counterbalance.studies.reproduction.settings import TABLE_IV
 from counterbalance.trials.classifiers import make_classifier
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
 EXPERIMENT = "class counts"
 TEST_SHARE = 0.365
+RATIO = TEST_SHARE / (1 - TEST_SHARE)  # of a test part to its training part
 
 NAMES = ", ".join(f"{name} is {label}" for label, name in published.CLASS_NAMES.items())
 
@@ -61,9 +62,19 @@ def compute(settings: ReproductionSettings, trial: Trial) -> TrialResult:
     return TrialResult(figures)
 
 
+def of_whole_splits(records: Sequence[TrialRecord]) -> list[TrialRecord]:
+    """Return the records of the splits that every method has, so that all are compared on them."""
+    ours = [record for record in records if record.trial["experiment"] == EXPERIMENT]
+    whole = in_all(
+        [int(record.trial["split"]) for record in members]
+        for members in gather(ours, ["method"]).values()
+    )
+    return [record for record in ours if record.trial["split"] in whole]
+
+
 def class_counts_table(records: Sequence[TrialRecord]) -> ResultTable:
     """Return the mean counts over the splits; the paper's are whole numbers."""
-    ours = [record for record in records if record.trial["experiment"] == EXPERIMENT]
+    ours = of_whole_splits(records)
     groups = gather(ours, ["method"])
     rows: list[Sequence[str]] = [
         ("ground truth", *_truth(ours)),

@@ -48,6 +48,18 @@ def gather(records: Iterable[TrialRecord], names: Sequence[str]) -> dict[Group, 
     return {group: list(members) for group, members in groupby(ordered, group_of)}
 
 
+def in_all(groups: Iterable[Iterable[int]]) -> set[int]:
+    """Return the numbers (of runs, or splits) that every group has; empty groups do not count.
+
+    Examples
+    --------
+    >>> in_all([[0, 1, 2], [0, 1], []])
+    {0, 1}
+    """
+    known = [numbers for group in groups if (numbers := set(group))]
+    return set.intersection(*known) if known else set()
+
+
 def has_failed(members: Iterable[TrialRecord]) -> bool:
     """Tell whether a trial of a group failed; then the group has no figure."""
     return any(record.state == "failed" for record in members)

@@ -3,9 +3,10 @@
     Table III    G-mean of each method and classifier, beside the paper's
     Figure 5     F-measure of each method and classifier, as a table and as bars
 
-Only complete runs of the cross-validation count, so a run that was stopped gives an honest page:
-the last column says on how many runs a row rests. Methods are compared by the differences of
-their figures, fold by fold, over the runs that both have.
+Only whole runs of the cross-validation count: those of which a table has every fold of every
+method. So all rows of a table rest on the same folds, also on the page of a run that was stopped;
+the last column says on how many. Methods are compared by the differences of their figures, fold by
+fold.
 """
 
 from __future__ import annotations
@@ -26,6 +27,7 @@ from counterbalance.studies.reproduction.groups import (
     failures,
     gather,
     has_failed,
+    in_all,
     spread,
 )
 from counterbalance.studies.reproduction.methods import CONTROL, DEEP, METHODS, OURS, RESAMPLING
@@ -92,6 +94,21 @@ class Difference:
         return "ahead" if self.mean > 0 else "behind"
 
 
+def paired(differences: Floats, ratio: float) -> Difference:
+    """Test a mean difference; `ratio` is that of a test part to its training part.
+
+    Examples
+    --------
+    >>> paired(np.array([0.02, 0.04, 0.03, 0.05]), ratio=1 / 3).verdict
+    'ahead'
+    """
+    if len(differences) < FEWEST:
+        return Difference(float(differences.mean()), None)
+    believed = posterior(differences, ratio)
+    tail = min(believed.above(0.0), believed.below(0.0))
+    return Difference(believed.mean, 1.0 if believed.mean == 0 else min(1.0, 2 * tail))
+
+
 @dataclass(frozen=True)
 class MeasureScores:
     """All figures of one measure: what the tables, the claims and Figure 5 show.
@@ -101,7 +118,7 @@ class MeasureScores:
     measure : Measure
         The measure.
     runs : mapping
-        For each (data, method, classifier) the figures of every complete run, by its number.
+        For each (data, method, classifier) the figures of every whole run, by its number.
     trials : mapping
         The records of each (data, method).
     """
@@ -123,23 +140,21 @@ class MeasureScores:
         return FAILED if has_failed(self.trials.get(key[:2], ())) else ABSENT
 
     def count(self, data: str, method: str) -> int:
-        """Return how many complete runs a row rests on."""
+        """Return how many whole runs a row rests on."""
         return len(self.runs.get((data, method, CLASSIFIERS[0]), {}))
 
-    def difference(self, data: str, method: str, other: str, classifier: str) -> Difference | None:
-        """Compare two methods, figure by figure, over the runs that both have."""
+    def difference(
+        self, data: str, method: str, other: str, classifier: str, margin: float = 0.0
+    ) -> Difference | None:
+        """Compare two methods, less a margin, figure by figure over the runs that both have."""
         mine, theirs = (self.runs.get((data, name, classifier), {}) for name in (method, other))
         shared = sorted(set(mine) & set(theirs))
         pairs = [pair for run in shared for pair in zip(mine[run], theirs[run], strict=True)]
         if not pairs:
             return None
-        d: Floats = np.array([one - two for one, two in pairs])
-        if len(d) < FEWEST:
-            return Difference(float(d.mean()), None)
-        folds = len(d) // len(shared)
-        believed = posterior(d, 1 / (folds - 1) if folds > 1 else 0.0)
-        tail = min(believed.above(0.0), believed.below(0.0))
-        return Difference(believed.mean, 1.0 if believed.mean == 0 else min(1.0, 2 * tail))
+        folds = len(pairs) // len(shared)
+        d: Floats = np.array([one - two - margin for one, two in pairs])
+        return paired(d, 1 / (folds - 1) if folds > 1 else 0.0)
 
     def ranking(self, data: str, classifier: str) -> tuple[str, ...]:
         """Return the four resampling methods from best to worst; empty if one is missing."""
@@ -174,28 +189,39 @@ def scores(records: Members) -> list[MeasureScores]:
     """Return the figures of every measure."""
     ours = [record for record in records if record.trial["experiment"] == EXPERIMENT]
     trials = gather(ours, ["data", "method"])
-    folds: dict[Key, dict[int, list[Any]]] = {}
-    for (data, method), members in trials.items():
-        if has_failed(members):
-            continue
-        for (run,), of_run in gather(members, ["run"]).items():
-            if len(of_run) < int(of_run[0].trial["folds"]):
-                continue  # the run is not complete
-            ordered = sorted(of_run, key=lambda record: int(record.trial["fold"]))
-            for classifier in CLASSIFIERS:
-                counts = [record.payload[classifier] for record in ordered]
-                folds.setdefault((str(data), str(method), classifier), {})[int(run)] = counts
+    complete = {key: _complete_runs(members) for key, members in trials.items()}
+    folds: dict[Key, dict[int, Members]] = {}
+    for (data, method), runs in complete.items():
+        # the deep systems are rows on request: they do not take runs away from the others
+        whole = in_all(of for (name, m), of in complete.items() if name == data and m in METHODS)
+        found = {run: of_run for run, of_run in runs.items() if run in whole}
+        if found:
+            folds |= {(str(data), str(method), c): found for c in CLASSIFIERS}
     return [
         MeasureScores(
             measure,
             {
-                key: {run: measure.values(counts) for run, counts in runs.items()}
+                key: {run: measure.values(_counts(of, key[-1])) for run, of in runs.items()}
                 for key, runs in folds.items()
             },
             trials,
         )
         for measure in MEASURES
     ]
+
+
+def _complete_runs(members: Members) -> dict[int, Members]:
+    """Return the folds of every run that has all of them, none where a trial failed."""
+    if has_failed(members):
+        return {}
+    runs = {int(run): of_run for (run,), of_run in gather(members, ["run"]).items()}
+    return {run: of for run, of in runs.items() if len(of) == int(of[0].trial["folds"])}
+
+
+def _counts(of_run: Members, classifier: str) -> list[Any]:
+    """Return the confusion matrices of a classifier, fold by fold."""
+    ordered = sorted(of_run, key=lambda record: int(record.trial["fold"]))
+    return [record.payload[classifier] for record in ordered]
 
 
 # --- tables ---------------------------------------------------------------------------
@@ -304,10 +330,9 @@ def summary_table(every: Sequence[MeasureScores], datasets: Sequence[str]) -> Re
             rows.append(
                 (
                     f"{data} {figures.measure.name}",
-                    str(won),
-                    str(len(ranked) - won),
+                    *((str(won), str(len(ranked) - won)) if ranked else (ABSENT, ABSENT)),
                     str(sum(r[0] == OURS for r in there)) if any(there) else ABSENT,
-                    str(agreed) if any(there) else ABSENT,
+                    str(agreed) if ranked and any(there) else ABSENT,
                     *(_above(figures, data, other) for other in ("none", CONTROL)),
                 )
             )
@@ -333,7 +358,8 @@ def _total(figures: MeasureScores, rows: Sequence[Sequence[str]]) -> tuple[str, 
 
 def _above(figures: MeasureScores, data: str, other: str) -> str:
     found = [figures.difference(data, OURS, other, c) for c in CLASSIFIERS]
-    return str(sum(d is not None and d.mean > 0 for d in found))
+    known = [d for d in found if d is not None]
+    return str(sum(d.mean > 0 for d in known)) if known else ABSENT
 
 
 # --- Figure 5 -------------------------------------------------------------------------

@@ -14,21 +14,24 @@ sets: its defaults, our own samplers included.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from functools import partial
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.model_selection import TunedThresholdClassifierCV
 
 from counterbalance.compare.strategies import smote_of_levels
 from counterbalance.methods import all_samplers
 from counterbalance.rows.origins import add_counts, count_origins
-from counterbalance.table.preparation import TablePreparation
+from counterbalance.table.encoder import TablePreparation
 from counterbalance.table.table import read_table
 from counterbalance.trials.classifiers import fit_weighted
 from counterbalance.trials.resamplers import halved, k_means_smote
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from numpy.typing import NDArray
 
 _OURS = {method.aliases[0]: method for method in all_samplers().values() if method.ours}
 OURS: dict[str, Callable[..., Any]] = {name: method.factory for name, method in _OURS.items()}
@@ -57,10 +60,8 @@ class ResampledFold(NamedTuple):
 
     rows: NDArray[np.float64]
     labels: NDArray[np.intp]
-    preparation: TablePreparation
-    """Fitted, for the test fold."""
-    origins: dict[str, int]
-    """How many new rows of ours have which origin; empty for peers."""
+    preparation: TablePreparation  # fitted, for the test fold
+    origins: dict[str, int]  # how many new rows of ours have which origin; empty for peers
 
 
 def resampled(name: str, X: Any, y: NDArray[np.intp], seed: int) -> ResampledFold:

@@ -46,21 +46,12 @@ class NoScoresError(CounterbalanceError):
 
 @dataclass(frozen=True, eq=False)
 class ScoreKind:
-    """What a study scores.
+    """What a study scores."""
 
-    Parameters
-    ----------
-    metrics : mapping of str to str
-        Names of the figures, and what they are called.
-    classifiers : tuple of str
-        Classifiers that a trial judges: a figure is named ``classifier metric``.
-    ours : frozenset of str
-        Methods that are ours.
-    """
-
-    metrics: Mapping[str, str]
+    metrics: Mapping[str, str]  # names of the figures, and what they are called
+    # Classifiers that a trial judges: a figure is named ``classifier metric``.
     classifiers: tuple[str, ...]
-    ours: frozenset[str]
+    ours: frozenset[str]  # methods that are ours
 
 
 RESAMPLERS = ScoreKind(METRICS, CLASSIFIERS, frozenset(OURS))
@@ -68,31 +59,18 @@ RESAMPLERS = ScoreKind(METRICS, CLASSIFIERS, frozenset(OURS))
 
 @dataclass(frozen=True, eq=False)
 class StudyScores:
-    """What a study measured.
+    """What a study measured."""
 
-    Parameters
-    ----------
-    methods, datasets : tuple of str
-        Names along the first two axes.
-    of : mapping of str to array (methods, data sets, classifiers)
-        For each metric the means over the folds; nan where a classifier has no such figure.
-    seconds : array (methods,)
-        Median processor time of a resampling.
-    failed : mapping of (str, str) to int
-        How many trials of a method failed for a reason.
-    origins : mapping of str to array (data sets, origins)
-        Of ours, how many new rows have which origin, added up over the folds.
-    kind : ScoreKind
-        Which metrics, of which classifiers, and which methods are ours.
-    """
-
+    # Names along the first two axes.
     methods: tuple[str, ...]
     datasets: tuple[str, ...]
+    # For each metric the means over the folds; nan where a classifier has no such figure.
     of: Mapping[str, Floats]
-    seconds: Floats
-    failed: Mapping[tuple[str, str], int]
+    seconds: Floats  # median processor time of a resampling
+    failed: Mapping[tuple[str, str], int]  # how many trials of a method failed for a reason
+    # Of ours, how many new rows have which origin, added up over the folds.
     origins: Mapping[str, Floats] = field(default_factory=dict)
-    kind: ScoreKind = RESAMPLERS
+    kind: ScoreKind = RESAMPLERS  # which metrics, of which classifiers, and which methods are ours
 
     @property
     def metrics(self) -> Mapping[str, str]:
@@ -165,10 +143,7 @@ def _finished(by_method: Mapping[str, Mapping[Place, TrialRecord]]) -> list[Plac
 
 
 def _figures(
-    by_method: Mapping[str, Mapping[Place, TrialRecord]],
-    method: str,
-    place: Place,
-    kind: ScoreKind,
+    by_method: Mapping[str, Mapping[Place, TrialRecord]], method: str, place: Place, kind: ScoreKind
 ) -> list[list[float]]:
     """Return the figures of a trial, (classifiers, metrics)."""
     record = by_method[method][place]

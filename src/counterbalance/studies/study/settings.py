@@ -41,32 +41,19 @@ class StudySettingsError(CounterbalanceError):
 
 @dataclass(frozen=True)
 class StudySettings:
-    """How much is computed.
+    """How much is computed."""
 
-    Parameters
-    ----------
-    datasets : tuple of str
-        Names of data sets that `load` knows.
-    methods : tuple of str
-        Some of those that are known, or ``VARIANTS``; no resampling is always among them, because
-        it stands in for methods that fail.
-    folds : int
-        Folds of the cross-validation.
-    repeats : tuple of int
-        Which repetitions: each shuffles the rows anew, with its number as the seed.
-    rows : int
-        Most rows of a data set, drawn by class share where it has more, small classes spared;
-        0 takes all.
-    known : tuple of str
-        The methods that there are: ``METHODS``, or the rivals.
-    """
-
-    datasets: tuple[str, ...] = DEVELOPMENT
+    datasets: tuple[str, ...] = DEVELOPMENT  # names of data sets that `load` knows
+    # Some of those that are known, or ``VARIANTS``; no resampling is always among them, because it
+    # stands in for methods that fail.
     methods: tuple[str, ...] = METHODS
-    folds: int = 5
+    folds: int = 5  # folds of the cross-validation
+    # Which repetitions: each shuffles the rows anew, with its number as the seed.
     repeats: tuple[int, ...] = (0,)
+    # Most rows of a data set, drawn by class share where it has more, small classes spared; 0 takes
+    # all.
     rows: int = 1600
-    known: tuple[str, ...] = METHODS
+    known: tuple[str, ...] = METHODS  # the methods that there are: ``METHODS``, or the rivals
 
     def __post_init__(self) -> None:
         if not self.datasets or not self.repeats:

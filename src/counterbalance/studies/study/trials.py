@@ -105,14 +105,10 @@ def compute(trial: Trial) -> dict[str, float]:
 def measure(f: Any, X: Any, y: NDArray[np.intp], n_classes: int) -> dict[str, float]:
     """Judge a fitted classifier on a test fold.
 
-    Parameters
-    ----------
-    f : classifier
-        Fitted to the class codes ``0 ... n_classes - 1``, of which it has seen every one.
-    X, y : array or frame, array
-        The test fold.
-    n_classes : int
-        How many classes there are.
+    f          fitted to the class codes ``0 ... n_classes - 1``, of which it has seen every
+               one
+    X, y       the test fold
+    n_classes  how many classes there are
     """
     counts = confusion_matrix(y, f.predict(X), labels=range(n_classes))
     figures = {

@@ -1,0 +1,364 @@
+"""Displays of new rows: beside the real rows they came from, and over what a classifier says."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal, Self
+
+import numpy as np
+
+from counterbalance.displays.drawing import (
+    NEW,
+    REAL,
+    TITLE,
+    Display,
+    as_written,
+    axes_or_new,
+    colour_of,
+    label_axes,
+    provenance_of,
+    some_of,
+    spread,
+)
+from counterbalance.errors import ClassifierError, TableError
+from counterbalance.extras import require
+from counterbalance.projection import Projection
+from counterbalance.table import frames
+from counterbalance.table.labels import read_labels
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from counterbalance.arrays import Floats, Integers, Mask
+    from counterbalance.rows.provenance import Provenance
+
+PlotKind = Literal["pairs", "changes"]
+
+
+@dataclass(eq=False, repr=False)
+class CounterfactualDisplay(Display):
+    """Counterfactuals: where they lie, or which features they change.
+
+    Make it with :meth:`from_sampler`.
+
+    Parameters
+    ----------
+    points : ndarray of shape (n_rows, 2)
+        Where the rows of the balanced table lie.
+    classes : ndarray of shape (n_rows,)
+        Their classes.
+    provenance : Provenance
+        Which rows are new, and what they came from.
+    projection : Projection
+        The two features, or principal components, that are shown.
+    changed : dict
+        For each feature in which share of the counterfactuals it changed, most first.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import make_classification
+    >>> from counterbalance import CounterfactualOverSampler
+    >>> from counterbalance.displays import CounterfactualDisplay
+    >>> X, y = make_classification(300, n_features=4, weights=[0.7], random_state=0)
+    >>> sampler = CounterfactualOverSampler(random_state=0)
+    >>> display = CounterfactualDisplay.from_sampler(sampler, *sampler.fit_resample(X, y))
+    >>> display.ax_.get_xlabel()
+    'x2'
+    """
+
+    points: Floats
+    classes: NDArray[Any]
+    provenance: Provenance
+    projection: Projection
+    changed: dict[str, float]
+
+    @classmethod
+    def from_sampler(
+        cls,
+        sampler: Any,
+        X_resampled: Any,
+        y_resampled: Any,
+        *,
+        features: Sequence[Any] | None = None,
+        kind: PlotKind = "pairs",
+        max_pairs: int = 200,
+        ax: Any = None,
+    ) -> Self:
+        """Draw what a fitted sampler made.
+
+        Parameters
+        ----------
+        sampler : CounterfactualOverSampler
+            After ``fit_resample``.
+        X_resampled, y_resampled : table and classes
+            What ``fit_resample`` returned.
+        features : sequence of two columns, optional
+            Names or positions; by default the two that change most often.
+        kind : {"pairs", "changes"}, default="pairs"
+            Factual and counterfactual joined by an arrow, or a bar for each feature with the
+            share of the counterfactuals in which it changed.
+        max_pairs : int, default=200
+            At most so many pairs are drawn, evenly spread over all.
+        ax : matplotlib axes, optional
+            What to draw on; by default a new figure.
+        """
+        provenance = provenance_of(sampler)
+        changed = _changed(provenance, X_resampled)
+        if features is None:
+            features = _two_most_changed(changed, X_resampled)
+        projection = Projection.of(X_resampled, features)
+        points = spread(projection.points, projection)
+        display = cls(points, read_labels(y_resampled).values, provenance, projection, changed)
+        display.plot(kind, max_pairs=max_pairs, ax=ax)
+        return display
+
+    def plot(self, kind: PlotKind = "pairs", *, max_pairs: int = 200, ax: Any = None) -> Any:
+        """Draw, and return the matplotlib axes (where scikit-learn returns the display)."""
+        if kind not in {"pairs", "changes"}:
+            raise TableError(f"kind must be 'pairs' or 'changes', got {kind!r}")
+        ax = axes_or_new(ax)
+        self._draw_pairs(ax, max_pairs) if kind == "pairs" else self._draw_changes(ax)
+        return self._drawn(ax)
+
+    def _draw_pairs(self, ax: Any, max_pairs: int) -> None:
+        classes = np.unique(self.classes).tolist()
+        real = np.ones(len(self.points), dtype=bool)
+        real[self.provenance["sample"]] = False
+        shown = self._shown(max_pairs)
+        samples = self.provenance["sample"][shown]
+        for code, label in enumerate(classes):
+            own = self.classes == label
+            here, new = self.points[own & real], self.points[samples[own[samples]]]
+            ax.scatter(*here.T, color=colour_of(code), label=f"{as_written(label)}, real", **REAL)
+            if len(new):
+                ax.scatter(*new.T, color=colour_of(code), label=f"{as_written(label)}, new", **NEW)
+        start, end = self.points[self.provenance["factual"][shown]], self.points[samples]
+        ax.quiver(
+            *start.T,
+            *(end - start).T,
+            angles="xy",
+            scale_units="xy",
+            scale=1,
+            width=0.002,
+            headwidth=5,
+            color="0.35",
+            alpha=0.6,
+            zorder=3,
+        )
+        label_axes(ax, self.projection)
+        n, most = int(self._inverted().sum()), len(shown)
+        ax.set_title("Counterfactual pairs" + _of(most, n), fontsize=TITLE)
+        ax.legend(frameon=False, fontsize="small")
+
+    def _draw_changes(self, ax: Any) -> None:
+        names, shares = list(map(as_written, self.changed)), list(self.changed.values())
+        ax.barh(names[::-1], shares[::-1], color=colour_of(0))
+        ax.set(xlabel="share of the counterfactuals", xlim=(0, 1))
+        ax.set_title("How often each feature changed", fontsize=TITLE)
+        ax.spines[["top", "right"]].set_visible(False)
+
+    def _inverted(self) -> Mask:
+        return np.asarray(self.provenance["from_class"] != self.provenance["to_class"])
+
+    def _shown(self, most: int) -> Integers:
+        return some_of(np.flatnonzero(self._inverted()), most)
+
+
+def _changed(provenance: Provenance, X: Any) -> dict[str, float]:
+    inverted = provenance["from_class"] != provenance["to_class"]
+    if not np.any(inverted):
+        raise TableError(
+            "there is no counterfactual to draw: the sampler added none; ask for more rows with "
+            "sampling_strategy"
+        )
+    share = provenance[inverted].changed_mask().mean(axis=0)
+    names = frames.column_names(X)
+    order = np.argsort(-share, kind="stable")
+    return {str(names[m]): float(share[m]) for m in order if share[m] > 0}
+
+
+def _two_most_changed(changed: dict[str, float], X: Any) -> list[int]:
+    """Return the two features that change most; the first other ones if fewer change."""
+    names = [str(name) for name in frames.column_names(X)]
+    places = [names.index(name) for name in changed]
+    places += [m for m in range(len(names)) if m not in places]
+    return places[:2]
+
+
+def _of(shown: int, n: int) -> str:
+    return f" ({shown} of {n})" if shown < n else ""
+
+
+MARGIN = 0.06
+
+
+@dataclass(eq=False, repr=False)
+class BoundaryDisplay(Display):
+    """The decision boundary of a classifier, with real and new rows.
+
+    A table has more than two features, so a point stands for the row that lies nearest in the two
+    dimensions shown, moved to the point: where a row lies, the colour is what the classifier says
+    of that row. Where rows of both classes lie side by side in these two dimensions, but not in
+    the others, the boundary is ragged.
+
+    Make it with :meth:`from_sampler` or :meth:`from_estimator`.
+
+    Parameters
+    ----------
+    grid : tuple of two ndarray
+        Coordinates of the columns and rows of the grid.
+    answers : ndarray of shape (len(grid[1]), len(grid[0]))
+        Class code that the classifier gives each point of the grid.
+    classes : ndarray
+        The classes, by code.
+    points : ndarray of shape (n_rows, 2)
+        Where the rows of the table lie.
+    labels : ndarray of shape (n_rows,)
+        Their class codes.
+    new : ndarray of bool of shape (n_rows,)
+        Which of them are new.
+    projection : Projection
+        The two features, or principal components, that are shown.
+
+    See Also
+    --------
+    counterbalance.displays.CounterfactualDisplay : New rows joined to the real ones.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import make_classification
+    >>> from counterbalance import CounterfactualOverSampler
+    >>> from counterbalance.displays import BoundaryDisplay
+    >>> X, y = make_classification(300, n_features=4, weights=[0.7], random_state=0)
+    >>> sampler = CounterfactualOverSampler(random_state=0)
+    >>> display = BoundaryDisplay.from_sampler(sampler, *sampler.fit_resample(X, y))
+    >>> display.ax_.get_xlabel()
+    'first principal component'
+    """
+
+    grid: tuple[Floats, Floats]
+    answers: Integers
+    classes: NDArray[Any]
+    points: Floats
+    labels: Integers
+    new: Mask
+    projection: Projection
+
+    @classmethod
+    def from_sampler(
+        cls,
+        sampler: Any,
+        X_resampled: Any,
+        y_resampled: Any,
+        *,
+        estimator: Any = None,
+        **options: Any,
+    ) -> Self:
+        """Draw the boundary of a sampler's f, or of another ``estimator``, and the new rows.
+
+        Parameters
+        ----------
+        sampler, X_resampled, y_resampled
+            See :meth:`CounterfactualDisplay.from_sampler`.
+        estimator : fitted classifier, optional
+            By default the sampler's own, ``sampler.estimator_``.
+        **options
+            See :meth:`from_estimator`.
+        """
+        n_real = X_resampled.shape[0] - len(provenance_of(sampler))
+        f = sampler.estimator_ if estimator is None else estimator
+        return cls.from_estimator(f, X_resampled, y_resampled, n_real=n_real, **options)
+
+    @classmethod
+    def from_estimator(
+        cls,
+        estimator: Any,
+        X: Any,
+        y: Any,
+        *,
+        n_real: int | None = None,
+        features: Sequence[Any] | None = None,
+        grid_resolution: int = 150,
+        max_points: int = 2000,
+        ax: Any = None,
+    ) -> Self:
+        """Draw the boundary of a fitted classifier.
+
+        Parameters
+        ----------
+        estimator : fitted classifier
+            It takes rows of X.
+        X, y : table and classes
+            The rows to show.
+        n_real : int, optional
+            How many rows are real; the others, below them, are new. By default all.
+        features : sequence of two columns, optional
+            Names or positions. By default the first two principal components.
+        grid_resolution : int, default=150
+            Points along each side of the grid.
+        max_points : int, default=2000
+            At most so many rows are drawn, evenly spread over all.
+        ax : matplotlib axes, optional
+            See :meth:`CounterfactualDisplay.from_sampler`.
+        """
+        labels = read_labels(y)
+        projection = Projection.of(X, features)
+        points = spread(projection.points, projection)
+        low, high = points.min(axis=0), points.max(axis=0)
+        margin = MARGIN * np.where(high > low, high - low, 1.0)
+        low, high = low - margin, high + margin
+        sides = [np.linspace(low[k], high[k], grid_resolution) for k in range(2)]
+        place = np.column_stack([side.ravel() for side in np.meshgrid(*sides)])
+        try:
+            said = np.asarray(estimator.predict(projection.rows_at(place)))
+        except (ValueError, TypeError, AttributeError) as error:
+            raise ClassifierError(
+                f"estimator {type(estimator).__name__} cannot be asked about rows of X: {error}; "
+                "pass a classifier that is fitted to a table with the columns of X"
+            ) from error
+        classes = np.unique(np.concatenate([labels.classes, said]))
+        answers = np.searchsorted(classes, said).reshape(grid_resolution, grid_resolution)
+        new = np.arange(len(points)) >= (len(points) if n_real is None else n_real)
+        codes = np.searchsorted(classes, labels.values)
+        display = cls((sides[0], sides[1]), answers, classes, points, codes, new, projection)
+        display.plot(max_points=max_points, ax=ax)
+        return display
+
+    def plot(self, *, max_points: int = 2000, ax: Any = None) -> Any:
+        """Draw, and return the matplotlib axes (where scikit-learn returns the display)."""
+        colors = require("matplotlib.colors", "a plot")
+
+        ax = axes_or_new(ax)
+        n = len(self.classes)
+        colours = colors.ListedColormap([colour_of(code) for code in range(n)])
+        ax.pcolormesh(
+            *self.grid,
+            self.answers,
+            cmap=colours,
+            vmin=-0.5,
+            vmax=n - 0.5,
+            alpha=0.18,
+            shading="nearest",
+            rasterized=True,
+            zorder=0,
+        )
+        for code in range(n):
+            here = self.answers == code
+            if here.any() and not here.all():
+                style = {"colors": "0.25", "linewidths": 0.9, "zorder": 1}
+                ax.contour(*self.grid, here.astype(float), levels=[0.5], **style)
+        for code, label in enumerate(self.classes.tolist()):
+            shown_as = as_written(label)
+            for is_new, name, style in ((False, "real", REAL), (True, "new", NEW)):
+                places = np.flatnonzero((self.labels == code) & (self.new == is_new))
+                if len(places):
+                    shown = self.points[some_of(places, max_points // (2 * n))]
+                    ax.scatter(
+                        *shown.T, color=colour_of(code), label=f"{shown_as}, {name}", **style
+                    )
+        label_axes(ax, self.projection)
+        ax.set_title("Decision boundary", fontsize=TITLE)
+        ax.legend(frameon=False, fontsize="small")
+        return self._drawn(ax)

@@ -1,1 +1,0 @@
-"""Plots: inline svg, drawn in plain Python, coloured by the page's style sheet."""
