@@ -2,18 +2,23 @@
 
     python benchmarks/scale.py [--folder FOLDER] [--millions 1 5 20] [--only NAME ...] [--page FILE]
 
-    floor       read the table, predict with a linear f once, and write it with pyarrow's defaults
+    floor       read the table, predict with a linear f once, and write it with pyarrow's defaults,
+                which are also those of the result; the floor does not wait for the disk
     linear      CounterfactualOverSampler with a logistic regression
     interior    InteriorOverSampler with its default f
     default     CounterfactualOverSampler with its default f, on the smallest table only
-    one         linear and interior on one worker, on the middle table
+    one worker  floor, linear and interior on one worker, on the middle table
     mixed       KEEL's fars, replicated: both samplers, the same rows as in memory
 
-Each row is a run of its own on two workers. Figures go into FOLDER/figures.json with the load of
-the machine; a run that is already there is not made again. Times are wall-clock seconds, beside the
-CPU seconds of the workers, because the machine may be shared: both have their ratio to the floor of
-the same size. Starting the workers and importing the package there is not measured: it takes the
-same time for any table. --page puts the table of figures between the two marks of a document.
+Each row is a run of its own, on two workers. Times are wall-clock seconds, beside the CPU seconds
+of the workers, because the machine may be shared: both have their ratio to the floor of the same
+size. Starting the workers and importing the package there is not measured: it takes the same time
+for any table. Below the figures stands whether the aims are met. --page puts both between the two
+marks of a document.
+
+Tables take 148 bytes a row, and a run some 350 more while it lasts: 10 GB for 20 million rows. What
+is free is checked first, and everything but FOLDER/figures.json is removed at the end. A run whose
+figures are there is not made again, so a stopped benchmark goes on; --most-minutes stops it.
 """
 
 from __future__ import annotations
@@ -29,6 +34,7 @@ import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import partial
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -55,6 +61,12 @@ N_DRAWS = 5
 # f is fitted to a sample of this many rows, so it costs the same for any table.
 FIT_ROWS = 100_000
 FARS_COPIES = 2
+# All folders that the runs make.
+MADE = ("data", "out", "out.partial", "out-floor", "fars", "fars-out", "fars-out.partial")
+# The table, its copy in Arrow's form, and the result, beside a reserve.
+BYTES_PER_ROW = 600
+# The aims: to the floor, two workers to one, and how much the rows a second may differ.
+MOST_TO_FLOOR, LEAST_SPEED_UP, MOST_DIFFERENCE = 3.0, 1.8, 0.15
 
 
 def make_file(path: Path, number: int) -> None:
@@ -196,15 +208,15 @@ def predict_and_write(part: FileRows, f: Any, path: str) -> int:
     return n
 
 
-def floor(folder: Path, millions: int) -> dict[str, Any]:
-    """Read, predict once and write, on two workers."""
+def floor(folder: Path, millions: int, n_workers: int) -> dict[str, Any]:
+    """Read, predict once and write."""
     source, out = files(folder, millions), folder / "out-floor"
     shutil.rmtree(out, ignore_errors=True)
     out.mkdir()
     parts = read_inputs(source, "y").partitions
     first = pd.read_parquet(source[0])
     f = LogisticRegression(class_weight="balanced").fit(first.drop(columns="y"), first["y"])
-    with warm_client(2) as client, watched(client) as figures:
+    with warm_client(n_workers) as client, watched(client) as figures:
         engine = DaskEngine.of(client)
         shared = engine.constant(f)
         tasks = [
@@ -248,7 +260,8 @@ def runs(millions: list[int]) -> dict[str, tuple[str, int, int]]:
     """Return the runs by name: what is run, on how many million rows, on how many workers."""
     middle = millions[len(millions) // 2]
     planned = [(what, n, 2) for n in millions for what in ("floor", "linear", "interior")]
-    planned += [("default", millions[0], 2), ("linear", middle, 1), ("interior", middle, 1)]
+    planned += [(what, middle, 1) for what in ("floor", "linear", "interior")]
+    planned.append(("default", millions[0], 2))
     return {f"{what}, {n} million, {k}": (what, n, k) for what, n, k in planned}
 
 
@@ -264,9 +277,9 @@ def table_of(figures: dict[str, Any], planned: dict[str, tuple[str, int, int]]) 
     for name, (what, n, workers) in planned.items():
         if name not in figures:
             continue
-        one, base = figures[name], figures.get(f"floor, {n} million, 2", {})
+        one, base = figures[name], figures.get(f"floor, {n} million, {workers}", {})
         seconds, cpu = one["seconds"], one["cpu_seconds"]
-        by_time = f"{seconds / base['seconds']:.1f}" if base and workers > 1 else ""
+        by_time = f"{seconds / base['seconds']:.1f}" if base else ""
         by_cpu = f"{cpu / base['cpu_seconds']:.1f}" if base else ""
         new = f", {one['new_rows']:,} new" if "new_rows" in one else ""
         lines.append(
@@ -277,6 +290,63 @@ def table_of(figures: dict[str, Any], planned: dict[str, tuple[str, int, int]]) 
     return "\n".join(lines)
 
 
+def aims_of(figures: dict[str, Any], millions: list[int]) -> str:
+    """Say which aims are met, for each sampler, as far as the runs are there."""
+    middle = millions[len(millions) // 2]
+    lines = ["| aim | linear | interior |", "|---|---:|---:|"]
+
+    def seconds(what: str, n: int, workers: int = 2) -> float:
+        found = figures.get(f"{what}, {n} million, {workers}", {}).get("seconds")
+        return float("nan") if found is None else float(found)
+
+    def rates(what: str) -> list[float]:
+        return [n / seconds(what, n) for n in millions]
+
+    def line(aim: str, values: list[float], form: str, is_met: Callable[[float], bool]) -> None:
+        cells = [
+            "not run" if value != value else f"{value:{form}} {'yes' if is_met(value) else 'no'}"  # noqa: PLR0124  (nan)
+            for value in values
+        ]
+        lines.append(f"| {aim} | {' | '.join(cells)} |")
+
+    both = ("linear", "interior")
+    line(
+        f"{millions[-1]} million rows: at most {MOST_TO_FLOOR:g} times the floor",
+        [seconds(what, millions[-1]) / seconds("floor", millions[-1]) for what in both],
+        ".2f",
+        lambda value: value <= MOST_TO_FLOOR,
+    )
+    line(
+        f"{middle} million rows: two workers at least {LEAST_SPEED_UP:g} times as fast as one",
+        [seconds(what, middle, 1) / seconds(what, middle) for what in both],
+        ".2f",
+        lambda value: value >= LEAST_SPEED_UP,
+    )
+    line(
+        f"rows a second flat within {MOST_DIFFERENCE:.0%}, {millions[0]} to {millions[-1]} million",
+        [max(rates(what)) / min(rates(what)) - 1 for what in both],
+        ".0%",
+        lambda value: value <= MOST_DIFFERENCE,
+    )
+    return "\n".join(lines)
+
+
+def check_room(folder: Path, millions: int) -> None:
+    """Refuse to start if the disk has too little room."""
+    needed, free = BYTES_PER_ROW * millions * MILLION, shutil.disk_usage(folder).free
+    if free < needed:
+        raise SystemExit(
+            f"{folder} has {free / 1e9:.1f} GB free, and {millions} million rows need "
+            f"{needed / 1e9:.1f} GB; give another --folder, or fewer --millions"
+        )
+
+
+def clean(folder: Path) -> None:
+    """Remove what the runs made, but for the figures."""
+    for name in MADE:
+        shutil.rmtree(folder / name, ignore_errors=True)
+
+
 def main() -> None:
     """Make the runs that are not made yet, and write their table."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n", maxsplit=1)[0])
@@ -284,24 +354,37 @@ def main() -> None:
     parser.add_argument("--millions", type=int, nargs="+", default=list(MILLIONS))
     parser.add_argument("--only", nargs="+", default=["floor", *SAMPLERS, "mixed"])
     parser.add_argument("--page", type=Path, help="document to put the table into")
+    parser.add_argument("--most-minutes", type=float, default=60.0, help="no run starts later")
     given = parser.parse_args()
     warnings.simplefilter("ignore", ShortfallWarning)
     given.folder.mkdir(parents=True, exist_ok=True)
+    millions = sorted(given.millions)
+    check_room(given.folder, millions[-1])
     notes = given.folder / "figures.json"
     figures = json.loads(notes.read_text()) if notes.exists() else {}
-    planned = runs(sorted(given.millions))
-    for name, (what, n, k) in planned.items():
-        if name in figures or what not in given.only:
-            continue
-        is_floor = what == "floor"
-        figures[name] = floor(given.folder, n) if is_floor else balance(given.folder, what, n, k)
+    planned, begin = runs(millions), time.monotonic()
+
+    def run(name: str, call: Callable[[], dict[str, Any]]) -> None:
+        if name in figures:
+            return
+        if time.monotonic() - begin > 60 * given.most_minutes:
+            print(f"{name}: left out, --most-minutes is over", flush=True)
+            return
+        figures[name] = call()
         notes.write_text(json.dumps(figures, indent=1))
-        print(f"{name}: {figures[name]['seconds']:.0f} s", flush=True)
-    if "mixed" in given.only and "mixed" not in figures:
-        figures["mixed"] = mixed(given.folder)
-        notes.write_text(json.dumps(figures, indent=1))
-        print(json.dumps(figures["mixed"], indent=1), flush=True)
-    table = table_of(figures, planned)
+        print(f"{name}: {json.dumps(figures[name])}", flush=True)
+
+    try:
+        for name, (what, n, k) in planned.items():
+            if what == "floor" and what in given.only:
+                run(name, partial(floor, given.folder, n, k))
+            elif what in given.only:
+                run(name, partial(balance, given.folder, what, n, k))
+        if "mixed" in given.only:
+            run("mixed", partial(mixed, given.folder))
+    finally:
+        clean(given.folder)
+    table = f"{table_of(figures, planned)}\n\n{aims_of(figures, millions)}"
     print(table)
     if given.page is not None:
         before, rest = given.page.read_text().split(MARKS[0])

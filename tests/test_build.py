@@ -17,7 +17,8 @@ import pytest
 ROOT = Path(__file__).parents[1]
 KERNELS = (
     "classifier/boosting_kernel",
-    "rows/interior_kernel",
+    "distributed/statistics_kernel",
+    "plausible/nearest_kernel",
     "search/kernel",
     "search/minimum_kernel",
 )

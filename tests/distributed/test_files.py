@@ -74,6 +74,20 @@ def test_the_manifest_names_every_file_with_its_checksum(tmp_path):
     assert str(tmp_path) not in json.dumps(manifest)
 
 
+def test_every_file_is_on_the_disk_before_the_result_gets_its_name(tmp_path, monkeypatch):
+    stored, store, out = set(), files.store, tmp_path / "out"
+
+    def noted(path):
+        assert not out.exists()
+        stored.add(path.name if path.parent.name == "out.partial" else f"_provenance/{path.name}")
+        store(path)
+
+    monkeypatch.setattr(files, "store", noted)
+    source = write_parts(numeric_table(200), tmp_path / "in", 2)
+    written = balance_files(source, "y", out, sampler=sampler())
+    assert stored == {file.name for file in written.files}
+
+
 def test_the_memory_of_the_workers_changes_the_blocks_and_not_the_rows(tmp_path, monkeypatch):
     source = write_parts(mixed_table(160), tmp_path / "in", 2)
     balance_files(source, "y", tmp_path / "whole", sampler=sampler())

@@ -1,3 +1,5 @@
+from dataclasses import astuple, replace
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -5,11 +7,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
+from counterbalance.distributed import statistics
 from counterbalance.distributed.scan import ColumnSettings, TableLayout, make_layout, scan_partition
 from counterbalance.distributed.statistics import (
     MOST_CUTS,
     ColumnGuide,
-    _places,
+    FirstPass,
+    SecondPass,
     join_columns,
     profile_in_passes,
 )
@@ -113,6 +117,53 @@ def test_places_between_cuts_are_those_that_halving_finds(sample, stretch, seed)
     cells = np.concatenate([sample, rng.uniform(-50, 50, 200), [-50.0, 50.0 * stretch]])
     lower, upper = float(cells.min()), float(cells.max())
     guide = ColumnGuide.of(lower, upper, np.sort(sample))
-    place, at_cut = _places(guide.cuts, guide.u(guide.cuts), cells, guide.u(cells))
-    np.testing.assert_array_equal(place, np.searchsorted(guide.cuts, cells))
-    np.testing.assert_array_equal(at_cut, np.isin(cells, guide.cuts))
+    assert_bins(guide, cells)
+
+
+def assert_bins(guide, cells):
+    """Hold the bins of some cells against those that halving finds."""
+    found = FirstPass.of(cells, np.zeros(len(cells), dtype=np.int64), 1, guide)
+    place = 2 * np.searchsorted(guide.cuts, cells) + np.isin(cells, guide.cuts)
+    bins = np.bincount(place, minlength=found.bins.shape[1])
+    np.testing.assert_array_equal(found.bins[0], bins)
+
+
+@pytest.mark.skipif(statistics.kernel is None, reason="the kernel is not built")
+@given(
+    arrays(
+        np.float64,
+        st.integers(1, 60),
+        elements=st.floats(-1e3, 1e3) | st.sampled_from([0.0, -0.0, 1.0, 1e-17, 5e-324, np.nan]),
+    ),
+    st.integers(0, 2**32),
+)
+@settings(deadline=None)
+def test_the_kernel_measures_what_numpy_measures(cells, seed):
+    rng = np.random.default_rng(seed)
+    known = np.sort(cells[~np.isnan(cells)])
+    if not known.size:
+        return
+    y = rng.integers(0, 3, len(cells))
+    guide = ColumnGuide.of(known[0], known[-1], known[:: int(rng.integers(1, 4))])
+    guide = replace(guide, mean=float(rng.random()), median=float(rng.choice(known)))
+    both = []
+    for which in (statistics.kernel, None):
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(statistics, "kernel", which)
+            both.append([FirstPass.of(cells, y, 3, guide)])
+            if guide.width:
+                both[-1].append(SecondPass.of(cells, guide))
+    for ours, theirs in zip(*both, strict=True):
+        for name in ("total", "squares", "distances"):
+            assert getattr(ours, name, None) == getattr(theirs, name, None)
+        np.testing.assert_array_equal(getattr(ours, "bins", 0), getattr(theirs, "bins", 0))
+        for mine, other in zip(astuple(ours.inside), astuple(theirs.inside), strict=True):
+            np.testing.assert_array_equal(mine, other)
+
+
+@pytest.mark.skipif(statistics.kernel is None, reason="the kernel is not built")
+def test_the_kernel_halves_a_crowded_bucket():
+    rng = np.random.default_rng(0)
+    cells = np.append(rng.normal(size=5000) * 1e-9, [0.0, 1.0])
+    guide = ColumnGuide.of(float(cells.min()), 1.0, np.sort(cells))
+    assert_bins(guide, cells)

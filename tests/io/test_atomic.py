@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from counterbalance.io.atomic import OutputError, check_output, written_whole
+from counterbalance.io.atomic import OutputError, begin_to_store, check_output, written_whole
 
 SOURCE = Path(__file__).parents[2] / "src"
 # Writes one of two contents of some megabytes, over and over, until it is killed.
@@ -60,6 +60,17 @@ def test_a_kill_never_leaves_half_a_file(tmp_path):
         content = path.read_bytes()
         assert len(content) == 64 * 65536
         assert len(set(content)) == 1
+
+
+@pytest.mark.parametrize("durable", [True, False])
+def test_only_a_durable_file_is_waited_for(tmp_path, monkeypatch, durable):
+    waited, fsync = [], os.fsync
+    monkeypatch.setattr(os, "fsync", lambda number: (waited.append(number), fsync(number)))
+    with written_whole(tmp_path / "table", durable=durable) as part:
+        part.write_text("a,b")
+    begin_to_store(tmp_path / "table")
+    assert (tmp_path / "table").read_text() == "a,b"
+    assert len(waited) == durable
 
 
 def test_the_permissions_of_the_old_file_are_kept(tmp_path):

@@ -1,8 +1,10 @@
 """A row far from the real rows of a class scores above one, a row among them below."""
 
 import numpy as np
+import pandas as pd
 import pytest
 
+from counterbalance.plausible import outliers
 from counterbalance.plausible.evidence import Evidence
 from counterbalance.plausible.outliers import Outliers
 from counterbalance.profile import profile_table
@@ -49,3 +51,20 @@ def test_rows_that_are_all_alike_give_finite_scores():
     X, y = np.zeros((30, 2)), np.repeat([0, 1], 15)
     X[0] = 1
     assert np.isfinite(outliers_of(X, y).scores(X, y)).all()
+
+
+@pytest.mark.skipif(outliers.kernel is None, reason="the kernel is not built")
+@pytest.mark.parametrize("n_of_class", [2, 4, 17, 60])
+def test_the_kernel_gives_the_scores_of_scipy(n_of_class, monkeypatch):
+    rng = np.random.default_rng(n_of_class)
+    y = np.repeat([0, 1], n_of_class)
+    X = pd.DataFrame(rng.normal(size=(len(y), 6)))
+    X = X.mask(rng.random(X.shape) < 0.1)
+    for k in range(7):
+        X[f"letter {k}"] = pd.Categorical(rng.choice(list("abc"), len(y)))
+    for some in (X, X.iloc[:, :6].fillna(0.0), X.iloc[:, 6:]):
+        scores, rows = outliers_of(some, y), read_table(some).rows(slice(None))
+        fast = scores.scores(rows, 1 - y)
+        with monkeypatch.context() as patch:
+            patch.setattr(outliers, "kernel", None)
+            assert scores.scores(rows, 1 - y).tobytes() == fast.tobytes()

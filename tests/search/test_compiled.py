@@ -222,6 +222,101 @@ def test_the_kernel_finds_what_numpy_finds_on_any_table(n_features, n_trees, dep
 
 
 @needs_kernel
+@settings(max_examples=40, deadline=None)
+@given(
+    n_features=st.integers(2, 9),
+    n_classes=st.integers(2, 3),
+    decimals=st.integers(0, 3),
+    dtype=st.sampled_from([np.float64, np.float32]),
+    size=st.sampled_from([1e-3, 1.0, 1e6]),
+    seed=st.integers(0, 10**6),
+)
+def test_the_kernel_finds_and_takes_back_what_numpy_does_with_a_linear_f(
+    n_features, n_classes, decimals, dtype, size, seed
+):
+    X, y = table(120, max(4, n_features), n_classes, seed=seed)
+    X = (np.round(X, decimals) * size).astype(dtype)
+    f = make_pipeline(StandardScaler(), LogisticRegression(class_weight="balanced"))
+    _, found, expected = both(X, y, f, n_draws=4)
+    for name in COLUMNS:
+        assert getattr(found, name).tobytes() == getattr(expected, name).tobytes()
+    assert_minimal_as_numpy(X, y, f)
+
+
+def assert_minimal_as_numpy(X, y, f, **parameters):
+    """Hold minimal inversions and their rows against those that are made without the kernel."""
+    sampler = CounterfactualOverSampler(
+        estimator=f, n_draws=4, on_shortfall="accept", random_state=3, **parameters
+    )
+    both_ways = []
+    for kernel in (compiled.kernel, None):
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(compiled, "kernel", kernel)
+            prepared = sampler.prepare(X, y)
+            problem, f_of_codes = prepared.problem, prepared.f
+            targets = list(range(1, len(np.unique(y))))
+            found = problem.find(problem.judged(f_of_codes), 0, targets)
+            both_ways.append([getattr(found, name) for name in (*COLUMNS, "taken_back")])
+            both_ways[-1].append(problem.rebuild(found))
+    for ours, theirs in zip(*both_ways, strict=True):
+        assert np.array_equal(ours, theirs)
+    return both_ways[0]
+
+
+@needs_kernel
+def test_where_rounding_decides_a_linear_f_is_asked():
+    rng = np.random.default_rng(0)
+    # Whole numbers and weights: many candidates lie on the border itself, where f decides.
+    X = rng.integers(-3, 4, size=(300, 5)).astype(np.float64)
+    y = (X.sum(axis=1) > 3).astype(int)
+    f = LogisticRegression(random_state=0).fit(X, y)
+    f.coef_, f.intercept_ = np.array([[1.0, 2.0, -1.0, 1.0, 0.0]]), np.array([-4.0])
+    for constraints in (None, Range(0, -2, 2)):
+        parameters = {"prefit": True, "constraints": constraints}
+        found = assert_minimal_as_numpy(X, y, f, **parameters)
+        assert len(found[0])
+    problem = CounterfactualOverSampler(estimator=f, prefit=True).prepare(X, y)
+    on_border = np.flatnonzero(problem.f.screen.certain(X) < 0)
+    assert on_border.size
+    asked = problem.f(X, np.arange(len(X)))
+    assert np.array_equal(asked, f.predict(X))
+
+
+@needs_kernel
+def test_a_linear_f_on_a_frame_of_numbers_is_screened_as_on_an_array():
+    X, y = table(200)
+    X[:, 0] = np.round(X[:, 0])
+    frame = pd.DataFrame(X, columns=list("abcdef")).astype({"a": np.int64})
+    on_frame = assert_minimal_as_numpy(frame, y, LogisticRegression())
+    sampler = CounterfactualOverSampler(estimator=LogisticRegression())
+    assert sampler.prepare(frame, y).f.screen is not None
+    assert len(on_frame[0])
+
+
+@pytest.mark.filterwarnings("ignore::counterbalance.errors.ShortfallWarning")
+def test_a_linear_f_on_numbers_that_stand_for_categories_is_not_screened_by_their_codes():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(300, 4))
+    X[:, 0] = rng.choice([3.0, 40.0, 90.0], 300)
+    y = (X[:, 1] + X[:, 0] / 30 + rng.normal(size=300) * 0.3 > 3.6).astype(int)
+
+    class Unknown(LogisticRegression):
+        """The same f, of which nothing is known."""
+
+        def predict(self, X):
+            return super().predict(X)
+
+    rows = []
+    for f in (LogisticRegression(max_iter=2000), Unknown(max_iter=2000)):
+        sampler = CounterfactualOverSampler(
+            estimator=f, categorical_features=[0], n_draws=3, on_shortfall="accept", random_state=0
+        )
+        rows.append(sampler.fit_resample(X, y)[0])
+    assert len(rows[0]) > len(X)
+    assert np.array_equal(*rows)
+
+
+@needs_kernel
 def test_the_kernel_is_given_what_it_knows_and_nothing_else():
     X, y = table()
 

@@ -27,7 +27,7 @@ from counterbalance.errors import ClassifierError
 from counterbalance.table import containers
 from counterbalance.table.encoder import Rescaler
 from counterbalance.table.labels import plain
-from counterbalance.table.table import Table
+from counterbalance.table.table import Columns, Table
 
 Labels = NDArray[Any]
 
@@ -68,9 +68,15 @@ class Classifier:
         """Return the code of the class that f puts each row of ``x`` into, -1 for an unknown label.
 
         ``rows`` are the factuals that they were made from: a missing cell reaches f in
-        the form that it has there.
+        the form that it has there. A linear f is asked only where rounding may decide.
         """
-        return self._answer(self._shown(x, rows))
+        if self.screen is None:
+            return self._answer(self._shown(x, rows))
+        said = self.screen.certain(x)
+        asked = np.flatnonzero(said < 0)
+        if asked.size:
+            said[asked] = self._answer(self._shown(x[asked], rows[asked]))
+        return said
 
     def on_candidates(self, x: Floats, rows: Integers) -> Integers:
         """Do the same for rows that are known to be sound: f need not check them once more."""
@@ -131,11 +137,14 @@ class Classifier:
         return np.where(self.classes[place] == labels, place, -1)
 
 
-def judge(f: Any, table: Table, classes: Labels, *, own: bool = False) -> Classifier:
+def judge(
+    f: Any, table: Table, classes: Labels, *, own: bool = False, ends: Any = None
+) -> Classifier:
     """Wrap the fitted f for the search.
 
     Our ``own`` f was fitted to the very codes of this table, behind an encoder: there is
-    no need to decode them and encode them again.
+    no need to decode them and encode them again. ``ends`` are two rows with the least and the
+    largest cells that f will see, if the table is a part of a larger one.
     """
     _check_classes(f, classes)
     if own and isinstance(f, Pipeline):
@@ -145,7 +154,18 @@ def judge(f: Any, table: Table, classes: Labels, *, own: bool = False) -> Classi
     if not own:
         _try(f, table)
     decode = _as_is if table.is_encoded else table.decode
-    return Classifier(f, classes, decode, linear_screen(f, table.native, classes), own=own)
+    screen = linear_screen(f, _ends(table) if ends is None else ends, classes)
+    return Classifier(f, classes, decode, screen, own=own)
+
+
+def _ends(table: Table) -> Any:
+    """Return rows with the least and the largest cells that f sees; None if codes stand for any."""
+    if not isinstance(table, Columns):
+        return table.native
+    if any(kind.has_levels for kind in table.kinds):
+        return None
+    ends = np.array([table.codes.min(axis=0), table.codes.max(axis=0)])
+    return ends.astype(f"f{table.grid.width.max()}")  # the dtype of the matrix that f makes of it
 
 
 def _try(f: Any, table: Table) -> None:

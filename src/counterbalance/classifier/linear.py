@@ -39,6 +39,19 @@ class Screen:
     intercept: Floats
     slack: float
 
+    def scores(self, x: Floats) -> Floats:
+        """Return the score of each class for each row, (R, C)."""
+        products = np.stack([x @ weight for weight in self.weight], axis=1)
+        return np.asarray(products + self.intercept)
+
+    def certain(self, x: Floats) -> Integers:
+        """Return the class that f says of each row whatever rounding does, -1 for f to say."""
+        score, rows = self.scores(x), np.arange(len(x))
+        best = score.argmax(axis=1)
+        top = score[rows, best]
+        score[rows, best] = -np.inf
+        return np.where(top - score.max(axis=1) > self.slack, best, -1)
+
     def hopeful(self, x: Floats, step: Floats, features: Integers, wanted: Mask) -> Mask:
         """Say which candidates f may put into a wanted class.
 

@@ -165,7 +165,7 @@ def _kept(made: list[Keys], path: Path | None) -> list[Keys] | SavedKeys:
     arrays = {
         f"{name}_{place}": getattr(keys, name) for place, keys in enumerate(made) for name in ARRAYS
     }
-    with written_whole(path) as unfinished:
+    with written_whole(path, durable=False) as unfinished:  # a damaged one is made anew
         unfinished.chmod(OWNER_ONLY)
         with unfinished.open("wb") as file:
             np.savez(file, **arrays)

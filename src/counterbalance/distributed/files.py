@@ -53,6 +53,7 @@ from counterbalance.distributed.resume import (
 from counterbalance.distributed.rows import Balance, balance
 from counterbalance.distributed.write import PROVENANCE, RECORDS, write_result
 from counterbalance.errors import CounterbalanceError, EngineError, TableError
+from counterbalance.io.atomic import store
 from counterbalance.io.column_checks import IN_PYTHON, Remedies, TableFinding
 from counterbalance.plausible.relations import Found
 from counterbalance.search.problem import Yield
@@ -114,8 +115,8 @@ def balance_files(
         The column with the classes.
     out : path
         The folder to make. It must not exist yet, or be empty.
-    sampler : CounterfactualOverSampler, default=None
-        The sampler; None for the default one with ``random_state=0``.
+    sampler : CounterfactualOverSampler or InteriorOverSampler, default=None
+        The sampler; None for ``CounterfactualOverSampler(random_state=0)``.
     client : distributed.Client, default=None
         The client of a running cluster.
     scheduler : str, default=None
@@ -248,6 +249,9 @@ def _finish(
         "relations": [one.text for one in result.prepared.plan.relations],
         "files": [asdict(file) for file in files],
     }
+    # Workers do not wait for the disk; the result gets its name when all of it is there.
+    for file in files:
+        store(partial / file.name)
     write_text(partial / MANIFEST, json.dumps(manifest, indent=1))
     shutil.rmtree(partial / WORK)
     remove_unfinished(partial)

@@ -31,10 +31,12 @@ from counterbalance import prepare
 from counterbalance.arrays import Floats
 from counterbalance.classifier.agreement import Agreement, sampled
 from counterbalance.classifier.fit import check_classifier, check_takes
+from counterbalance.constraints.together import Levels
 from counterbalance.distributed.engine import DaskEngine
 from counterbalance.distributed.inputs import Partition, Place, blocks
-from counterbalance.distributed.scan import TableLayout
+from counterbalance.distributed.scan import TableLayout, with_block
 from counterbalance.errors import ClassifierError, EngineError
+from counterbalance.plausible.evidence import Evidence
 from counterbalance.prepare import Choices
 from counterbalance.search.draws import stream, uniform
 from counterbalance.table.encoder import TableEncoder
@@ -97,18 +99,25 @@ def sample_partition(
     rates: SampleRates,
     seed: int,
     size: int,
-) -> Sample:
-    """Draw the rows whose random number is below their rate."""
+    levels: Levels | None,
+) -> tuple[Sample, Evidence]:
+    """Draw the rows whose random number is below their rate, and look for what goes together.
+
+    Without ``levels``, no pairs of them are looked for.
+    """
     first = place.first
     drawn = [Sample(layout.empty, np.zeros((0, len(layout.features))))]
+    evidence = Evidence.none(len(layout.features), len(layout.classes), levels)
     for block in blocks(partition, size):
-        lot = uniform(stream(seed, first + np.arange(len(block)), SAMPLE_DRAW), 0)
+        classes = layout.class_codes(block)
+        evidence = with_block(evidence, block, first, classes, layout)
+        if rates.statistics or rates.fit.any():
+            lot = uniform(stream(seed, first + np.arange(len(block)), SAMPLE_DRAW), 0)
+            fit, measured = block[lot < rates.fit[classes]], block[lot < rates.statistics]
+            codes = layout.encode(measured) if len(measured) else drawn[0].codes
+            drawn.append(Sample(fit, codes))
         first += len(block)
-        fit = block[lot < rates.fit[layout.class_codes(block)]]
-        measured = block[lot < rates.statistics]
-        codes = layout.encode(measured) if len(measured) else drawn[0].codes
-        drawn.append(Sample(fit, codes))
-    return Sample.join(drawn)
+    return Sample.join(drawn), evidence
 
 
 def fit_f(

@@ -100,7 +100,7 @@ def save(found: Found, path: Path) -> SavedFound:
     for group in (found.references, found.inversions.changes):
         if group is not None:
             others |= {_key(type(group), name): array for name, array in vars(group).items()}
-    with written_whole(path) as unfinished:
+    with written_whole(path, durable=False) as unfinished:  # a damaged one is made anew
         unfinished.chmod(OWNER_ONLY)
         with unfinished.open("wb") as file:
             np.savez(file, **arrays, **others)

@@ -92,7 +92,7 @@ class FileRows:
         with parquet.ParquetFile(self.path) as file:
             kept = file.schema_arrow
         schema = pa.schema([kept.field(name) for name in self.columns])
-        with written_whole(Path(self.spool)) as unfinished:
+        with written_whole(Path(self.spool), durable=False) as unfinished:
             unfinished.chmod(OWN)
             # A stream: in Arrow's file format all batches share the levels of a category.
             with pa.OSFile(str(unfinished), "wb") as sink, ipc.new_stream(sink, schema) as writer:

@@ -20,7 +20,6 @@ from imblearn.utils import check_sampling_strategy
 from counterbalance import CounterfactualOverSampler, InteriorOverSampler
 from counterbalance.arrays import Integers
 from counterbalance.classifier.judge import Classifier, judge
-from counterbalance.classifier.linear import Screen, linear_screen
 from counterbalance.distributed.engine import BYTES_PER_CELL, DaskEngine
 from counterbalance.distributed.fit import (
     SHARE_FOR_FIT,
@@ -37,7 +36,6 @@ from counterbalance.distributed.inputs import Partition, Place, blocks, places
 from counterbalance.distributed.scan import (
     ColumnSettings,
     TableLayout,
-    evidence_of,
     join_scans,
     make_layout,
     scan_partition,
@@ -116,18 +114,11 @@ class SearchPlan:
 
     def classifier(self, f: Any, problem: Problem) -> Classifier:
         """Wrap f for a block; a linear f is screened by the ranges of the whole table."""
-        wrapped = judge(f, problem.table, self.layout.classes, own=self.own)
-        if self.own:
-            return wrapped
-        return replace(wrapped, screen=self._screen(f))
-
-    def _screen(self, f: Any) -> Screen | None:
         layout, profile = self.layout, self.space.perturbation.profile
+        ends = np.array([profile.lower, profile.upper], dtype=f"f{layout.grid.width.max()}")
         if any(kind.has_levels for kind in layout.kinds):
-            return None
-        dtype = f"f{layout.grid.width.max()}"  # of the matrix that f makes of a frame
-        ends = np.array([profile.lower, profile.upper], dtype=dtype)
-        return linear_screen(f, ends, layout.classes)
+            ends = np.full_like(ends, np.nan)  # codes that stand for something else: no screen
+        return judge(f, problem.table, layout.classes, own=self.own, ends=ends)
 
 
 def check_sampler(sampler: Any) -> OurSampler:
@@ -274,21 +265,17 @@ def prepare(
     sampled = agrees or not (sampler.prefit or is_trainer(sampler.estimator))
     rates = make_rates(layout, fit_rows, fit=sampled, statistics=mode == "passes")
     shared_layout = engine.constant(layout)
-    samples = [
-        engine.task(sample_partition, part, place, shared_layout, rates, seed, size)
-        for part, place in zip(source.parts, where, strict=True)
-    ]
-    if agrees or (rates.statistics and rates.fit.any()):
-        samples = engine.keep(samples, "sample")
-    profile = _profile(engine, source, layout, shared_layout, samples, mode, statistics, size)
     levels = None
     if learns_pairs(sampler.plausible, layout.kinds):
         levels = make_levels(layout.sketch_table, int(layout.counts.sum()))
     tasks = [
-        engine.task(evidence_of, part, place, shared_layout, size, levels)
+        engine.task(sample_partition, part, place, shared_layout, rates, seed, size, levels)
         for part, place in zip(source.parts, where, strict=True)
     ]
-    evidence = engine.joined(tasks, Evidence.joined, "what goes together")
+    drawn = engine.keep(tasks, "sample")
+    samples = [one[0] for one in drawn]
+    evidence = engine.joined([one[1] for one in drawn], Evidence.joined, "sample")
+    profile = _profile(engine, source, layout, shared_layout, samples, mode, statistics, size)
     plan = make_plan(sampler, layout, profile, seed, size, engine.cells_at_once, evidence)
     if is_trainer(sampler.estimator) and not sampler.prefit:
         parts = [(part, place.n_rows) for part, place in zip(source.parts, where, strict=True)]

@@ -17,6 +17,7 @@ known exactly. If the sample was misleading, the pass is repeated with a wider b
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
@@ -56,8 +57,7 @@ def mean_of(total: int, n: int) -> float:
     return total / (n << UNIT)
 
 
-@dataclass(frozen=True)
-class Bracket:
+class Bracket(NamedTuple):
     """Where to look for the median."""
 
     low: float
@@ -88,9 +88,13 @@ class BracketCounts:
     def of(cls, cells: Floats, bracket: Bracket) -> BracketCounts:
         """Count cells, none of them missing, below the bracket and inside it."""
         inside = cells[(cells >= bracket.low) & (cells <= bracket.high)]
+        return cls.counted(len(cells), int(np.count_nonzero(cells < bracket.low)), inside)
+
+    @classmethod
+    def counted(cls, n: int, below: int, inside: Floats) -> BracketCounts:
+        """Count the cells ``inside`` a bracket, of ``n`` in all."""
         values, counts = np.unique(inside, return_counts=True)
-        below = int(np.count_nonzero(cells < bracket.low))
-        return cls(len(cells), below, values, counts.astype(np.int64))
+        return cls(n, below, values, counts.astype(np.int64))
 
     @classmethod
     def join(cls, parts: list[BracketCounts]) -> BracketCounts:

@@ -47,7 +47,7 @@ from counterbalance.distributed.prepare import (
     with_parameters,
 )
 from counterbalance.errors import EngineError, TableError
-from counterbalance.io.atomic import written_whole
+from counterbalance.io.atomic import begin_to_store, written_whole
 from counterbalance.profile import Profile
 from counterbalance.search.draws import stream, uniform
 
@@ -94,20 +94,22 @@ def read_record(record: Path, folder: Path) -> list[WrittenFile] | None:
 
 def write_record(record: Path, files: list[WrittenFile]) -> None:
     """Record what a task wrote."""
-    write_sealed(record, [asdict(file) for file in files])
+    # The files are stored when all are written; until then a damaged one is made anew.
+    write_sealed(record, [asdict(file) for file in files], durable=False)
 
 
 def describe(path: Path, folder: Path, rows: int) -> WrittenFile:
-    """Return what is recorded about a file."""
-    name = path.relative_to(folder).as_posix()
-    return WrittenFile(name, rows, path.stat().st_size, sha256(path))
+    """Return what is recorded about a file; it goes to the disk in the meantime."""
+    name, digest = path.relative_to(folder).as_posix(), sha256(path)
+    begin_to_store(path)
+    return WrittenFile(name, rows, path.stat().st_size, digest)
 
 
 def copy_file(source: str, path: Path, folder: Path, rows: int) -> WrittenFile:
     """Copy a file, completely or not at all; return what is recorded about it."""
     digest, n_bytes = hashlib.sha256(), 0
     with (
-        written_whole(path) as unfinished,
+        written_whole(path, durable=False) as unfinished,
         Path(source).open("rb") as old,
         unfinished.open("wb") as new,
     ):
@@ -115,20 +117,21 @@ def copy_file(source: str, path: Path, folder: Path, rows: int) -> WrittenFile:
             new.write(chunk)
             digest.update(chunk)
             n_bytes += len(chunk)
+    begin_to_store(path)
     return WrittenFile(path.relative_to(folder).as_posix(), rows, n_bytes, digest.hexdigest())
 
 
-def write_text(path: Path, text: str) -> None:
+def write_text(path: Path, text: str, *, durable: bool = True) -> None:
     """Write a text, completely or not at all, that only its owner can read."""
-    with written_whole(path) as unfinished:
+    with written_whole(path, durable=durable) as unfinished:
         unfinished.chmod(OWNER_ONLY)
         unfinished.write_text(text, "utf-8")
 
 
-def write_sealed(path: Path, content: Any) -> None:
+def write_sealed(path: Path, content: Any, *, durable: bool = True) -> None:
     """Write plain data below its checksum, that only its owner can read."""
     text = json.dumps(content)
-    write_text(path, f"{_digest(text)}\n{text}")
+    write_text(path, f"{_digest(text)}\n{text}", durable=durable)
 
 
 def read_sealed(path: Path) -> Any:

@@ -16,12 +16,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from itertools import compress
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from counterbalance.arrays import Integers
+from counterbalance.arrays import Bits, Integers
 from counterbalance.classifier.judge import Classifier
 from counterbalance.constraints import as_constraints
 from counterbalance.distributed.engine import BYTES_PER_CELL, DaskEngine
@@ -128,15 +129,30 @@ def build(
 
 
 def _provenance(builder: Builder, ids: Integers) -> pd.DataFrame:
-    names = builder.problem.table.names
-    # Many rows share a few patterns of changed features.
-    patterns, which = np.unique(builder.changed, axis=0, return_inverse=True)
-    mask = np.unpackbits(patterns, axis=1, count=len(names)).astype(bool)
-    texts = [";".join(str(names[m]) for m in np.flatnonzero(row)) for row in mask]
-    changed = pd.Series(texts, dtype="str").iloc[which.ravel()].array
-    columns = {**builder.columns(), "factual": ids[builder.factual], "changed": changed}
-    frame = pd.DataFrame({name: columns[name] for name in COLUMNS})
-    return frame.astype({"origin": "str"})
+    names = [str(name) for name in builder.problem.table.names]
+    # Many rows share a few patterns of changed features, and all of a part their origin.
+    which, first = _alike(builder.changed)
+    mask = np.unpackbits(builder.changed[first], axis=1, count=len(names)).tolist()
+    texts = [";".join(compress(names, row)) for row in mask]
+    columns: dict[str, Any] = {**builder.columns(), "factual": ids[builder.factual]}
+    columns["changed"] = pd.Series(texts, dtype="str").array.take(which)
+    origin, names_of_origins = pd.factorize(columns["origin"])
+    columns["origin"] = pd.Series(names_of_origins, dtype="str").array.take(origin)
+    return pd.DataFrame({name: columns[name] for name in COLUMNS})
+
+
+def _alike(patterns: Bits) -> tuple[Integers, Integers]:
+    """Return the number of each row's pattern, and where each pattern comes first."""
+    n, width = patterns.shape
+    padded = np.zeros((n, -(-width // 8) * 8), dtype=np.uint8)
+    padded[:, :width] = patterns
+    which = np.zeros(n, dtype=np.intp)
+    for word in padded.view(np.uint64).T:
+        code, different = pd.factorize(word)
+        which = pd.factorize(which * max(1, len(different)) + code)[0]
+    first = np.empty(int(which.max(initial=-1)) + 1, dtype=np.intp)
+    first[which[::-1]] = np.arange(n)[::-1]
+    return which, first
 
 
 def no_provenance(layout: TableLayout) -> pd.DataFrame:

@@ -28,7 +28,6 @@ from numpy.typing import NDArray
 from pandas.api.types import is_integer_dtype
 
 from counterbalance.arrays import Floats, Integers, Mask
-from counterbalance.constraints.together import Levels
 from counterbalance.distributed.inputs import FileRows, Partition, Place, blocks, first_line
 from counterbalance.errors import TableError
 from counterbalance.plausible.evidence import Evidence
@@ -281,7 +280,8 @@ def _scan_block(block: pd.DataFrame, target: Any, settings: ColumnSettings) -> T
 def _scan_column(table: Columns, m: int) -> ColumnScan:
     column = table.columns[m]
     native, kind = column.native, column.kind
-    known = native[~np.isnan(column.codes)]
+    missing = np.isnan(column.codes)
+    known = native[~missing] if missing.any() else native
     empty = not len(known)
     return ColumnScan(
         None if empty and native.dtype == object else kind,
@@ -382,19 +382,18 @@ def make_layout(
     )
 
 
-def evidence_of(
-    partition: Partition, place: Place, layout: TableLayout, size: int, levels: Levels | None
+def with_block(
+    known: Evidence, block: pd.DataFrame, first: int, codes: Integers, layout: TableLayout
 ) -> Evidence:
-    """Look at the rows of a partition for what goes together; without levels, at a few of them."""
-    n_classes, first = len(layout.classes), place.first
-    found = Evidence.none(len(layout.features), n_classes, levels)
-    for block in blocks(partition, size):
-        ids, codes = first + np.arange(len(block)), layout.class_codes(block)
-        if levels is None:
-            nothing = np.zeros((len(block), 0))
-            ids = np.sort(Evidence.none(0, n_classes).with_rows(ids, codes, nothing).ids)
-        here = ids - first
-        if len(here):
-            found = found.with_rows(ids, codes[here], layout.encode(block.iloc[here]))
-        first += len(block)
-    return found
+    """Return what is known with the rows of a block; the first of them has the id ``first``.
+
+    ``codes`` are those of their classes. If no levels are looked for, only rows that join the
+    sample are encoded.
+    """
+    here = np.arange(len(block))
+    if known.together is None:
+        here = here[known.may_join(first + here, codes)]
+    if not len(here):
+        return known
+    some = block if len(here) == len(block) else block.iloc[here]
+    return known.with_rows(first + here, codes[here], layout.encode(some))

@@ -29,18 +29,22 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 
-from counterbalance.arrays import Floats, Integers, Mask
+from counterbalance.arrays import Floats, Integers
 from counterbalance.distributed.inputs import Partition, blocks
 from counterbalance.distributed.reductions import Bracket, BracketCounts, exact_sum, mean_of
 from counterbalance.distributed.scan import TableLayout
 from counterbalance.errors import TableError
 from counterbalance.profile import NOMINAL_SHARE, Profile, profile_table
 
+try:
+    from counterbalance.distributed import statistics_kernel as kernel
+except ImportError:  # not built
+    kernel = None  # type: ignore[assignment]
+
 # For a column with more different values the Spearman correlation comes from bins.
 MOST_CUTS = 1024
-# Buckets that cells are sorted into on their way between the cuts, and how many cuts one may hold.
+# Buckets that the kernel sorts cells into on their way between the cuts.
 N_BUCKETS = 8192
-MOST_IN_BUCKET = 8
 # How much wider a bracket becomes each time that the sample was misleading.
 WIDER = 8.0
 MOST_PASSES = 8
@@ -82,13 +86,22 @@ class FirstPass:
 
     @classmethod
     def of(cls, cells: Floats, y: Integers, n_classes: int, guide: ColumnGuide) -> FirstPass:
-        """Measure some cells, none of them missing."""
-        u = guide.u(cells)
-        place, at_cut = _places(guide.cuts, guide.u(guide.cuts), cells, u)
+        """Measure some cells; missing ones are left out."""
         n_bins = 2 * len(guide.cuts) + 1
+        if kernel is not None:
+            counts = np.zeros((n_classes, n_bins), dtype=np.int64)
+            buffer, bracket = np.empty(len(cells) + 1), guide.bracket
+            cuts, start = np.append(guide.cuts, np.inf), _starts(guide.u(guide.cuts))
+            total, n, below, n_inside = kernel.first_pass(
+                cells, y, guide.lower, guide.width, cuts, start, *bracket, counts, buffer
+            )
+            return cls(total, BracketCounts.counted(n, below, buffer[:n_inside]), counts)
+        cells, y = _known(cells, y)
+        place = np.searchsorted(guide.cuts, cells)
+        at_cut = np.append(guide.cuts, np.inf)[place] == cells
         bins = np.bincount(y * n_bins + 2 * place + at_cut, minlength=n_classes * n_bins)
         inside = BracketCounts.of(cells, guide.bracket)
-        return cls(exact_sum(u), inside, bins.reshape(n_classes, n_bins))
+        return cls(exact_sum(guide.u(cells)), inside, bins.reshape(n_classes, n_bins))
 
     @classmethod
     def join(cls, parts: list[FirstPass]) -> FirstPass:
@@ -119,7 +132,14 @@ class SecondPass:
 
     @classmethod
     def of(cls, cells: Floats, guide: ColumnGuide) -> SecondPass:
-        """Measure some cells, none of them missing."""
+        """Measure some cells; missing ones are left out."""
+        if kernel is not None:
+            buffer = np.empty(len(cells) + 1)
+            about = (guide.lower, guide.width, guide.mean, guide.median, *guide.bracket)
+            squares, distances, n, below, n_inside = kernel.second_pass(cells, *about, buffer)
+            inside = BracketCounts.counted(n, below, buffer[:n_inside])
+            return cls(squares, distances, inside)
+        cells, _ = _known(cells, cells)
         u = (cells - guide.lower) / guide.width
         away = np.abs(cells - guide.median)
         inside = BracketCounts.of(away, guide.bracket)
@@ -141,13 +161,13 @@ def first_pass(
         x, y = layout.encode(block), layout.class_codes(block).astype(np.int64)
         columns: list[FirstPass | LevelCounts | None] = []
         for m, guide in enumerate(guides):
-            cells, labels = _known(x[:, m], y)
             if guide is not None:
-                columns.append(FirstPass.of(cells, labels, n_classes, guide))
+                columns.append(FirstPass.of(x[:, m], y, n_classes, guide))
                 continue
             if not layout.nominal[m]:
                 columns.append(None)
                 continue
+            cells, labels = _known(x[:, m], y)
             n_levels = layout.n_levels(m)
             counts = np.bincount(
                 labels * n_levels + cells.astype(np.int64), minlength=n_classes * n_levels
@@ -174,7 +194,7 @@ def second_pass(
         x = layout.encode(block)
         told.append(
             [
-                None if guide is None else SecondPass.of(_known(x[:, m], x[:, m])[0], guide)
+                None if guide is None else SecondPass.of(x[:, m], guide)
                 for m, guide in enumerate(guides)
             ]
         )
@@ -189,24 +209,12 @@ def join_columns(told: list[list[Any]]) -> list[Any]:
     ]
 
 
-def _places(cuts: Floats, u_of_cuts: Floats, cells: Floats, u: Floats) -> tuple[Integers, Mask]:
-    """Return ``np.searchsorted(cuts, cells)``, and which cells equal a cut.
+def _starts(u_of_cuts: Floats) -> Integers:
+    """Return the first cut of each bucket.
 
-    Halving takes ten steps for each cell. Here a cell looks up where the cuts of its bucket
-    begin, by its ``u``, and goes on from there: to the first cut that is not below it.
+    Both u and its bucket never fall as cells grow: a cut in an earlier bucket is below.
     """
-    padded = np.append(cuts, np.inf)
-    # Both u and its bucket never fall as cells grow: a cut in an earlier bucket is below.
-    start = np.searchsorted((u_of_cuts * N_BUCKETS).astype(np.intp), np.arange(N_BUCKETS + 2))
-    if np.diff(start).max() > MOST_IN_BUCKET:
-        place = np.searchsorted(cuts, cells)
-    else:
-        place = start[(u * N_BUCKETS).astype(np.intp)]
-        behind = np.flatnonzero(padded[place] < cells)
-        while behind.size:
-            place[behind] += 1
-            behind = behind[padded[place[behind]] < cells[behind]]
-    return place, padded[place] == cells
+    return np.searchsorted((u_of_cuts * N_BUCKETS).astype(np.intp), np.arange(N_BUCKETS + 2))
 
 
 def _cuts(sample: Floats) -> Floats:

@@ -240,7 +240,10 @@ class _ParquetRows:
 
 @contextmanager
 def _rows_file(path: Path, schema: pa.Schema) -> Iterator[_ParquetRows]:
-    with written_whole(path) as unfinished, parquet.ParquetWriter(unfinished, schema) as writer:
+    with (
+        written_whole(path, durable=False) as unfinished,
+        parquet.ParquetWriter(unfinished, schema) as writer,
+    ):
         yield _ParquetRows(writer, schema)
 
 

@@ -19,12 +19,14 @@ class OutputError(CounterbalanceError):
 
 
 @contextmanager
-def written_whole(path: Path, like: Path | None = None) -> Iterator[Path]:
+def written_whole(path: Path, like: Path | None = None, *, durable: bool = True) -> Iterator[Path]:
     """Yield a temporary file in the same folder, which replaces ``path`` at the end.
 
     Whoever opens ``path``, even after a kill or a power failure, finds the old file or the new
     one, never part of it. A kill leaves ``.NAME.*.part`` behind. From the first byte on, nobody
     may read it who may not read ``like``.
+
+    A file that need not be ``durable`` is not waited for: a power failure may damage it.
 
     Examples
     --------
@@ -44,12 +46,25 @@ def written_whole(path: Path, like: Path | None = None) -> Iterator[Path]:
         if place.exists():
             part.chmod(place.stat().st_mode & allowed)
         yield part
-        with part.open("rb+") as file:
-            os.fsync(file.fileno())
+        if durable:
+            store(part)
         part.replace(place)
     finally:
         with suppress(OSError):
             part.unlink(missing_ok=True)
+
+
+def store(path: Path) -> None:
+    """Wait until a file is on the disk."""
+    with path.open("rb+") as file:
+        os.fsync(file.fileno())
+
+
+def begin_to_store(path: Path) -> None:
+    """Let the system write a file to the disk in the meantime, where it can be told to."""
+    if hasattr(os, "posix_fadvise"):
+        with path.open("rb") as file:
+            os.posix_fadvise(file.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
 
 
 def check_output(path: Path, *inputs: Path, option: str = "path") -> None:

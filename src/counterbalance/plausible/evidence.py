@@ -14,7 +14,7 @@ from functools import reduce
 
 import numpy as np
 
-from counterbalance.arrays import Floats, Integers
+from counterbalance.arrays import Floats, Integers, Mask
 from counterbalance.constraints.together import ROWS_AT_ONCE, Levels, Together
 from counterbalance.search.draws import stream, uniform
 from counterbalance.table.table import Table
@@ -49,6 +49,20 @@ class Evidence:
         together = None if self.together is None else self.together.with_rows(x)
         return self._with_sample(ids, classes, x, together)
 
+    def may_join(self, ids: Integers, classes: Integers) -> Mask:
+        """Say which of some more rows may come into the sample: all that do, and few others."""
+        lot, most, known = _lots(ids), self.most_of_class, _lots(self.ids)
+        least = np.full(self.n_classes, np.inf)
+        for code in np.flatnonzero(np.bincount(self.classes, minlength=self.n_classes) >= most):
+            least[code] = known[self.classes == code].max()
+        for code in np.flatnonzero(np.bincount(classes, minlength=self.n_classes) > most):
+            own = lot[classes == code]
+            # Lots are uniform, so few of many are below twice the share that is sought.
+            few = own[own < min(2 * most / len(own), least[code])]
+            if len(few) > most:
+                least[code] = np.partition(few, most)[most]
+        return np.asarray(lot <= least[classes])
+
     def join(self, other: Evidence) -> Evidence:
         """Return what the rows of both tell."""
         together = self.together
@@ -68,7 +82,7 @@ class Evidence:
         n_own = len(self.ids)
         ids = np.concatenate([self.ids, ids])
         classes = np.concatenate([self.classes, classes])
-        lot = uniform(stream(0, ids, EVIDENCE_DRAW), 0)
+        lot = _lots(ids)
         ranked = np.lexsort((ids, lot, classes))
         first = np.searchsorted(classes[ranked], classes[ranked])
         chosen = ranked[np.arange(len(ranked)) - first < self.most_of_class]
@@ -87,12 +101,17 @@ class Evidence:
         return min(MOST_OF_CLASS, max(FEWEST_OF_CLASS, share))
 
 
+def _lots(ids: Integers) -> Floats:
+    return uniform(stream(0, ids, EVIDENCE_DRAW), 0)
+
+
 def gather(table: Table, classes: Integers, n_classes: int, *, pairs: bool) -> Evidence:
     """Look at all rows of a table in memory."""
     n = len(classes)
     if not pairs:
-        chosen = Evidence.none(0, n_classes).with_rows(np.arange(n), classes, np.zeros((n, 0)))
-        return replace(chosen, sample=table.rows(chosen.ids))
+        nobody = Evidence.none(len(table.names), n_classes)
+        rows = np.flatnonzero(nobody.may_join(np.arange(n), classes))
+        return nobody.with_rows(rows, classes[rows], table.rows(rows))
     found = Evidence.none(len(table.names), n_classes, make_levels(table, n))
     for start in range(0, n, ROWS_AT_ONCE):
         rows = np.arange(start, min(n, start + ROWS_AT_ONCE))

@@ -20,6 +20,11 @@ from counterbalance.arrays import Floats, Integers, blocks
 from counterbalance.plausible.evidence import Evidence
 from counterbalance.profile import Profile
 
+try:
+    from counterbalance.plausible import nearest_kernel as kernel
+except ImportError:  # not built
+    kernel = None  # type: ignore[assignment]
+
 K = 5
 USUAL = 0.95
 # References of a class: enough to tell what is usual, few enough to cost little.
@@ -64,8 +69,8 @@ class Outliers:
             here = np.flatnonzero(classes == code)
             for block in blocks(len(here), len(reference.numbers), CELLS_AT_ONCE):
                 at = here[block]
-                far = _far(*_split(x[at], self.profile), reference.numbers, reference.codes)
-                result[at] = _nth(far, K - 1)
+                rows = x if len(at) == len(x) else x[at]
+                result[at] = _nearest(*_split(rows, self.profile), reference)
             result[here] /= reference.usual
         return result
 
@@ -76,6 +81,24 @@ def _reference(x: Floats, profile: Profile) -> _Reference:
     own = _nth(_far(numbers, codes, numbers, codes), K)
     usual = float(np.quantile(own, USUAL)) or float(own.max())
     return _Reference(numbers, codes, usual or 1.0)
+
+
+def _nearest(numbers: Floats, codes: Floats, reference: _Reference) -> Floats:
+    """Return how far the K-th nearest reference of each row is, or the farthest of fewer."""
+    if kernel is None:
+        return _nth(_far(numbers, codes, reference.numbers, reference.codes), K - 1)
+    of_codes, far = reference.codes, np.empty(len(numbers))
+    if not (codes.any() or of_codes.any()):  # nothing differs: no category, nothing missing
+        codes, of_codes = codes[:, :0], of_codes[:, :0]
+    kernel.how_far(
+        np.ascontiguousarray(numbers),
+        np.ascontiguousarray(codes),
+        np.ascontiguousarray(reference.numbers),
+        np.ascontiguousarray(of_codes),
+        min(K, len(reference.numbers)),
+        far,
+    )
+    return far
 
 
 def _nth(far: Floats, n: int) -> Floats:

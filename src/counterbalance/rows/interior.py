@@ -43,7 +43,7 @@ from counterbalance.search.nearest import Space
 from counterbalance.search.problem import Problem
 
 try:
-    from counterbalance.rows import interior_kernel as kernel
+    from counterbalance.plausible import nearest_kernel as kernel
 except ImportError:  # not built
     kernel = None  # type: ignore[assignment]
 

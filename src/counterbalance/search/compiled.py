@@ -212,32 +212,38 @@ def _search_linear(
     rows: Integers,
     wanted: Mask,
 ) -> tuple[Inversions, int]:
-    """Ask f about the nearest candidate of each row that it may put into a wanted class.
+    """Find the nearest candidate of each row that f may put into a wanted class.
 
-    Where f says otherwise the next one is looked for, so its answer is never replaced by ours.
+    Where rounding or a rule may decide f is asked, and where it says otherwise the next one is
+    looked for: its answer is never replaced by ours.
     """
     best = np.full(wanted.shape, np.inf)
     draw, round_ = np.full((2, *wanted.shape), -1, dtype=np.intp)
     missing, judged = wanted.copy(), 0
-    start = np.stack([x @ weight for weight in screen.weight], axis=1) + screen.intercept
+    rules, start = space.perturbation.rules, screen.scores(x)
     at = np.flatnonzero(missing.any(axis=1))
     last = (np.full(len(at), -1.0), np.full(len(at), -1, np.intp), np.zeros(len(at), np.intp))
     while at.size:
+        said = np.full(len(at), -1, dtype=np.intp)
         kernel.next_hopeful(
-            _draws(space, effort, x[at], rows[at]),
+            _draws(space, effort, x if len(at) == len(x) else x[at], rows[at]),
             np.ascontiguousarray(screen.weight),
             np.ascontiguousarray(start[at]),
             screen.slack,
             np.ascontiguousarray(missing[at], dtype=np.uint8),
             *last,
+            said,
         )
         some = last[1] >= 0
         at, last = at[some], (last[0][some], last[1][some], last[2][some])
-        if not at.size:
-            break
-        shown = rebuild(space, x[at], rows[at], last[1].astype(np.int32), last[2].astype(np.int32))
-        answer = judge_allowed(judge, space.perturbation.rules, shown, rows[at], x[at])
-        judged += len(at)
+        answer = said[some]
+        asked = np.flatnonzero((answer < 0) | rules.checked)
+        if asked.size:
+            number, until = (last[k][asked].astype(np.int32) for k in (1, 2))
+            ids, old = rows[at[asked]], x[at[asked]]
+            shown = rebuild(space, old, ids, number, until)
+            answer[asked] = judge_allowed(judge, rules, shown, ids, old)
+            judged += len(asked)
         hit = np.flatnonzero((answer >= 0) & missing[at, answer])
         cell = (at[hit], answer[hit])
         best[cell], draw[cell], round_[cell] = last[0][hit], last[1][hit], last[2][hit]
@@ -245,6 +251,20 @@ def _search_linear(
         going = missing[at].any(axis=1)
         at, last = at[going], (last[0][going], last[1][going], last[2][going])
     return _found(rows, best, draw, round_), judged
+
+
+def rebuild_found(space: Space, effort: Effort, x: Floats, found: Inversions) -> Floats:
+    """Return the rows of drawn inversions, made from the factuals ``x``."""
+    if kernel is None or not _kernel_takes(space):
+        drawn = rebuild(space, x, found.factual, found.draw, found.round)
+        return space.perturbation.rules.complete(found.put_back(x, drawn), x)
+    taken = found.taken_back
+    if taken is None:
+        taken = np.zeros((len(x), -(-x.shape[1] // 8)), dtype=np.uint8)
+    rows = x.copy()
+    draws = _draws(space, effort, x, found.factual)
+    kernel.rebuild(draws, found.draw, found.round, np.ascontiguousarray(taken), rows)
+    return rows
 
 
 def _found(rows: Integers, distance: Floats, draw: Integers, round_: Integers) -> Inversions:
@@ -263,24 +283,20 @@ def _draws(space: Space, effort: Effort, x: Floats, rows: Integers) -> Any:
     """Give the kernel what the draws of some rows are made with."""
     perturbation, order = space.perturbation, space.order
     profile, rules, grid = perturbation.profile, perturbation.rules, perturbation.grid
-    nominal = profile.nominal[order]
-    with np.errstate(divide="ignore", invalid="ignore"):  # a nominal feature has no deviation
-        limits = perturbation.limits(x[:, order], order)
-        mass = limits.mass()
-    shape = limits.cells.shape
-    lower, upper = (np.broadcast_to(array, shape) for array in (limits.lower, limits.upper))
+    nominal, x = profile.nominal[order], np.ascontiguousarray(x)
+    # Without a rule of direction the bounds are those of every factual: one shows them.
+    directed = bool((rules.rising | rules.falling)[order].any())
+    _, *bounds = perturbation.bounds((x if directed else x[:1])[:, order], order)
+    lower, upper = (np.atleast_2d(array) for array in bounds)
     shares = [_shares(space, int(m)) for m in order]
     used = [np.flatnonzero(share) for share in shares]
     arrays = {
         "x": x,
-        "cells": limits.cells,
-        "below": mass.below,
-        "width": mass.width,
-        "far": mass.b,
         "lower": lower,
         "upper": upper,
         "deviation": profile.deviation[order],
         "scale": profile.scale[order],
+        "median": profile.median[order],
         "resolution": np.where(nominal, 0.0, grid.resolution[order]),
         "low": rules.low,
         "high": rules.high,
@@ -293,7 +309,6 @@ def _draws(space: Space, effort: Effort, x: Floats, rows: Integers) -> Any:
         ids=(rows + space.first_row).astype(np.int64),
         order=np.ascontiguousarray(order, dtype=np.intp),
         changes=np.isin(np.arange(x.shape[1]), order).astype(np.uint8),
-        mirrored=np.ascontiguousarray(mass.mirrored, dtype=np.uint8),
         kind=kind.astype(np.uint8),
         used=np.concatenate([np.zeros(0, dtype=np.intp), *used]),
         first_level=_starts(shares),

@@ -50,4 +50,12 @@ def next_hopeful(
     distance: NDArray[np.float64],
     draw: NDArray[np.intp],
     round_: NDArray[np.intp],
+    said: NDArray[np.intp],
+) -> None: ...
+def rebuild(
+    draws: Draws,
+    draw: NDArray[np.int32],
+    round_: NDArray[np.int32],
+    taken: NDArray[np.uint8],
+    rows: NDArray[np.float64],
 ) -> None: ...

@@ -21,7 +21,7 @@ from libc.math cimport INFINITY, NAN, fabs, isnan, rint
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint64_t
 from libc.stdlib cimport free, malloc
 from libc.string cimport memcpy, memset
-from scipy.special.cython_special cimport ndtri
+from scipy.special.cython_special cimport ndtr, ndtri
 
 import numpy as np
 
@@ -145,6 +145,7 @@ def search_forest(
             raise MemoryError
         with nogil:
             for r in range(draws.n_rows):
+                draws.begin()
                 if forest.has_sets:
                     judged += search_row_by_sets(
                         draws, forest, r, &wanted[r, 0], wanted.shape[1], heads, bins, words,
@@ -249,4 +250,5 @@ cdef Py_ssize_t search_row(
 
 include "kernel_sets.pxi"
 include "kernel_back.pxi"
+include "kernel_rough.pxi"
 include "kernel_linear.pxi"

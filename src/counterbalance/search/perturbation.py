@@ -99,15 +99,21 @@ class Perturbation:
 
     def limits(self, cells: Floats, features: Integers) -> Limits:
         """Return where numeric cells may move to."""
+        cells, lower, upper = self.bounds(cells, features)
+        deviation = self.profile.deviation[features]
+        a, b = (lower - cells) / deviation, (upper - cells) / deviation
+        return Limits(cells, lower, upper, a, b)
+
+    def bounds(self, cells: Floats, features: Integers) -> tuple[Floats, Floats, Floats]:
+        """Return where cells start from, and the least and the largest that they may become.
+
+        The last two are (R, K), or (K,) where they are the same for every factual.
+        """
         profile = self.profile
         if self.change_missing:
             cells = np.where(np.isnan(cells), profile.median[features], cells)
-        lower, upper = self.rules.bounds(
-            cells, features, profile.lower[features], profile.upper[features]
-        )
-        deviation = profile.deviation[features]
-        a, b = (lower - cells) / deviation, (upper - cells) / deviation
-        return Limits(cells, lower, upper, a, b)
+        lower, upper = profile.lower[features], profile.upper[features]
+        return cells, *self.rules.bounds(cells, features, lower, upper)
 
     def _normal(self, state: Words, features: Integers, limits: Limits) -> Floats:
         """Draw standard normals truncated to [a, b], one for each row, draw and feature."""

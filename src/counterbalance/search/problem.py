@@ -24,11 +24,11 @@ from counterbalance.classifier.judge import Classifier
 from counterbalance.constraints.rules import differs
 from counterbalance.errors import ClassifierError
 from counterbalance.profile import distance
-from counterbalance.search.compiled import TakeBack, make_search, make_take_back
+from counterbalance.search.compiled import TakeBack, make_search, make_take_back, rebuild_found
 from counterbalance.search.draws import fingerprint, stream
 from counterbalance.search.inversions import NOT_DRAWN, Inversions
 from counterbalance.search.minimum import MinimumSearch
-from counterbalance.search.nearest import Effort, Space, rebuild, widths
+from counterbalance.search.nearest import Effort, Space, widths
 from counterbalance.search.references import References
 from counterbalance.search.selection import Ranking
 from counterbalance.table.labels import Labels
@@ -185,17 +185,14 @@ class Problem:
 
     def rebuild(self, found: Inversions) -> Floats:
         """Return the rows of some inversions."""
-        x, rules = self.table.rows(found.factual), self.space.perturbation.rules
-        drawn = found.draw != NOT_DRAWN
+        x, drawn = self.table.rows(found.factual), found.draw != NOT_DRAWN
         if drawn.all():
-            drawn_rows = rebuild(self.space, x, found.factual, found.draw, found.round)
-            return rules.complete(found.put_back(x, drawn_rows), x)
+            return rebuild_found(self.space, self.effort, x, found)
         assert found.changes is not None  # noqa: S101  (they come with what was not drawn)
         some = found.take(~drawn)
         x[~drawn] = found.changes.apply(x[~drawn], some.factual, some.target)
         some = found.take(drawn)
-        new = rebuild(self.space, x[drawn], some.factual, some.draw, some.round)
-        x[drawn] = rules.complete(some.put_back(x[drawn], new), x[drawn])
+        x[drawn] = rebuild_found(self.space, self.effort, x[drawn], some)
         return x
 
     def fingerprints(self, found: Inversions) -> Words:

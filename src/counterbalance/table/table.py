@@ -23,6 +23,7 @@ from __future__ import annotations
 import math
 import re
 from abc import ABC, abstractmethod
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -147,9 +148,13 @@ class Columns(Table):
         self.columns = columns
         self.names = [column.name for column in columns]
         self.kinds = [column.kind for column in columns]
-        self.codes = np.column_stack([column.codes for column in columns])
         widths = [column.width for column in columns]
         self.grid = _grid(columns, widths, snap_to_grid=snap_to_grid)
+
+    @cached_property
+    def codes(self) -> Floats:
+        """All columns as floats, (N, M)."""
+        return np.column_stack([column.codes for column in self.columns])
 
     def rows(self, positions: Integers | slice) -> Floats:
         """Return rows of the codes."""

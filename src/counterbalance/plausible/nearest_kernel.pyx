@@ -1,0 +1,171 @@
+# cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True, initializedcheck=False
+"""Nearest, compiled: the nearest rows of each row, and how far they are.
+
+The sum of a distance is made feature by feature, as SciPy makes it, for some rows side by side.
+"""
+
+from libc.math cimport INFINITY, fabs
+from libc.stdlib cimport free, malloc
+
+# Rows that distances are added up for side by side; ``add_up`` has the number as well.
+DEF GROUP = 16
+
+
+cdef double* in_groups(const double[:, ::1] x) noexcept nogil:
+    """Lay rows out in groups, feature by feature: (groups, features, GROUP)."""
+    cdef Py_ssize_t n = x.shape[0], n_features = x.shape[1], group, m, j, at
+    cdef Py_ssize_t n_groups = (n + GROUP - 1) // GROUP
+    cdef double* columns = <double*>malloc((n_groups * n_features * GROUP + 1) * sizeof(double))
+    if columns != NULL:
+        for group in range(n_groups):
+            for m in range(n_features):
+                for j in range(GROUP):
+                    at = group * GROUP + j
+                    columns[(group * n_features + m) * GROUP + j] = x[at, m] if at < n else INFINITY
+    return columns
+
+
+# In C, to be compiled once for each width of the processor's registers: all give the same bits.
+cdef extern from *:
+    """
+    #if defined(__GNUC__)
+    #if defined(__x86_64__) && defined(__gnu_linux__) && !defined(__clang__)
+    __attribute__((target_clones("avx512f", "avx2", "default")))
+    #endif
+    static int add_up(
+        const double *row, const double *column, Py_ssize_t n_features, double most, double *total)
+    {
+        typedef double wide __attribute__((vector_size(64), aligned(8), may_alias));
+        typedef long long bits __attribute__((vector_size(64), aligned(8), may_alias));
+        const bits mask = (bits){0} + 0x7fffffffffffffffLL;  /* all but the sign */
+        wide left = {0}, right = {0};
+        bits near;
+        Py_ssize_t m;
+        for (m = 0; m < n_features; m++, column += 16) {
+            left += (wide)((bits)(row[m] - *(const wide *)column) & mask);
+            right += (wide)((bits)(row[m] - *(const wide *)(column + 8)) & mask);
+        }
+        near = (bits)(left < most) | (bits)(right < most);
+        *(wide *)total = left;
+        *(wide *)(total + 8) = right;
+        return (near[0] | near[1] | near[2] | near[3] | near[4] | near[5] | near[6] | near[7]) != 0;
+    }
+    #else
+    static int add_up(
+        const double *row, const double *column, Py_ssize_t n_features, double most, double *total)
+    {
+        Py_ssize_t m;
+        int j, near = 0;
+        for (j = 0; j < 16; j++) total[j] = 0;
+        for (m = 0; m < n_features; m++, column += 16)
+            for (j = 0; j < 16; j++) total[j] += fabs(row[m] - column[j]);
+        for (j = 0; j < 16; j++) near |= total[j] < most;
+        return near;
+    }
+    #endif
+    """
+    # Write how far the rows of a group are; 0 where none is nearer than ``most``.
+    bint add_up(
+        const double* row, const double* column, Py_ssize_t n_features, double most, double* total
+    ) nogil
+
+
+cdef inline void insert(
+    double* best, Py_ssize_t* near, Py_ssize_t k, double far, Py_ssize_t row
+) noexcept nogil:
+    """Put a row in its place behind those that are as near."""
+    cdef Py_ssize_t at = k - 1
+    while at > 0 and best[at - 1] > far:
+        best[at], near[at] = best[at - 1], near[at - 1]
+        at -= 1
+    best[at], near[at] = far, row
+
+
+def nearest(const double[:, ::1] x, Py_ssize_t[:, ::1] near):
+    """Write the nearest other rows of each row by the Manhattan distance; see ``interior``.
+
+    Of rows that are equally far the first ones are taken.
+    """
+    cdef Py_ssize_t n = x.shape[0], n_features = x.shape[1], k = near.shape[1]
+    cdef Py_ssize_t i, j, group, at
+    cdef double total[GROUP]
+    cdef double* columns = in_groups(x)
+    cdef double* best = <double*>malloc(k * sizeof(double))
+    try:
+        if columns == NULL or best == NULL:
+            raise MemoryError
+        with nogil:
+            for i in range(n):
+                for j in range(k):
+                    best[j] = INFINITY
+                for group in range((n + GROUP - 1) // GROUP):
+                    if not add_up(
+                        &x[i, 0], columns + group * n_features * GROUP, n_features, best[k - 1], total
+                    ):
+                        continue
+                    for j in range(GROUP):
+                        at = group * GROUP + j
+                        if total[j] < best[k - 1] and at != i and at < n:
+                            insert(best, &near[i, 0], k, total[j], at)
+    finally:
+        free(columns)
+        free(best)
+
+
+def how_far(
+    const double[:, ::1] numbers,
+    const double[:, ::1] codes,
+    const double[:, ::1] of_numbers,
+    const double[:, ::1] of_codes,
+    Py_ssize_t k,
+    double[::1] far,
+):
+    """Write how far the k-th nearest reference of each row is; see ``outliers``.
+
+    The distance is that of Manhattan by numbers, and one for every code that differs.
+    """
+    cdef Py_ssize_t n = of_numbers.shape[0], n_numbers = numbers.shape[1]
+    cdef Py_ssize_t n_codes = codes.shape[1], i, j, m, group
+    cdef double total[GROUP]
+    cdef double differing[GROUP]
+    cdef double code, moved, nearer
+    cdef double* columns = in_groups(of_numbers)
+    cdef double* of_code = in_groups(of_codes)
+    cdef double* best = <double*>malloc(k * sizeof(double))
+    cdef const double* column
+    try:
+        if columns == NULL or of_code == NULL or best == NULL:
+            raise MemoryError
+        with nogil:
+            for i in range(far.shape[0]):
+                for j in range(k):
+                    best[j] = INFINITY
+                for group in range((n + GROUP - 1) // GROUP):
+                    if not add_up(
+                        &numbers[i, 0], columns + group * n_numbers * GROUP, n_numbers,
+                        best[k - 1], total,
+                    ):
+                        continue
+                    if n_codes:
+                        column = of_code + group * n_codes * GROUP
+                        for j in range(GROUP):
+                            differing[j] = 0
+                        for m in range(n_codes):
+                            code = codes[i, m]
+                            for j in range(GROUP):
+                                differing[j] += 1.0 if code != column[j] else 0.0
+                            column += GROUP
+                        for j in range(GROUP):  # rounded as a share of codes that differ is
+                            total[j] += differing[j] / n_codes * n_codes
+                    for j in range(min(GROUP, n - group * GROUP)):
+                        if total[j] < best[k - 1]:
+                            moved = total[j]
+                            for m in range(k):  # the nearer one stays, the farther one moves on
+                                nearer = moved if moved < best[m] else best[m]
+                                moved = best[m] if moved < best[m] else moved
+                                best[m] = nearer
+                far[i] = best[k - 1]
+    finally:
+        free(columns)
+        free(of_code)
+        free(best)
