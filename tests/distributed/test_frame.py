@@ -280,9 +280,9 @@ def test_what_is_not_distributed_is_refused():
     with pytest.raises(TableError, match=remedy):
         fit_resample(all_samplers()["ProWSyn"].factory(), ddf, "y")
     with pytest.raises(TableError, match="'redraw' behind 'interior'"):
-        fit_resample(tree(on_shortfall=("interior", "redraw")), ddf, "y")
+        fit_resample(tree(selection="nearest", on_shortfall=("interior", "redraw")), ddf, "y")
     with pytest.raises(TableError, match="'minimum' behind 'interior'"):
-        fit_resample(tree(on_shortfall=("interior", "minimum")), ddf, "y")
+        fit_resample(tree(selection="nearest", on_shortfall=("interior", "minimum")), ddf, "y")
     with pytest.raises(TableError, match="statistics must be 'auto'"):
         fit_resample(tree(), ddf, "y", statistics="quick")
     with pytest.raises(TableError, match="names the class 7"):
