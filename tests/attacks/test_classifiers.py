@@ -5,6 +5,7 @@ import pandas as pd
 import pytest
 from scipy import sparse
 from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.ensemble import GradientBoostingClassifier, HistGradientBoostingClassifier
 from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LogisticRegression
 from sklearn.neighbors import KNeighborsClassifier
@@ -257,3 +258,34 @@ def test_no_error_of_our_own_f_advises_our_own_f(columns):
         CounterfactualOverSampler(random_state=0).fit_resample(pd.DataFrame(columns), y)
     assert "estimator=None" not in str(caught.value)
     InteriorOverSampler(random_state=0).fit_resample(pd.DataFrame(columns), y)
+
+
+STRANGE_BOOSTINGS = {
+    "one stump": GradientBoostingClassifier(n_estimators=1, max_depth=1, learning_rate=5.0),
+    "huge steps": GradientBoostingClassifier(n_estimators=3, learning_rate=1e9, random_state=0),
+    "trees of one leaf": HistGradientBoostingClassifier(max_iter=30, min_samples_leaf=12),
+    "deep": GradientBoostingClassifier(n_estimators=5, max_depth=None, random_state=0),
+}
+
+
+@pytest.mark.parametrize("container", CONTAINERS)
+@pytest.mark.parametrize("name", STRANGE_BOOSTINGS)
+def test_new_rows_of_a_strange_boosting_are_what_it_calls_them(name, container):
+    X, y = table(80)
+    X[:, 2] = 7.0  # never varies
+    X[0, 1] = 1e300 if name == "trees of one leaf" else X[0, 1]  # beyond float32
+    sampler = CounterfactualOverSampler(
+        estimator=STRANGE_BOOSTINGS[name], search="minimum", sampling_strategy="all", random_state=0
+    )
+    given = container(X)
+    X_new, y_new = sampler.fit_resample(given, y)
+    assert len(y_new) > len(y)
+    said = sampler.estimator_.predict(X_new[len(y) :])
+    np.testing.assert_array_equal(said, y_new[len(y) :])
+
+
+def test_a_boosting_that_learned_nothing_is_named():
+    X, y = table(30)
+    f = HistGradientBoostingClassifier(max_iter=3, min_samples_leaf=20)  # every tree is one leaf
+    with pytest.raises(ClassifierError, match="for every row"):
+        CounterfactualOverSampler(estimator=f, search="minimum").fit_resample(X, y)
