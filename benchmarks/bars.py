@@ -26,7 +26,7 @@ from timing import TEN_TABLES, best_of
 
 from counterbalance import CounterfactualOverSampler, InteriorOverSampler
 from counterbalance.datasets import load
-from counterbalance.rows.origins import count_nearest, count_origins
+from counterbalance.rows.origins import CALLED, count_origins
 
 PAGE = Path(__file__).parents[1] / "docs" / "speed.md"
 BEGIN, END = "<!-- bars: written by benchmarks/run.py --write -->", "<!-- end of bars -->"
@@ -106,11 +106,9 @@ def inverted() -> Iterator[Bar]:
         sampler = _counterfactual()
         sampler.fit_resample(data.X, data.y)
         made = count_origins(sampler.provenance_).values()
-        true += [count_nearest(counts) / sum(counts.values()) for counts in made]
+        true += [sum(counts[origin] for origin in CALLED) / sum(counts.values()) for counts in made]
     yield Bar('search="minimum": least share inverted, ten tables', min(shares), 1.0, at_least=True)
-    yield Bar(
-        "default: least share of minimum inversions, ten tables", min(true), 0.9, at_least=True
-    )
+    yield Bar("default: least share of inversions of f, ten tables", min(true), 0.9, at_least=True)
 
 
 def against_naive() -> Iterator[Bar]:

@@ -30,7 +30,7 @@ from counterbalance.studies.study.scores import (
     record,
 )
 from counterbalance.studies.study.settings import DEVELOPMENT, suite
-from counterbalance.studies.study.tables import origin_tables
+from counterbalance.studies.study.tables import all_tables, origin_tables
 from counterbalance.studies.study.trials import METRICS, compute, load_labelled, measure
 from counterbalance.trials import TrialRecord
 from counterbalance.trials.classifiers import CLASSIFIERS
@@ -235,6 +235,13 @@ def test_a_data_set_that_a_method_has_not_finished_is_left_out():
         collect(records[:1] + records[3:])
     with pytest.raises(NoScoresError, match="none"):
         collect(records[1:2])
+
+
+def test_our_methods_can_stand_alone():
+    records = [a_record(f"d{d}", m, 0, 0.5) for d in range(3) for m in ("none", *OURS)]
+    names = [table.name for table in all_tables(collect(records))]
+    assert "ranks" in names
+    assert not any(name.startswith("losses") for name in names)
 
 
 def test_a_statement_names_the_metrics_that_are_won_and_lost(scores):

@@ -41,13 +41,13 @@ CAPTION = (
 
 def all_tables(scores: StudyScores) -> list[ResultTable]:
     """Return every table of a study."""
-    ours = scores.ours
+    ours, others = scores.ours, not set(PEERS).isdisjoint(scores.methods)
     return [
         rank_table(scores),
         *origin_tables(scores),
         *(against_table(scores, method) for method in ours),
         *(claims_table(scores, method) for method in ours),
-        *(loss_table(scores, method) for method in ours),
+        *(loss_table(scores, method) for method in ours if others),
         mean_table(scores),
         *failure_tables(scores),
     ]
