@@ -257,6 +257,7 @@ def rebuild_found(space: Space, effort: Effort, x: Floats, found: Inversions) ->
     """Return the rows of drawn inversions, made from the factuals ``x``."""
     if kernel is None or not _kernel_takes(space):
         drawn = rebuild(space, x, found.factual, found.draw, found.round)
+        drawn[np.isnan(drawn)] = np.nan  # arithmetic sets the sign of some
         return space.perturbation.rules.complete(found.put_back(x, drawn), x)
     taken = found.taken_back
     if taken is None:
