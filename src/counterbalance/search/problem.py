@@ -136,13 +136,15 @@ class Problem:
 
     def _ranked(self, found: Inversions) -> Inversions:
         """Give inversions their keys: see ``selection``."""
-        parts = [Inversions.join([])]
+        if self.ranking.how == "nearest":
+            return replace(found, key=found.distance)
+        keys = [found.key[:0]]
         for block in self.build_blocks(len(found)):
             some = found.take(block)
             state = stream(self.space.seed, some.factual + self.space.first_row, some.draw)
             rows = None if self.ranking.judges is None else self.rebuild(some)
-            parts.append(replace(some, key=self.ranking.keys(some, state, rows)))
-        return replace(found, key=np.concatenate([part.key for part in parts]))
+            keys.append(self.ranking.keys(some, state, rows))
+        return replace(found, key=np.concatenate(keys))
 
     def solve(
         self,

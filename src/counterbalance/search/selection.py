@@ -57,12 +57,10 @@ class Ranking:
     judges: Agreement | None = None  # for "agreement"
 
     def keys(self, found: Inversions, state: Words, rows: Floats | None) -> Floats:
-        """Return the key of each inversion.
+        """Return the key of each inversion, where it is not the distance.
 
         ``state`` is the stream of its factual and draw; ``rows`` are for the judges, if any.
         """
-        if self.how == "nearest":
-            return found.distance
         u = uniform(state, found.target.astype(np.int64) + LOT_COUNTER)
         if self.judges is None or rows is None:
             return u
