@@ -17,6 +17,7 @@ import pytest
 ROOT = Path(__file__).parents[1]
 KERNELS = (
     "classifier/boosting_kernel",
+    "constraints/together_kernel",
     "distributed/statistics_kernel",
     "plausible/nearest_kernel",
     "search/kernel",

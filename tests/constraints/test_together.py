@@ -1,6 +1,7 @@
 """A row is allowed if every two of its levels, and its numbers beside them, were seen."""
 
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -42,17 +43,45 @@ def naive_allowed(row, real):
     return True
 
 
-@given(st.integers(0, 10**6), st.integers(15, 80))
-def test_what_is_allowed_is_what_a_loop_over_all_pairs_allows(seed, n):
+@pytest.mark.parametrize("compiled", [True, False])
+@given(seed=st.integers(0, 10**6), n=st.integers(15, 80))
+def test_what_is_allowed_is_what_a_loop_over_all_pairs_allows(compiled, seed, n):
+    if compiled and together.kernel is None:
+        pytest.skip("the kernel is not built")
     rng = np.random.default_rng(seed)
     real, new = rows_of(rng, n), rows_of(rng, 40)
     seen = Together.none(Levels.of(KINDS, N_LEVELS, n)).with_rows(real)
     expected = [naive_allowed(row, real) for row in new]
-    assert seen.allow(new).tolist() == expected
-    assert seen.allow(real).all()
-    faults = seen.faults(new)
-    assert (faults.sum(axis=1) >= 2)[~seen.allow(new)].all()
-    assert not faults[seen.allow(new)].any()
+    with pytest.MonkeyPatch.context() as patch:
+        if not compiled:
+            patch.setattr(together, "kernel", None)
+        allowed, faults = seen.allow(new), seen.faults(new)
+        assert seen.allow(real).all()
+    assert allowed.tolist() == expected
+    assert (faults.sum(axis=1) >= 2)[~allowed].all()
+    assert not faults[allowed].any()
+
+
+@pytest.mark.skipif(together.kernel is None, reason="the kernel is not built")
+@given(seed=st.integers(0, 10**6), n=st.integers(15, 80))
+def test_the_kernel_finds_the_faults_that_numpy_finds(seed, n):
+    rng = np.random.default_rng(seed)
+    real, new = rows_of(rng, n), rows_of(rng, 100)[::2]  # and rows that do not lie side by side
+    seen = Together.none(Levels.of(KINDS, N_LEVELS, n)).with_rows(real)
+    compiled = seen.allow(new), seen.faults(new)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(together, "kernel", None)
+        assert np.array_equal(seen.allow(new), compiled[0])
+        assert np.array_equal(seen.faults(new), compiled[1])
+
+
+@pytest.mark.skipif(together.kernel is None, reason="the kernel is not built")
+def test_a_level_that_no_column_has_is_an_error_and_no_crash():
+    real = rows_of(np.random.default_rng(0), 30)
+    seen = Together.none(Levels.of(KINDS, N_LEVELS, 30)).with_rows(real)
+    for level in (9.0, -1.0, np.inf):
+        with pytest.raises(IndexError, match="does not have"):
+            seen.allow(np.array([[level, 0.0, 0.0, 0.0]]))
 
 
 @given(st.integers(0, 10**6), st.lists(st.integers(0, 60), min_size=1, max_size=3))

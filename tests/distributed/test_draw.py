@@ -24,7 +24,7 @@ from large_tables import (
 )
 
 TABLES = {"numeric": numeric_table, "mixed": mixed_table}
-FELLOWS = "counterbalance.rows.interior.MOST_FELLOWS"
+FELLOWS = "counterbalance.rows.fellows.MOST_FELLOWS"
 
 
 @pytest.fixture(autouse=True)

@@ -122,7 +122,7 @@ def test_a_worker_killed_while_it_makes_candidates_of_a_large_class_changes_no_b
     client, source, table, tmp_path, monkeypatch
 ):
     # Only the client decides whether a class is large.
-    monkeypatch.setattr("counterbalance.rows.interior.MOST_FELLOWS", 50)
+    monkeypatch.setattr("counterbalance.rows.fellows.MOST_FELLOWS", 50)
     expected, _ = in_memory(InteriorOverSampler(random_state=0), table)
 
     def kill():

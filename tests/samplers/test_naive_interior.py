@@ -156,11 +156,11 @@ def test_a_class_of_many_rows_is_met_by_a_sample_of_them(seed, most_fellows):
     X, y = table_of_numbers(seed, n_small=13)
     features = [Feature(column.tolist()) for column in X.T]
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("counterbalance.rows.interior.MOST_FELLOWS", most_fellows)
+        patch.setattr("counterbalance.rows.fellows.MOST_FELLOWS", most_fellows)
         assert_same(*both(X, y, features, Settings(most_fellows=most_fellows)))
 
 
 def test_a_mixed_class_of_many_rows_is_met_by_a_sample_of_them(monkeypatch):
-    monkeypatch.setattr("counterbalance.rows.interior.MOST_FELLOWS", 8)
+    monkeypatch.setattr("counterbalance.rows.fellows.MOST_FELLOWS", 8)
     frame, y = mixed_table(3)
     assert_same(*both(frame, y, features_of(frame), Settings(most_fellows=8)))

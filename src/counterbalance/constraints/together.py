@@ -17,11 +17,17 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
 from counterbalance.arrays import Floats, Integers, Mask, Words
 from counterbalance.table.kinds import Kind
+
+try:
+    from counterbalance.constraints import together_kernel as kernel
+except ImportError:  # not built
+    kernel = None  # type: ignore[assignment]
 
 # A level with fewer rows says nothing of where numbers lie.
 FEWEST_ROWS = 20
@@ -146,8 +152,20 @@ class Together:
         least = np.where(few | ~np.isfinite(self.least), -np.inf, self.least)
         return least, np.where(few | ~np.isfinite(self.most), np.inf, self.most)
 
+    @cached_property
+    def _for_kernel(self) -> tuple[Any, ...]:
+        """Return what the kernel reads, in the order of its arguments."""
+        levels, flat = self.levels, np.ascontiguousarray
+        seen, is_number = flat(self.seen).view(np.uint8), flat(levels.is_number).view(np.uint8)
+        ends = (flat(each) for each in self._ends)
+        return levels.features, levels.first, is_number, levels.numbers, seen, *ends
+
     def allow(self, x: Floats) -> Mask:
         """Say of each row whether its levels, and its numbers beside them, were seen."""
+        if kernel is not None:
+            result = np.zeros(len(x), dtype=np.uint8)
+            kernel.allow(x, result, *self._for_kernel)
+            return result.view(bool)
         levels, (own, unseen), (least, most) = self.levels, self._unseen, self._ends
         at, cells = self._levels_of(x, own), x[:, levels.numbers]
         good = np.ones(len(x), dtype=bool)
@@ -159,6 +177,10 @@ class Together:
 
     def faults(self, x: Floats) -> Mask:
         """Say which cells of each row were not seen beside another one of the row."""
+        if kernel is not None:
+            result = np.zeros(x.shape, dtype=np.uint8)
+            kernel.faults(x, result, *self._for_kernel)
+            return result.view(bool)
         levels, (own, unseen), (least, most) = self.levels, self._unseen, self._ends
         at, cells = self._levels_of(x, own), x[:, levels.numbers]
         faults = np.zeros(x.shape, dtype=bool)

@@ -1,6 +1,6 @@
 """Draw: the rows of ``InteriorOverSampler``, drawn where their candidates are.
 
-    few       a class of at most MOST_FELLOWS rows (see ``rows.interior``): its rows are gathered
+    few       a class of at most MOST_FELLOWS rows (see ``rows.fellows``): its rows are gathered
               and sent to the workers, which make the candidates of a run of lots each
     many      a class of more rows, which need not fit into any worker: each partition makes the
               candidates of its own rows, and only the fellows of the class are sent around
@@ -40,7 +40,8 @@ from counterbalance.distributed.rows import (
 )
 from counterbalance.errors import EngineError
 from counterbalance.io.atomic import written_whole
-from counterbalance.rows.interior import Fellows, Interior, Lots, fellow_ranks
+from counterbalance.rows.fellows import Fellows, fellow_ranks
+from counterbalance.rows.interior import Interior, Lots
 from counterbalance.rows.shortfall import SEARCHED, Tally
 from counterbalance.samplers.interior import POOL, WeightedDraw, report
 from counterbalance.table.labels import Labels

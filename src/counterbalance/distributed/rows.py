@@ -38,7 +38,8 @@ from counterbalance.distributed.scan import TableLayout
 from counterbalance.distributed.search import PartitionTasks, check_tells_apart
 from counterbalance.errors import ClassifierError, EngineError
 from counterbalance.rows.build import Builder
-from counterbalance.rows.interior import Fellows, Interior, Lots
+from counterbalance.rows.fellows import Fellows
+from counterbalance.rows.interior import Interior, Lots
 from counterbalance.rows.provenance import COLUMNS
 from counterbalance.rows.shortfall import NewRows, Tally, before_the_end, report
 from counterbalance.samplers.interior import WeightedDraw

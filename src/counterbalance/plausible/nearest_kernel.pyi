@@ -1,7 +1,14 @@
 import numpy as np
 from numpy.typing import NDArray
 
-def nearest(x: NDArray[np.float64], near: NDArray[np.intp]) -> None: ...
+def nearest(
+    x: NDArray[np.float64],
+    codes: NDArray[np.float64],
+    of_x: NDArray[np.float64],
+    of_codes: NDArray[np.float64],
+    own: NDArray[np.intp],
+    near: NDArray[np.intp],
+) -> None: ...
 def how_far(
     numbers: NDArray[np.float64],
     codes: NDArray[np.float64],

@@ -7,8 +7,10 @@ The sum of a distance is made feature by feature, as SciPy makes it, for some ro
 from libc.math cimport INFINITY, fabs
 from libc.stdlib cimport free, malloc
 
-# Rows that distances are added up for side by side; ``add_up`` has the number as well.
+# Rows that distances are added up for side by side; the functions in C have the number as well.
 DEF GROUP = 16
+# Rows that a group of fellows is compared with while it lies in the nearest cache.
+DEF AT_ONCE = 32
 
 
 cdef double* in_groups(const double[:, ::1] x) noexcept nogil:
@@ -50,6 +52,31 @@ cdef extern from *:
         *(wide *)(total + 8) = right;
         return (near[0] | near[1] | near[2] | near[3] | near[4] | near[5] | near[6] | near[7]) != 0;
     }
+
+    #if defined(__x86_64__) && defined(__gnu_linux__) && !defined(__clang__)
+    __attribute__((target_clones("avx512f", "avx2", "default")))
+    #endif
+    static void add_codes(
+        const double *codes, const double *column, Py_ssize_t n_codes, double *total)
+    {
+        typedef double wide __attribute__((vector_size(32), aligned(8), may_alias));
+        typedef long long bits __attribute__((vector_size(32), aligned(8), may_alias));
+        const wide halves = (wide){0} + 0.5;
+        wide differing[4] = {{0}};
+        Py_ssize_t m;
+        int j;
+        for (m = 0; m < n_codes; m++, column += 16) {
+            const wide code = (wide){0} + codes[m];
+            const bits half = (bits)(code >= 0) & (bits)halves;
+            for (j = 0; j < 4; j++) {
+                const wide other = *(const wide *)(column + 4 * j);
+                const bits differs = (bits)(other != code);
+                differing[j] += (wide)(differs & half);
+                differing[j] += (wide)(differs & (bits)(other >= 0) & (bits)halves);
+            }
+        }
+        for (j = 0; j < 4; j++) *(wide *)(total + 4 * j) += differing[j];
+    }
     #else
     static int add_up(
         const double *row, const double *column, Py_ssize_t n_features, double most, double *total)
@@ -62,11 +89,27 @@ cdef extern from *:
         for (j = 0; j < 16; j++) near |= total[j] < most;
         return near;
     }
+    static void add_codes(
+        const double *codes, const double *column, Py_ssize_t n_codes, double *total)
+    {
+        double differing[16] = {0};
+        Py_ssize_t m;
+        int j;
+        for (m = 0; m < n_codes; m++, column += 16)
+            for (j = 0; j < 16; j++)
+                if (column[j] != codes[m])
+                    differing[j] += (codes[m] < 0 ? 0.0 : 0.5) + (column[j] < 0 ? 0.0 : 0.5);
+        for (j = 0; j < 16; j++) total[j] += differing[j];
+    }
     #endif
     """
     # Write how far the rows of a group are; 0 where none is nearer than ``most``.
     bint add_up(
         const double* row, const double* column, Py_ssize_t n_features, double most, double* total
+    ) nogil
+    # Add one for every code that differs, half where one of the two is missing (below zero).
+    void add_codes(
+        const double* codes, const double* column, Py_ssize_t n_codes, double* total
     ) nogil
 
 
@@ -81,35 +124,51 @@ cdef inline void insert(
     best[at], near[at] = far, row
 
 
-def nearest(const double[:, ::1] x, Py_ssize_t[:, ::1] near):
-    """Write the nearest other rows of each row by the Manhattan distance; see ``interior``.
+def nearest(
+    const double[:, ::1] x,
+    const double[:, ::1] codes,
+    const double[:, ::1] of_x,
+    const double[:, ::1] of_codes,
+    const Py_ssize_t[::1] own,
+    Py_ssize_t[:, ::1] near,
+):
+    """Write the nearest fellows of each row, without its own place; see ``rows.fellows``.
 
-    Of rows that are equally far the first ones are taken.
+    The distance is that of Manhattan by numbers, and what ``add_codes`` says. Of fellows that are
+    equally far the first ones are taken.
     """
-    cdef Py_ssize_t n = x.shape[0], n_features = x.shape[1], k = near.shape[1]
-    cdef Py_ssize_t i, j, group, at
+    cdef Py_ssize_t n = of_x.shape[0], n_numbers = x.shape[1], n_codes = codes.shape[1]
+    cdef Py_ssize_t k = near.shape[1], start, i, j, group, at
     cdef double total[GROUP]
-    cdef double* columns = in_groups(x)
-    cdef double* best = <double*>malloc(k * sizeof(double))
+    cdef double* columns = in_groups(of_x)
+    cdef double* of_code = in_groups(of_codes)
+    cdef double* bests = <double*>malloc(AT_ONCE * k * sizeof(double))
+    cdef double* best
     try:
-        if columns == NULL or best == NULL:
+        if columns == NULL or of_code == NULL or bests == NULL:
             raise MemoryError
         with nogil:
-            for i in range(n):
-                for j in range(k):
-                    best[j] = INFINITY
+            for start in range(0, x.shape[0], AT_ONCE):
+                for j in range(AT_ONCE * k):
+                    bests[j] = INFINITY
                 for group in range((n + GROUP - 1) // GROUP):
-                    if not add_up(
-                        &x[i, 0], columns + group * n_features * GROUP, n_features, best[k - 1], total
-                    ):
-                        continue
-                    for j in range(GROUP):
-                        at = group * GROUP + j
-                        if total[j] < best[k - 1] and at != i and at < n:
-                            insert(best, &near[i, 0], k, total[j], at)
+                    for i in range(start, min(start + AT_ONCE, x.shape[0])):
+                        best = bests + (i - start) * k
+                        if not add_up(
+                            &x[i, 0], columns + group * n_numbers * GROUP, n_numbers,
+                            best[k - 1], total,
+                        ):
+                            continue
+                        if n_codes:
+                            add_codes(&codes[i, 0], of_code + group * n_codes * GROUP, n_codes, total)
+                        for j in range(GROUP):
+                            at = group * GROUP + j
+                            if total[j] < best[k - 1] and at != own[i] and at < n:
+                                insert(best, &near[i, 0], k, total[j], at)
     finally:
         free(columns)
-        free(best)
+        free(of_code)
+        free(bests)
 
 
 def how_far(

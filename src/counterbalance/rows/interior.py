@@ -32,73 +32,16 @@ from dataclasses import dataclass, replace
 from typing import Self
 
 import numpy as np
-from scipy.spatial.distance import cdist
-from sklearn.neighbors import NearestNeighbors
 
 from counterbalance.arrays import Floats, Integers, Mask, Words, blocks
 from counterbalance.constraints.rules import differs
-from counterbalance.profile import Profile, middle
+from counterbalance.rows.fellows import LOTS_PER_CLASS, Fellows, in_stretches
 from counterbalance.search.draws import stream, uniform
 from counterbalance.search.nearest import Space
 from counterbalance.search.problem import Problem
 
-try:
-    from counterbalance.plausible import nearest_kernel as kernel
-except ImportError:  # not built
-    kernel = None  # type: ignore[assignment]
-
-N_NEIGHBOURS = 5
-# With more features than these a tree of rows is slower than to compare all with all.
-MOST_IN_TREE = 15
-# Distances that are held at a time where all rows are compared with all.
-CELLS_COMPARED = 2**20
 # Rows that break a rule or change nothing are drawn again so many times.
 MOST_TRIES = 10
-# Numbers for the interior samples of one class, far more than are ever used.
-LOTS_PER_CLASS = 2**40
-# To find the partners of n rows among all n takes time that grows with n squared, and every
-# worker of a cluster would need all of them.
-MOST_FELLOWS = 10_000
-# Draws 0 to 3 of a lot belong to its new row; this one to the choice of the fellows.
-FELLOWS_DRAW = 4
-
-
-@dataclass(frozen=True)
-class Fellows:
-    """The rows of a class by which a new row may be moved away from its base."""
-
-    x: Floats
-    rank: Integers  # ascending
-    n: int  # the rows of the class in all
-
-    @classmethod
-    def among(cls, x: Floats, seed: int, target: int) -> Self:
-        """Choose them among all rows of a class."""
-        rank = fellow_ranks(len(x), seed, target)
-        return cls(x if len(rank) == len(x) else x[rank], rank, len(x))
-
-    @property
-    def are_all(self) -> bool:
-        """Whether no row of the class is left out."""
-        return len(self.rank) == self.n
-
-
-def fellow_ranks(n: int, seed: int, target: int) -> Integers:
-    """Return the ranks of the fellows in a class of ``n`` rows, ascending."""
-    if n <= MOST_FELLOWS:
-        return np.arange(n)
-    numbers = np.arange(MOST_FELLOWS)
-    state = stream(seed, target * LOTS_PER_CLASS + numbers, FELLOWS_DRAW)
-    return _in_stretches(numbers, MOST_FELLOWS, n, uniform(state, 0))
-
-
-def _in_stretches(numbers: Integers, n_stretches: int, n: int, u: Floats) -> Integers:
-    """Return a place in the stretch of each number, where ``n`` places are cut into stretches.
-
-    They never fall as the numbers grow. A stretch of less than a place is the one it lies in.
-    """
-    start, stop = numbers * n // n_stretches, (numbers + 1) * n // n_stretches
-    return np.asarray(start + (u * np.maximum(1, stop - start)).astype(np.intp))
 
 
 @dataclass(frozen=True)
@@ -129,7 +72,7 @@ class Lots:
         u = uniform(stream(self.seed, lots, 0), 0)
         if self.total is None or not self.in_order:
             return (u * self.n).astype(np.intp)
-        return _in_stretches(lots - self.first, self.total, self.n, u)
+        return in_stretches(lots - self.first, self.total, self.n, u)
 
     def of_rows(self, first: int, stop: int) -> Integers:
         """Return the lots, ascending, that start from the rows of these ranks, if in order.
@@ -180,7 +123,7 @@ class Interior:
         if fellows is None:
             fellows = Fellows.among(x, space.seed, target)
         if partners is None:
-            partners = _partners(x, first, fellows, space.perturbation.profile)
+            partners = fellows.nearest(x, first, space.perturbation.profile)
         lots = Lots(space.seed, target, fellows.n, not fellows.are_all)
         cells = problem.effort.cells_at_once
         return cls(rows, x, partners, fellows, lots, space, cells, first)
@@ -304,60 +247,3 @@ class Interior:
         """Return where ``n`` rows to copy are in the table, none where none keeps the rules."""
         allowed = self.rows[self.space.perturbation.rules.allow(self.x, self.x)]
         return np.resize(allowed, n if allowed.size else 0)
-
-
-def _partners(x: Floats, first: int, fellows: Fellows, profile: Profile) -> Integers:
-    """Return the nearest fellows of each row by the method's distance, without itself.
-
-    They are places among the fellows; ``first`` is the rank of the first row.
-    """
-    k = min(N_NEIGHBOURS, len(fellows.x) - 1)
-    if not len(x):
-        return np.zeros((0, max(0, k)), dtype=np.intp)
-    space = _space(x, fellows.x, profile.nominal, profile.scale)
-    if fellows.are_all and space.shape[1] > MOST_IN_TREE:
-        return _nearest(space, k)
-    # A tree answers for every row on its own, so it does not matter how a class is cut.
-    how = "auto" if fellows.are_all else "ball_tree"
-    search = NearestNeighbors(n_neighbors=k + 1, metric="manhattan", algorithm=how)
-    search.fit(_space(fellows.x, fellows.x, profile.nominal, profile.scale))
-    near = search.kneighbors(space, return_distance=False)
-    # Among duplicates a row need not come first in its own list: drop it where it
-    # is, or the farthest where it is not there at all.
-    own = fellows.rank[near] == (first + np.arange(len(x)))[:, None]
-    own[~own.any(axis=1), -1] = True
-    return np.asarray(near[~own].reshape(len(x), k))
-
-
-def _nearest(x: Floats, k: int) -> Integers:
-    """Compare all rows with all; of rows that are equally far take the first ones."""
-    near = np.zeros((len(x), k), dtype=np.intp)
-    if not k:
-        return near
-    if kernel is not None:
-        kernel.nearest(np.ascontiguousarray(x), near)
-        return near
-    for block in blocks(len(x), len(x), CELLS_COMPARED):
-        far = cdist(x[block], x, "cityblock")
-        far[np.arange(len(far)), np.arange(len(x))[block]] = np.inf
-        row, column = np.nonzero(far <= np.partition(far, k - 1, axis=1)[:, k - 1 : k])
-        order = np.lexsort((column, far[row, column], row))
-        first = np.searchsorted(row, np.arange(len(far)))
-        near[block] = column[order][first[:, None] + np.arange(k)]
-    return near
-
-
-def _space(x: Floats, fellows: Floats, nominal: Mask, scale: Floats) -> Floats:
-    """Lay rows out so that the Manhattan distance to their fellows is the method's distance.
-
-    A level that no fellow has is as far from all of them, so it needs no column.
-    """
-    columns: list[Floats] = []
-    for m, is_nominal in enumerate(nominal):
-        column, others = x[:, m], fellows[:, m]
-        known = others[~np.isnan(others)]
-        if is_nominal:
-            columns.extend((column == level) * 0.5 for level in np.unique(known))
-        elif known.size:
-            columns.append(np.where(np.isnan(column), middle(known), column) / scale[m])
-    return np.column_stack(columns) if columns else np.zeros((len(x), 1))
