@@ -179,7 +179,7 @@ def test_rows_without_a_class_are_dropped_only_on_request(tmp_path, capsys):
         (["--ratio", "0.5", "--ratio", "0.7"], "one share only"),
         (["--immutable", "agee"], "near: 'age'"),
         (["--immutable", "patient"], "--use patient"),
-        (["--increasing", "ward"], "needs a column with an order"),
+        (["--increasing", "ward"], "or use --one-of or --immutable"),
         (["--integer", "height"], "--integer but holds fractions"),
         (["--keep", "risk level"], "neither kept nor used"),
     ],

@@ -35,6 +35,7 @@ OPTION_OF = {
     "Immutable(": "--immutable (",
     "Increasing(": "--increasing (",
     "Decreasing(": "--decreasing (",
+    "OneOf or Immutable": "--one-of or --immutable",
     "OneOf": "--one-of",
     "Range(": "--range (",
     "MaxChanged(": "--max-changed (",
