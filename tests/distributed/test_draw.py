@@ -10,7 +10,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 from counterbalance import InteriorOverSampler
 from counterbalance.constraints import Immutable, Increasing, MaxChanged, OneOf
-from counterbalance.distributed import balance_files, files, fit_resample
+from counterbalance.distributed import balance_files, files, fit_resample, keys
 from counterbalance.errors import ClassifierError, EngineError, ShortfallError, ShortfallWarning
 from counterbalance.table.encoder import TableEncoder
 from large_tables import (
@@ -59,6 +59,23 @@ def test_every_partitioning_gives_the_rows_of_the_in_memory_sampler(
     assert set(expected[1]["origin"]) == {"interior"}
     for n in partitions:
         assert_same(*computed(sampler, table, n), *expected)
+
+
+@pytest.mark.parametrize("most_fellows", [1000, 9])
+@pytest.mark.parametrize("alike", [True, False])
+def test_candidates_that_cannot_be_drawn_are_not_judged(most_fellows, alike, monkeypatch):
+    monkeypatch.setattr(FELLOWS, most_fellows)
+    table = numeric_table(600)
+    if not alike:  # what f calls the class stands in a few partitions
+        table = table.sort_values("a", ignore_index=True)
+    sampler, judged = InteriorOverSampler(random_state=2), []
+    judge = keys._judge
+    monkeypatch.setattr(
+        keys, "_judge", lambda i, lots, *rest: judged.append(lots) or judge(i, lots, *rest)
+    )
+    assert_same(*computed(sampler, table, 4), *in_memory(sampler, table))
+    n_asked = (table["y"] == 0).sum() - (table["y"] == 1).sum()
+    assert n_asked < sum(map(len, judged)) < 8 * n_asked
 
 
 @pytest.mark.parametrize("most_fellows", [1000, 9])

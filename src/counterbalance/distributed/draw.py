@@ -4,11 +4,12 @@
               and sent to the workers, which make the candidates of a run of lots each
     many      a class of more rows, which need not fit into any worker: each partition makes the
               candidates of its own rows, and only the fellows of the class are sent around
-    keys      one number for each candidate; those with the smallest are drawn
+    keys      one number for each candidate; those with the smallest are drawn (see ``keys``)
     cutoff    the largest key that is drawn, found by counting digits (see ``passes``)
 
-Keys belong to lots, so neither partitions nor runs show in the result. What a task computed stays
-on its worker, or on disk if a folder is given: 8 bytes for each candidate.
+Keys belong to lots, so neither partitions nor runs show in the result. A task judges only the
+candidates that are drawn if all tasks are alike, and says how far it went; where the cutoff lies
+beyond, it goes on.
 """
 
 from __future__ import annotations
@@ -20,14 +21,20 @@ from typing import Any
 
 import numpy as np
 
-from counterbalance.arrays import Floats, Integers, Words
-from counterbalance.classifier.judge import Classifier
+from counterbalance.arrays import Floats, Integers
 from counterbalance.distributed.engine import DaskEngine
-from counterbalance.distributed.found import DAMAGE
 from counterbalance.distributed.inputs import Partition, Place
+from counterbalance.distributed.keys import (
+    NONE,
+    Keys,
+    SavedKeys,
+    is_sound,
+    kept,
+    load,
+    make_keys,
+)
 from counterbalance.distributed.passes import Cutoff, find_cutoff
 from counterbalance.distributed.prepare import PartitionedTable, PreparedTable, SearchPlan
-from counterbalance.distributed.resume import OWNER_ONLY
 from counterbalance.distributed.rows import (
     CELLS_PER_PIECE,
     Balance,
@@ -38,77 +45,11 @@ from counterbalance.distributed.rows import (
     gather_class,
     in_place,
 )
-from counterbalance.errors import EngineError
-from counterbalance.io.atomic import written_whole
 from counterbalance.rows.fellows import Fellows, fellow_ranks
 from counterbalance.rows.interior import Interior, Lots
 from counterbalance.rows.shortfall import SEARCHED, Tally
-from counterbalance.samplers.interior import POOL, WeightedDraw, report
+from counterbalance.samplers.interior import POOL, report
 from counterbalance.table.labels import Labels
-
-# Cells of the candidates that are made, and that f is asked about, at a time.
-CELLS_AT_ONCE = 2**19
-NONE = np.zeros(0, dtype=np.intp)
-ARRAYS = ("start", "keys", "ids", "partners", "copyable")
-
-
-@dataclass(frozen=True)
-class Keys:
-    """The candidates of a class that one task made: those of a run of lots."""
-
-    start: Integers  # the first lot, (1,)
-    keys: Floats  # infinite where a candidate must not be drawn
-    ids: Integers  # of the rows of the class in the partition; none if they are gathered
-    partners: Integers
-    copyable: Integers  # ids of the rows that keep the rules
-
-    @property
-    def sound(self) -> int:
-        """How many candidates may be drawn."""
-        return int(np.count_nonzero(self.keys < np.inf))
-
-    def words(self) -> tuple[Words, Integers]:
-        """Return the keys of those that may be drawn as words that sort alike, and their lots."""
-        places = np.flatnonzero(self.keys < np.inf)
-        # Floats that are not negative sort as their bits do.
-        return self.keys[places].view(np.uint64), self.start[0] + places
-
-    def drawn(self, cutoff: Cutoff | None) -> Integers:
-        """Return the lots up to the cutoff; without one, all that may be drawn."""
-        words, lots = self.words()
-        return lots if cutoff is None else lots[cutoff.takes(words, lots)]
-
-    @classmethod
-    def join(cls, parts: list[Keys]) -> Keys:
-        """Concatenate the blocks of a partition, in their order."""
-        some = [part for part in parts if len(part.ids)]
-        start = next((part.start for part in some if len(part.keys)), np.zeros(1, dtype=np.intp))
-        if not some:
-            return cls(start, np.zeros(0), NONE, NONE, NONE)
-        rest = (np.concatenate([getattr(part, name) for part in some]) for name in ARRAYS[1:])
-        return cls(start, *rest)
-
-
-@dataclass(frozen=True)
-class SavedKeys:
-    """The keys of some classes, in a file."""
-
-    path: str
-    n: int
-
-
-def make_keys(interior: Interior, lots: Integers, how: WeightedDraw, f: Classifier) -> Floats:
-    """Make candidates and return their keys."""
-    keys = np.empty(len(lots))
-    size = max(1, CELLS_AT_ONCE // interior.x.shape[1])
-    for start in range(0, len(lots), size):
-        some = slice(start, start + size)
-        made = interior.at(lots[some])
-        scores = f.scores(made[0], interior.rows[made[1]])
-        assert scores is not None  # noqa: S101  (f has probabilities)
-        least = how.least_keys(interior, lots[some])
-        keys[some] = how.keys(interior, least, made, scores[:, interior.lots.target])
-    return keys
 
 
 def keys_of_partition(
@@ -118,95 +59,52 @@ def keys_of_partition(
     f: Any,
     fellows: dict[int, Fellows],
     ranks: dict[int, int],
+    at_least: float,
     folder: str | None,
 ) -> list[Keys] | SavedKeys:
-    """Make the candidates of a partition's rows, of the classes that ``fellows`` are given of.
+    """Make the candidates of a partition's rows, of the classes that ``ranks`` are given of.
 
-    ``ranks`` are those of its first rows.
+    ``ranks`` are those of its first rows; keys up to ``at_least`` are known afterwards.
     """
-    path = None if folder is None else Path(folder) / f"keys-{place.number:05d}.npz"
-    if path is not None and _is_sound(path, len(fellows)):
-        return SavedKeys(str(path), len(fellows))
+    named = "-".join(map(str, [f"{place.number:05d}", *(ranks if at_least else ())]))
+    path = None if folder is None else Path(folder) / f"keys-{named}.npz"
+    if path is not None and is_sound(path, len(ranks), at_least):
+        return SavedKeys(str(path), len(ranks))
     how, first = plan.draw, dict(ranks)
     assert how is not None  # noqa: S101  (of the interior sampler)
-    made: dict[int, list[Keys]] = {target: [] for target in fellows}
+    made: dict[int, list[Keys]] = {target: [] for target in ranks}
     for _, problem in plan.blocks(partition, place):
         classifier, shift = plan.classifier(f, problem), problem.space.first_row
-        for target, others in fellows.items():
-            part = Interior.of(problem, target, others, first[target])
+        for target in ranks:
+            part = Interior.of(problem, target, fellows[target], first[target])
             part = how.prepare(part, plan.asked[target])
             lots, ids = part.own_lots, part.rows + shift
-            keys = make_keys(part, lots, how, classifier)
+            keys, known = make_keys(part, lots, how, classifier, at_least)
             copyable = ids[part.space.perturbation.rules.allow(part.x)]
-            made[target].append(Keys(lots[:1], keys, ids, part.partners, copyable))
+            made[target].append(Keys(lots[:1], known, keys, ids, part.partners, copyable))
             first[target] += len(ids)
-    return _kept([Keys.join(parts) for parts in made.values()], path)
+    return kept([Keys.join(parts) for parts in made.values()], path)
 
 
 def keys_of_run(
-    gathered: GatheredClass, plan: SearchPlan, f: Any, run: range, folder: str | None
+    gathered: GatheredClass,
+    plan: SearchPlan,
+    f: Any,
+    run: range,
+    at_least: float,
+    folder: str | None,
 ) -> list[Keys] | SavedKeys:
     """Make the candidates of a run of lots, counted from the first of the class."""
     interior, how = gathered.interior, plan.draw
     assert how is not None  # noqa: S101  (of the interior sampler)
-    name = f"keys-{interior.lots.target}-{run.start:012d}.npz"
+    name = f"keys-{interior.lots.target}-{run.start:012d}{'-more' if at_least else ''}.npz"
     path = None if folder is None else Path(folder) / name
-    if path is not None and _is_sound(path, 1):
+    if path is not None and is_sound(path, 1, at_least):
         return SavedKeys(str(path), 1)
     lots = interior.lots.first + np.arange(run.start, run.stop)
     classifier = plan.classifier(f, plan.problem(gathered.members.rows, 0))
-    keys = make_keys(interior, lots, how, classifier)
-    return _kept([Keys(lots[:1], keys, NONE, NONE, NONE)], path)
-
-
-def _kept(made: list[Keys], path: Path | None) -> list[Keys] | SavedKeys:
-    """Return keys, or write them, completely or not at all."""
-    if path is None:
-        return made
-    arrays = {
-        f"{name}_{place}": getattr(keys, name) for place, keys in enumerate(made) for name in ARRAYS
-    }
-    with written_whole(path, durable=False) as unfinished:  # a damaged one is made anew
-        unfinished.chmod(OWNER_ONLY)
-        with unfinished.open("wb") as file:
-            np.savez(file, **arrays)
-    return SavedKeys(str(path), len(made))
-
-
-def _read(path: Path, n: int) -> list[Keys]:
-    """Read arrays of numbers, never objects; zipfile verifies the checksum of each."""
-    with path.open("rb") as file, np.load(file, allow_pickle=False) as arrays:
-        found = [Keys(*(arrays[f"{name}_{place}"] for name in ARRAYS)) for place in range(n)]
-    for keys in found:
-        whole = (keys.start, keys.ids, keys.partners, keys.copyable)
-        if keys.keys.dtype != np.float64 or any(array.dtype.kind != "i" for array in whole):
-            raise ValueError(f"{path} holds columns of other types")
-        if keys.start.shape != (1,) or len(keys.ids) != len(keys.partners):
-            raise ValueError(f"{path} holds columns of other lengths")
-        if not (keys.keys >= 0).all():
-            raise ValueError(f"{path} holds keys below zero")
-    return found
-
-
-def _is_sound(path: Path, n: int) -> bool:
-    """Say whether an earlier run wrote these keys; a damaged file is made anew."""
-    try:
-        _read(path, n)
-    except DAMAGE:
-        return False
-    return True
-
-
-def load(made: list[Keys] | SavedKeys, place: int) -> Keys:
-    """Return the keys of one class, wherever they are."""
-    if isinstance(made, list):
-        return made[place]
-    try:
-        return _read(Path(made.path), made.n)[place]
-    except DAMAGE as error:
-        raise EngineError(
-            f"{made.path} was damaged after it was written; run the same again: it is made anew"
-        ) from error
+    keys, known = make_keys(interior, lots, how, classifier, at_least)
+    return kept([Keys(lots[:1], known, keys, NONE, NONE, NONE)], path)
 
 
 def find_fellows(
@@ -256,8 +154,8 @@ def copy_gathered(gathered: GatheredClass, n: int) -> Interiors:
     return Interiors(NONE, gathered.interior.copies(n))
 
 
-def _sound(keys: Keys) -> tuple[int, int]:
-    return keys.sound, len(keys.copyable)
+def _sound(keys: Keys) -> tuple[int, int, float]:
+    return keys.sound, len(keys.copyable), float(keys.known[0])
 
 
 def _n_drawn(keys: Keys, cutoff: Cutoff | None) -> int:
@@ -275,17 +173,18 @@ class _Draw:
     f: Any
     folder: str | None
 
-    def few(self, target: int, gathered: Any) -> list[Any]:
+    def few(self, target: int, gathered: Any, at_least: float = 0.0) -> list[Any]:
         """Return the keys of a gathered class, run by run, as tasks."""
         plan, engine = self.prepared.plan, self.engine
         total, n = POOL * plan.asked[target], max(1, CELLS_PER_PIECE // len(plan.layout.names))
         runs = [range(start, min(total, start + n)) for start in range(0, total, n)]
         made = [
-            engine.task(keys_of_run, gathered, self.plan, self.f, run, self.folder) for run in runs
+            engine.task(keys_of_run, gathered, self.plan, self.f, run, at_least, self.folder)
+            for run in runs
         ]
         return [engine.task(load, part, 0) for part in engine.keep(made, "draw")]
 
-    def many(self, targets: list[int], fellows: Any) -> list[list[Any]]:
+    def many(self, targets: list[int], fellows: Any, at_least: float = 0.0) -> list[list[Any]]:
         """Return the keys of classes of many rows, by class and partition, as tasks."""
         engine, first = self.engine, self.first
         made = [
@@ -297,6 +196,7 @@ class _Draw:
                 self.f,
                 fellows,
                 {target: int(first[place.number, target]) for target in targets},
+                at_least,
                 self.folder,
             )
             for part, place in self.places
@@ -326,17 +226,35 @@ class _Draw:
         found = {t: Fellows(codes[t], ranks[t], int(totals[t])) for t in targets}
         return engine.held(found, "find fellows")
 
+    def _all_that_count(
+        self, target: int, keys: list[Any], gathered: Any, fellows: Any
+    ) -> tuple[list[Any], Cutoff | None, list[int]]:
+        """Return the keys, the cutoff, and how many rows can be copied, partition by partition.
+
+        Where a candidate beyond those that were judged might be drawn, more are judged first.
+        """
+        engine, what = self.engine, f"select class {target}"
+        while True:
+            counted = engine.compute([engine.task(_sound, part) for part in keys], "draw")
+            sound, copyable, known = map(list, zip(*counted, strict=True))
+            words = [engine.task(Keys.words, part) for part in keys]
+            asked = self.prepared.plan.asked[target]
+            cutoff = find_cutoff(engine, words, sum(sound), asked, what)
+            last = np.inf if cutoff is None else cutoff.as_float()
+            if min(known) >= last:
+                return keys, cutoff, copyable
+            if gathered is None:
+                (keys,) = self.many([target], fellows, last)
+            else:
+                keys = self.few(target, gathered, last)
+
     def pieces(
         self, target: int, keys: list[Any], gathered: Any, fellows: Any
     ) -> Iterator[tuple[Piece, Any]]:
         """Yield what a class gets, each piece with its material: rows that are drawn, copies."""
-        engine, plan = self.engine, self.prepared.plan
+        engine, plan, what = self.engine, self.prepared.plan, f"select class {target}"
         asked, n = plan.asked[target], int(plan.layout.counts[target])
-        counted = engine.compute([engine.task(_sound, part) for part in keys], "draw")
-        sound, copyable = map(list, zip(*counted, strict=True))
-        what = f"select class {target}"
-        words = [engine.task(Keys.words, part) for part in keys]
-        cutoff = find_cutoff(engine, words, sum(sound), asked, what)
+        keys, cutoff, copyable = self._all_that_count(target, keys, gathered, fellows)
         drawn = engine.compute([engine.task(_n_drawn, part, cutoff) for part in keys], what)
         many = gathered is None
         numbering, first = Lots(plan.space.seed, target, n, many, POOL * asked), self.first

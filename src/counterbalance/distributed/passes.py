@@ -45,6 +45,10 @@ class Cutoff(NamedTuple):
         key = np.uint64(max(0, self.key))
         return np.asarray((keys < key) | ((keys == key) & (numbers <= self.number)))
 
+    def as_float(self) -> float:
+        """Return the key as the number whose bits it has."""
+        return float(np.uint64(max(0, self.key)).view(np.float64))
+
 
 TAKE_NONE = Cutoff(-1, -1)
 Cutoffs = dict[int, Cutoff | None]  # by class; None takes everything

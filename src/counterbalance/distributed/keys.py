@@ -1,0 +1,173 @@
+"""Keys: one number for each candidate of ``InteriorOverSampler``; the smallest are drawn.
+
+    least     the smallest key that a lot may have: no weight is above 1
+    key       least / weight, infinite where a candidate must not be drawn, or was not judged
+    known     every lot whose least key is at most this was made and judged
+
+A task knows its own lots only. If all tasks are alike an eighth of them (1 / POOL) is drawn, so
+those with the smallest least keys are judged until no other one can be among that eighth, and some
+more, because tasks are not quite alike. What a task computed stays on its worker, or on disk if a
+folder is given: 8 bytes for each candidate.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from counterbalance.arrays import Floats, Integers, Words
+from counterbalance.classifier.judge import Classifier
+from counterbalance.distributed.found import DAMAGE
+from counterbalance.distributed.passes import Cutoff
+from counterbalance.distributed.resume import OWNER_ONLY
+from counterbalance.errors import EngineError
+from counterbalance.io.atomic import written_whole
+from counterbalance.rows.interior import Interior
+from counterbalance.samplers.interior import AT_A_TIME, POOL, WeightedDraw
+
+# Cells of the candidates that are made, and that f is asked about, at a time.
+CELLS_AT_ONCE = 2**19
+# How far beyond its own cutoff a task judges.
+MARGIN = 1.1
+NONE = np.zeros(0, dtype=np.intp)
+ARRAYS = ("start", "known", "keys", "ids", "partners", "copyable")
+
+
+@dataclass(frozen=True)
+class Keys:
+    """The candidates of a class that one task made: those of a run of lots."""
+
+    start: Integers  # the first lot, (1,)
+    known: Floats  # (1,)
+    keys: Floats
+    ids: Integers  # of the rows of the class in the partition; none if they are gathered
+    partners: Integers
+    copyable: Integers  # ids of the rows that keep the rules
+
+    @property
+    def sound(self) -> int:
+        """How many candidates are known that may be drawn."""
+        return int(np.count_nonzero(self.keys < np.inf))
+
+    def words(self) -> tuple[Words, Integers]:
+        """Return the keys of those that may be drawn as words that sort alike, and their lots."""
+        places = np.flatnonzero(self.keys < np.inf)
+        # Floats that are not negative sort as their bits do.
+        return self.keys[places].view(np.uint64), self.start[0] + places
+
+    def drawn(self, cutoff: Cutoff | None) -> Integers:
+        """Return the lots up to the cutoff; without one, all that may be drawn."""
+        words, lots = self.words()
+        return lots if cutoff is None else lots[cutoff.takes(words, lots)]
+
+    @classmethod
+    def join(cls, parts: list[Keys]) -> Keys:
+        """Concatenate the blocks of a partition, in their order."""
+        some = [part for part in parts if len(part.ids)]
+        start = next((part.start for part in some if len(part.keys)), np.zeros(1, dtype=np.intp))
+        known = np.array([min((part.known[0] for part in some), default=np.inf)])
+        if not some:
+            return cls(start, known, np.zeros(0), NONE, NONE, NONE)
+        rest = (np.concatenate([getattr(part, name) for part in some]) for name in ARRAYS[2:])
+        return cls(start, known, *rest)
+
+
+@dataclass(frozen=True)
+class SavedKeys:
+    """The keys of some classes, in a file."""
+
+    path: str
+    n: int
+
+
+def make_keys(
+    interior: Interior, lots: Integers, how: WeightedDraw, f: Classifier, at_least: float
+) -> tuple[Floats, Floats]:
+    """Make candidates and return their keys, and up to which key they are known.
+
+    That is ``at_least``, or further.
+    """
+    least, keys = how.least_keys(interior, lots), np.full(len(lots), np.inf)
+    drawn = -(-len(lots) // POOL)
+    known, done = -np.inf, np.zeros(len(lots), dtype=bool)
+    wanted = max(at_least, _smallest(least, AT_A_TIME * drawn))
+    while known < wanted:
+        places = np.flatnonzero((least <= wanted) & ~done)
+        keys[places], done[places] = _judge(interior, lots[places], least[places], how, f), True
+        known, wanted = wanted, max(wanted, MARGIN * _smallest(keys, drawn))
+    return keys, np.array([known])
+
+
+def _smallest(keys: Floats, n: int) -> float:
+    """Return the n-th smallest of some keys; infinite if there is none."""
+    return float(np.partition(keys, n - 1)[n - 1]) if 0 < n <= len(keys) else np.inf
+
+
+def _judge(
+    interior: Interior, lots: Integers, least: Floats, how: WeightedDraw, f: Classifier
+) -> Floats:
+    keys = np.empty(len(lots))
+    size = max(1, CELLS_AT_ONCE // interior.x.shape[1])
+    for start in range(0, len(lots), size):
+        some = slice(start, start + size)
+        made = interior.at(lots[some])
+        scores = f.scores(made[0], interior.rows[made[1]])
+        assert scores is not None  # noqa: S101  (f has probabilities)
+        keys[some] = how.keys(interior, least[some], made, scores[:, interior.lots.target])
+    return keys
+
+
+def kept(made: list[Keys], path: Path | None) -> list[Keys] | SavedKeys:
+    """Return keys, or write them, completely or not at all."""
+    if path is None:
+        return made
+    arrays = {
+        f"{name}_{place}": getattr(keys, name) for place, keys in enumerate(made) for name in ARRAYS
+    }
+    with written_whole(path, durable=False) as unfinished:  # a damaged one is made anew
+        unfinished.chmod(OWNER_ONLY)
+        with unfinished.open("wb") as file:
+            np.savez(file, **arrays)
+    return SavedKeys(str(path), len(made))
+
+
+def is_sound(path: Path, n: int, at_least: float) -> bool:
+    """Say whether an earlier run wrote these keys; a damaged file is made anew."""
+    try:
+        found = _read(path, n)
+    except DAMAGE:
+        return False
+    return all(keys.known[0] >= at_least for keys in found)
+
+
+def load(made: list[Keys] | SavedKeys, place: int) -> Keys:
+    """Return the keys of one class, wherever they are."""
+    if isinstance(made, list):
+        return made[place]
+    try:
+        return _read(Path(made.path), made.n)[place]
+    except DAMAGE as error:
+        raise EngineError(
+            f"{made.path} was damaged after it was written; run the same again: it is made anew"
+        ) from error
+
+
+def _read(path: Path, n: int) -> list[Keys]:
+    """Read arrays of numbers, never objects; zipfile verifies the checksum of each."""
+    with path.open("rb") as file, np.load(file, allow_pickle=False) as arrays:
+        found = [Keys(*(arrays[f"{name}_{place}"] for name in ARRAYS)) for place in range(n)]
+    for keys in found:
+        whole = (keys.start, keys.ids, keys.partners, keys.copyable)
+        numbers = (keys.known, keys.keys)
+        if any(array.dtype != np.float64 for array in numbers) or any(
+            array.dtype.kind != "i" for array in whole
+        ):
+            raise ValueError(f"{path} holds columns of other types")
+        lengths = keys.start.shape, keys.known.shape
+        if lengths != ((1,), (1,)) or len(keys.ids) != len(keys.partners):
+            raise ValueError(f"{path} holds columns of other lengths")
+        if not (keys.keys >= 0).all():
+            raise ValueError(f"{path} holds keys below zero")
+    return found
