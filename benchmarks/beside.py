@@ -8,14 +8,16 @@ import sys
 import warnings
 from pathlib import Path
 
-from imblearn.over_sampling import ADASYN, SMOTE, KMeansSMOTE
+import numpy as np
+from imblearn.over_sampling import ADASYN, SMOTE, SMOTENC, KMeansSMOTE
 from sklearn.datasets import make_classification
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.linear_model import LogisticRegression
 from sklearn.neural_network import MLPClassifier
 from timing import best_of, wisconsin
 
-from counterbalance import CounterfactualOverSampler
+from counterbalance import CounterfactualOverSampler, InteriorOverSampler
+from counterbalance.datasets import load
 
 HERE = Path(__file__).parent
 DICE = HERE.parent / ".venv-dice"
@@ -45,7 +47,32 @@ def main() -> None:
         rest, _ = best_of(3, lambda sampler=sampler: _quietly(lambda: sampler.fit_resample(X, y)))
         name = f"counterfactuals, f = {type(f).__name__}"
         print(f"{name:44}{fit / smote:>10.1f}{rest / smote:>10.1f}")
+    mixed()
     dice()
+
+
+def mixed() -> None:
+    """Print times on a table with categories as ratios to those of SMOTENC."""
+    loaded = load("fars")
+    rows = [
+        (loaded.y == name).to_numpy().nonzero()[0][:n]
+        for name, n in (("No_Injury", 18_000), ("Possible_Injury", 2_000))
+    ]
+    X, y = (part.iloc[np.concatenate(rows)].reset_index(drop=True) for part in (loaded.X, loaded.y))
+    categories = X.select_dtypes("category").columns.tolist()
+    print(
+        f"fars, two classes, {len(X):,} rows x {X.shape[1]} features, {len(categories)} of them "
+        "categories, 10 % minority, as ratios to SMOTENC"
+    )
+    peer, _ = best_of(1, lambda: SMOTENC(categories, random_state=0).fit_resample(X, y))
+    for name, sampler in {
+        "CounterfactualOverSampler()": CounterfactualOverSampler(random_state=0),
+        'selection="nearest"': CounterfactualOverSampler(selection="nearest", random_state=0),
+        'search="minimum"': CounterfactualOverSampler(search="minimum", random_state=0),
+        "InteriorOverSampler()": InteriorOverSampler(random_state=0),
+    }.items():
+        seconds, _ = best_of(2, lambda s=sampler: _quietly(lambda: s.fit_resample(X, y)))
+        print(f"{name:44}{seconds / peer:>10.2f}", flush=True)
 
 
 def _quietly(work):  # noqa: ANN001, ANN202

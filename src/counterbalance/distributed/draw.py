@@ -16,7 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from pathlib import Path
+from operator import itemgetter
 from typing import Any
 
 import numpy as np
@@ -28,10 +28,11 @@ from counterbalance.distributed.keys import (
     NONE,
     Keys,
     SavedKeys,
-    is_sound,
-    kept,
+    are_there,
+    keep,
     load,
     make_keys,
+    path_in,
 )
 from counterbalance.distributed.passes import Cutoff, find_cutoff
 from counterbalance.distributed.prepare import PartitionedTable, PreparedTable, SearchPlan
@@ -61,29 +62,35 @@ def keys_of_partition(
     ranks: dict[int, int],
     at_least: float,
     folder: str | None,
-) -> list[Keys] | SavedKeys:
+) -> dict[int, Keys | SavedKeys]:
     """Make the candidates of a partition's rows, of the classes that ``ranks`` are given of.
 
     ``ranks`` are those of its first rows; keys up to ``at_least`` are known afterwards.
     """
-    named = "-".join(map(str, [f"{place.number:05d}", *(ranks if at_least else ())]))
-    path = None if folder is None else Path(folder) / f"keys-{named}.npz"
-    if path is not None and is_sound(path, len(ranks), at_least):
-        return SavedKeys(str(path), len(ranks))
+    paths = {target: path_in(folder, place.number, target) for target in ranks}
     how, first = plan.draw, dict(ranks)
     assert how is not None  # noqa: S101  (of the interior sampler)
-    made: dict[int, list[Keys]] = {target: [] for target in ranks}
-    for _, problem in plan.blocks(partition, place):
+    made: dict[int, list[Keys]] = {
+        t: [] for t, path in paths.items() if not are_there(path, at_least)
+    }
+    for _, problem in plan.blocks(partition, place) if made else ():
         classifier, shift = plan.classifier(f, problem), problem.space.first_row
-        for target in ranks:
+        for target, parts in made.items():
             part = Interior.of(problem, target, fellows[target], first[target])
             part = how.prepare(part, plan.asked[target])
             lots, ids = part.own_lots, part.rows + shift
             keys, known = make_keys(part, lots, how, classifier, at_least)
             copyable = ids[part.space.perturbation.rules.allow(part.x)]
-            made[target].append(Keys(lots[:1], known, keys, ids, part.partners, copyable))
+            parts.append(Keys(lots[:1], known, keys, ids, part.partners, copyable))
             first[target] += len(ids)
-    return kept([Keys.join(parts) for parts in made.values()], path)
+    new = {target: keep(Keys.join(parts), paths[target]) for target, parts in made.items()}
+    return {target: new.get(target, SavedKeys(str(path))) for target, path in paths.items()}
+
+
+def more_of_partition(found: Keys | SavedKeys, target: int, *how: Any) -> Keys | SavedKeys:
+    """Return the keys of a class as they are if enough of them are known, or make more."""
+    *_, at_least, _ = how
+    return found if load(found).known[0] >= at_least else keys_of_partition(*how)[target]
 
 
 def keys_of_run(
@@ -93,18 +100,23 @@ def keys_of_run(
     run: range,
     at_least: float,
     folder: str | None,
-) -> list[Keys] | SavedKeys:
+) -> Keys | SavedKeys:
     """Make the candidates of a run of lots, counted from the first of the class."""
     interior, how = gathered.interior, plan.draw
     assert how is not None  # noqa: S101  (of the interior sampler)
-    name = f"keys-{interior.lots.target}-{run.start:012d}{'-more' if at_least else ''}.npz"
-    path = None if folder is None else Path(folder) / name
-    if path is not None and is_sound(path, 1, at_least):
-        return SavedKeys(str(path), 1)
+    path = path_in(folder, run.start, interior.lots.target)
+    if are_there(path, at_least):
+        return SavedKeys(str(path))
     lots = interior.lots.first + np.arange(run.start, run.stop)
     classifier = plan.classifier(f, plan.problem(gathered.members.rows, 0))
     keys, known = make_keys(interior, lots, how, classifier, at_least)
-    return kept([Keys(lots[:1], known, keys, NONE, NONE, NONE)], path)
+    return keep(Keys(lots[:1], known, keys, NONE, NONE, NONE), path)
+
+
+def more_of_run(found: Keys | SavedKeys, *how: Any) -> Keys | SavedKeys:
+    """Return the keys of a run as they are if enough of them are known, or make more."""
+    *_, at_least, _ = how
+    return found if load(found).known[0] >= at_least else keys_of_run(*how)
 
 
 def find_fellows(
@@ -173,23 +185,42 @@ class _Draw:
     f: Any
     folder: str | None
 
-    def few(self, target: int, gathered: Any, at_least: float = 0.0) -> list[Any]:
-        """Return the keys of a gathered class, run by run, as tasks."""
+    def few(
+        self, target: int, gathered: Any, found: list[Any] | None = None, at_least: float = 0.0
+    ) -> list[Any]:
+        """Return the keys of a gathered class, run by run, as tasks; more of those ``found``."""
         plan, engine = self.prepared.plan, self.engine
         total, n = POOL * plan.asked[target], max(1, CELLS_PER_PIECE // len(plan.layout.names))
         runs = [range(start, min(total, start + n)) for start in range(0, total, n)]
-        made = [
-            engine.task(keys_of_run, gathered, self.plan, self.f, run, at_least, self.folder)
-            for run in runs
+        how = [(gathered, self.plan, self.f, run, at_least, self.folder) for run in runs]
+        if found is None:
+            return engine.keep([engine.task(keys_of_run, *each) for each in how], "draw")
+        more = [
+            engine.task(more_of_run, keys, *each) for keys, each in zip(found, how, strict=True)
         ]
-        return [engine.task(load, part, 0) for part in engine.keep(made, "draw")]
+        return engine.keep(more, "draw")
 
-    def many(self, targets: list[int], fellows: Any, at_least: float = 0.0) -> list[list[Any]]:
+    def many(self, targets: list[int], fellows: Any) -> list[list[Any]]:
         """Return the keys of classes of many rows, by class and partition, as tasks."""
-        engine, first = self.engine, self.first
-        made = [
-            engine.task(
-                keys_of_partition,
+        engine = self.engine
+        made = [engine.task(keys_of_partition, *how) for how in self._how(targets, fellows, 0.0)]
+        made = engine.keep(made, "draw") if targets else []
+        return [[engine.task(itemgetter(target), part) for part in made] for target in targets]
+
+    def more(self, target: int, fellows: Any, found: list[Any], at_least: float) -> list[Any]:
+        """Return more keys of a class of many rows, where those that were found are too few."""
+        how = self._how([target], fellows, at_least)
+        tasks = [
+            self.engine.task(more_of_partition, keys, target, *each)
+            for keys, each in zip(found, how, strict=True)
+        ]
+        return self.engine.keep(tasks, "draw")
+
+    def _how(self, targets: list[int], fellows: Any, at_least: float) -> list[tuple[Any, ...]]:
+        """Return what ``keys_of_partition`` takes, partition by partition."""
+        first = self.first
+        return [
+            (
                 part,
                 place,
                 self.plan,
@@ -201,8 +232,6 @@ class _Draw:
             )
             for part, place in self.places
         ]
-        made = engine.keep(made, "draw") if targets else []
-        return [[engine.task(load, part, k) for part in made] for k in range(len(targets))]
 
     @property
     def first(self) -> Integers:
@@ -227,7 +256,7 @@ class _Draw:
         return engine.held(found, "find fellows")
 
     def _all_that_count(
-        self, target: int, keys: list[Any], gathered: Any, fellows: Any
+        self, target: int, found: list[Any], gathered: Any, fellows: Any
     ) -> tuple[list[Any], Cutoff | None, list[int]]:
         """Return the keys, the cutoff, and how many rows can be copied, partition by partition.
 
@@ -235,6 +264,7 @@ class _Draw:
         """
         engine, what = self.engine, f"select class {target}"
         while True:
+            keys = [engine.task(load, part) for part in found]
             counted = engine.compute([engine.task(_sound, part) for part in keys], "draw")
             sound, copyable, known = map(list, zip(*counted, strict=True))
             words = [engine.task(Keys.words, part) for part in keys]
@@ -244,17 +274,17 @@ class _Draw:
             if min(known) >= last:
                 return keys, cutoff, copyable
             if gathered is None:
-                (keys,) = self.many([target], fellows, last)
+                found = self.more(target, fellows, found, last)
             else:
-                keys = self.few(target, gathered, last)
+                found = self.few(target, gathered, found, last)
 
     def pieces(
-        self, target: int, keys: list[Any], gathered: Any, fellows: Any
+        self, target: int, found: list[Any], gathered: Any, fellows: Any
     ) -> Iterator[tuple[Piece, Any]]:
         """Yield what a class gets, each piece with its material: rows that are drawn, copies."""
         engine, plan, what = self.engine, self.prepared.plan, f"select class {target}"
         asked, n = plan.asked[target], int(plan.layout.counts[target])
-        keys, cutoff, copyable = self._all_that_count(target, keys, gathered, fellows)
+        keys, cutoff, copyable = self._all_that_count(target, found, gathered, fellows)
         drawn = engine.compute([engine.task(_n_drawn, part, cutoff) for part in keys], what)
         many = gathered is None
         numbering, first = Lots(plan.space.seed, target, n, many, POOL * asked), self.first

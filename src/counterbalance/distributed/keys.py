@@ -30,7 +30,7 @@ from counterbalance.samplers.interior import AT_A_TIME, POOL, WeightedDraw
 # Cells of the candidates that are made, and that f is asked about, at a time.
 CELLS_AT_ONCE = 2**19
 # How far beyond its own cutoff a task judges.
-MARGIN = 1.1
+MARGIN = 1.25
 NONE = np.zeros(0, dtype=np.intp)
 ARRAYS = ("start", "known", "keys", "ids", "partners", "copyable")
 
@@ -76,10 +76,9 @@ class Keys:
 
 @dataclass(frozen=True)
 class SavedKeys:
-    """The keys of some classes, in a file."""
+    """Keys in a file."""
 
     path: str
-    n: int
 
 
 def make_keys(
@@ -119,55 +118,55 @@ def _judge(
     return keys
 
 
-def kept(made: list[Keys], path: Path | None) -> list[Keys] | SavedKeys:
+def path_in(folder: str | None, number: int, target: int) -> Path | None:
+    """Return where the keys of a class in a partition or a run are, if a folder is given."""
+    return None if folder is None else Path(folder) / f"keys-{target}-{number:012d}.npz"
+
+
+def keep(keys: Keys, path: Path | None) -> Keys | SavedKeys:
     """Return keys, or write them, completely or not at all."""
     if path is None:
-        return made
-    arrays = {
-        f"{name}_{place}": getattr(keys, name) for place, keys in enumerate(made) for name in ARRAYS
-    }
+        return keys
     with written_whole(path, durable=False) as unfinished:  # a damaged one is made anew
         unfinished.chmod(OWNER_ONLY)
         with unfinished.open("wb") as file:
-            np.savez(file, **arrays)
-    return SavedKeys(str(path), len(made))
+            np.savez(file, **{name: getattr(keys, name) for name in ARRAYS})
+    return SavedKeys(str(path))
 
 
-def is_sound(path: Path, n: int, at_least: float) -> bool:
-    """Say whether an earlier run wrote these keys; a damaged file is made anew."""
+def are_there(path: Path | None, at_least: float) -> bool:
+    """Say whether a run wrote these keys, as many as needed; a damaged file is made anew."""
     try:
-        found = _read(path, n)
+        return path is not None and bool(_read(path).known[0] >= at_least)
     except DAMAGE:
         return False
-    return all(keys.known[0] >= at_least for keys in found)
 
 
-def load(made: list[Keys] | SavedKeys, place: int) -> Keys:
-    """Return the keys of one class, wherever they are."""
-    if isinstance(made, list):
-        return made[place]
+def load(found: Keys | SavedKeys) -> Keys:
+    """Return keys, wherever they are."""
+    if isinstance(found, Keys):
+        return found
     try:
-        return _read(Path(made.path), made.n)[place]
+        return _read(Path(found.path))
     except DAMAGE as error:
         raise EngineError(
-            f"{made.path} was damaged after it was written; run the same again: it is made anew"
+            f"{found.path} was damaged after it was written; run the same again: it is made anew"
         ) from error
 
 
-def _read(path: Path, n: int) -> list[Keys]:
+def _read(path: Path) -> Keys:
     """Read arrays of numbers, never objects; zipfile verifies the checksum of each."""
     with path.open("rb") as file, np.load(file, allow_pickle=False) as arrays:
-        found = [Keys(*(arrays[f"{name}_{place}"] for name in ARRAYS)) for place in range(n)]
-    for keys in found:
-        whole = (keys.start, keys.ids, keys.partners, keys.copyable)
-        numbers = (keys.known, keys.keys)
-        if any(array.dtype != np.float64 for array in numbers) or any(
-            array.dtype.kind != "i" for array in whole
-        ):
-            raise ValueError(f"{path} holds columns of other types")
-        lengths = keys.start.shape, keys.known.shape
-        if lengths != ((1,), (1,)) or len(keys.ids) != len(keys.partners):
-            raise ValueError(f"{path} holds columns of other lengths")
-        if not (keys.keys >= 0).all():
-            raise ValueError(f"{path} holds keys below zero")
-    return found
+        keys = Keys(*(arrays[name] for name in ARRAYS))
+    numbers = (keys.known, keys.keys)
+    whole = (keys.start, keys.ids, keys.partners, keys.copyable)
+    if any(array.dtype != np.float64 for array in numbers) or any(
+        array.dtype.kind != "i" for array in whole
+    ):
+        raise ValueError(f"{path} holds columns of other types")
+    lengths = keys.start.shape, keys.known.shape
+    if lengths != ((1,), (1,)) or len(keys.ids) != len(keys.partners):
+        raise ValueError(f"{path} holds columns of other lengths")
+    if not (keys.keys >= 0).all():
+        raise ValueError(f"{path} holds keys below zero")
+    return keys
