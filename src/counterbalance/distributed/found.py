@@ -13,9 +13,10 @@ from __future__ import annotations
 import struct
 import zipfile
 import zlib
+from collections.abc import Callable
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,6 +29,7 @@ from counterbalance.io.atomic import written_whole
 from counterbalance.search.inversions import COLUMNS, NOT_DRAWN, Changes, Inversions
 from counterbalance.search.references import References
 
+T = TypeVar("T")
 # The arrays of what was found, beside those of its inversions.
 OTHERS = ("source", "right", "answers")
 # What reading a damaged archive of arrays can raise.
@@ -100,22 +102,30 @@ def save(found: Found, path: Path) -> SavedFound:
     for group in (found.references, found.inversions.changes):
         if group is not None:
             others |= {_key(type(group), name): array for name, array in vars(group).items()}
-    with written_whole(path, durable=False) as unfinished:  # a damaged one is made anew
-        unfinished.chmod(OWNER_ONLY)
-        with unfinished.open("wb") as file:
-            np.savez(file, **arrays, **others)
+    write_arrays(path, arrays | others)
     return SavedFound(str(path))
 
 
 def load(found: Found | SavedFound) -> Found:
     """Return what was found, wherever it is."""
-    if isinstance(found, Found):
-        return found
+    return found if isinstance(found, Found) else read_or_refuse(_read, found.path)
+
+
+def write_arrays(path: Path, arrays: dict[str, Any]) -> None:
+    """Write arrays for the owner, completely or not at all; damaged ones are made anew."""
+    with written_whole(path, durable=False) as unfinished:
+        unfinished.chmod(OWNER_ONLY)
+        with unfinished.open("wb") as file:
+            np.savez(file, **arrays)
+
+
+def read_or_refuse(read: Callable[[Path], T], path: str) -> T:
+    """Read what a task wrote."""
     try:
-        return _read(Path(found.path))
+        return read(Path(path))
     except DAMAGE as error:
         raise EngineError(
-            f"{found.path} was damaged after it was written; run the same again: it is made anew"
+            f"{path} was damaged after it was written; run the same again: it is made anew"
         ) from error
 
 

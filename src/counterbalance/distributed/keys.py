@@ -19,11 +19,8 @@ import numpy as np
 
 from counterbalance.arrays import Floats, Integers, Words
 from counterbalance.classifier.judge import Classifier
-from counterbalance.distributed.found import DAMAGE
+from counterbalance.distributed.found import DAMAGE, read_or_refuse, write_arrays
 from counterbalance.distributed.passes import Cutoff
-from counterbalance.distributed.resume import OWNER_ONLY
-from counterbalance.errors import EngineError
-from counterbalance.io.atomic import written_whole
 from counterbalance.rows.interior import Interior
 from counterbalance.samplers.interior import AT_A_TIME, POOL, WeightedDraw
 
@@ -127,10 +124,7 @@ def keep(keys: Keys, path: Path | None) -> Keys | SavedKeys:
     """Return keys, or write them, completely or not at all."""
     if path is None:
         return keys
-    with written_whole(path, durable=False) as unfinished:  # a damaged one is made anew
-        unfinished.chmod(OWNER_ONLY)
-        with unfinished.open("wb") as file:
-            np.savez(file, **{name: getattr(keys, name) for name in ARRAYS})
+    write_arrays(path, {name: getattr(keys, name) for name in ARRAYS})
     return SavedKeys(str(path))
 
 
@@ -144,14 +138,7 @@ def are_there(path: Path | None, at_least: float) -> bool:
 
 def load(found: Keys | SavedKeys) -> Keys:
     """Return keys, wherever they are."""
-    if isinstance(found, Keys):
-        return found
-    try:
-        return _read(Path(found.path))
-    except DAMAGE as error:
-        raise EngineError(
-            f"{found.path} was damaged after it was written; run the same again: it is made anew"
-        ) from error
+    return found if isinstance(found, Keys) else read_or_refuse(_read, found.path)
 
 
 def _read(path: Path) -> Keys:
