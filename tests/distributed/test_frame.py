@@ -101,7 +101,7 @@ def test_solving_for_the_nearest_inversion_gives_the_rows_of_the_in_memory_sampl
     sampler = CounterfactualOverSampler(estimator=CLASSIFIERS[name], n_draws=1, random_state=0)
     expected = in_memory(sampler, table)
     assert "minimum" in set(expected[1]["origin"])
-    for n in (1, 3, 7, 50) if name == "own" else (3, 50):
+    for n in (1, 3, 7, 50) if name == "own" else (7,):  # the others are slow
         resampled = fit_resample(sampler, partitioned(table, n), "y")
         assert_same(*dask.compute(resampled.frame, resampled.provenance), *expected)
         assert resampled.yields == sampler.yield_
@@ -115,7 +115,7 @@ def test_solving_from_the_start_gives_the_rows_of_the_in_memory_sampler(kind, na
         estimator=CLASSIFIERS[name], search="minimum", selection="random", random_state=0
     )
     expected = in_memory(sampler, table)
-    for n in (1, 3, 7, 50):
+    for n in (1, 3, 7, 50) if name == "own" else (7,):
         resampled = fit_resample(sampler, partitioned(table, n), "y")
         assert_same(*dask.compute(resampled.frame, resampled.provenance), *expected)
         assert resampled.yields == sampler.yield_
