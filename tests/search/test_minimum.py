@@ -24,6 +24,7 @@ from sklearn.svm import SVC, LinearSVC
 from sklearn.tree import DecisionTreeClassifier
 
 import naive
+from boosters import lightgbm, needed, xgboost
 from counterbalance import CounterfactualOverSampler
 from counterbalance.classifier import trees
 from counterbalance.constraints import (
@@ -241,11 +242,20 @@ def test_inversions_beyond_epsilon_do_not_count():
 
 
 @pytest.mark.filterwarnings("ignore:class")
-@pytest.mark.parametrize("name", ["boosting", "histogram"])
+@pytest.mark.parametrize(
+    "f",
+    [
+        CLASSIFIERS["boosting"],
+        CLASSIFIERS["histogram"],
+        pytest.param(lightgbm(n_estimators=20, num_leaves=15), marks=needed),
+        pytest.param(xgboost(n_estimators=20, max_depth=4), marks=needed),
+    ],
+    ids=["boosting", "histogram", "LightGBM", "XGBoost"],
+)
 @pytest.mark.parametrize("n_classes", [2, 3])
-def test_the_structure_of_boosting_leads_nearer_than_questions_do(name, n_classes, monkeypatch):
+def test_the_structure_of_boosting_leads_nearer_than_questions_do(f, n_classes, monkeypatch):
     X, y = table(500, n_classes=n_classes, seed=2)
-    f = CLASSIFIERS[name].fit(X, y)
+    f.fit(X, y)
 
     def distances():
         sampler, _, _ = solved(X, y, f, prefit=True, sampling_strategy="all")

@@ -20,18 +20,15 @@ it stands with the leaves of the first tree, and what is left is a sum over tree
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.ensemble import GradientBoostingClassifier, HistGradientBoostingClassifier
-from sklearn.tree import DecisionTreeClassifier
 
 from counterbalance.arrays import Floats, Small, Words
-from counterbalance.classifier.forest import is_forest
+from counterbalance.classifier.tree_readers import Cell, Tree, tree_list
 
 LEAF = -1
 MISSING = -1
@@ -78,7 +75,7 @@ class Trees:
     cuts: Floats  # of all features, one behind the other
     first_cut: Small  # (M + 1,): where the cuts of each feature begin
     depth: int  # of the deepest tree
-    cell: type[np.floating[Any]] = np.float32  # what a cell is to the trees
+    cell: Cell = np.float32  # what a cell is to the trees
 
     @property
     def n_features(self) -> int:
@@ -182,103 +179,12 @@ class Trees:
         return found
 
 
-def has_trees(f: Any) -> bool:
-    """Tell a forest or a decision tree: a subclass may predict in a way of its own."""
-    return is_forest(f) or type(f) is DecisionTreeClassifier
-
-
-def is_boosting(f: Any) -> bool:
-    """Tell a boosting of scikit-learn whose raw score is a constant and a sum over trees.
-
-    It is not where it starts from another classifier, or splits categories into two sets.
-    """
-    if type(f) is HistGradientBoostingClassifier:
-        return f.is_categorical_ is None
-    return type(f) is GradientBoostingClassifier and (f.init is None or f.init == "zero")
-
-
-class _Tree(NamedTuple):
-    left: NDArray[Any]  # children of each node within the tree
-    right: NDArray[Any]
-    is_leaf: NDArray[np.bool_]
-    feature: NDArray[Any]
-    threshold: Floats
-    missing_left: NDArray[Any]
-    value: Floats  # (nodes, classes)
-    depth: int
-
-
 def read_trees(f: Any) -> Trees:
-    """Turn a fitted forest, decision tree or boosting of scikit-learn into arrays."""
-    if type(f) is HistGradientBoostingClassifier:
-        return _join(_read_histogram(f), f.n_features_in_, np.float64)
-    if type(f) is GradientBoostingClassifier:
-        return _join(_read_boosting(f), f.n_features_in_, np.float32)
-    trees = [f.tree_] if type(f) is DecisionTreeClassifier else [one.tree_ for one in f.estimators_]
-    return _join([_read(tree, tree.value[:, 0, :]) for tree in trees], f.n_features_in_, np.float32)
+    """Turn a fitted ensemble of trees into arrays (see ``has_trees`` and ``is_boosting``)."""
+    return _join(*tree_list(f))
 
 
-def _read(tree: Any, value: Floats) -> _Tree:
-    left = tree.children_left
-    missing = tree.missing_go_to_left
-    return _Tree(
-        *(left, tree.children_right, left < 0, tree.feature, tree.threshold),
-        *(missing, value, tree.max_depth),
-    )
-
-
-def _read_boosting(f: Any) -> list[_Tree]:
-    """Read the rounds of trees; where they start from is what f says beyond them of any one row."""
-    column = _raw_columns(f)
-    zeros = np.zeros((1, f.n_features_in_), dtype=np.float32)
-    start = np.zeros(len(f.classes_))
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", UserWarning)  # of columns without their names
-        start[column] = f.decision_function(zeros)
-    trees = []
-    for one_round in f.estimators_:
-        for c, one in zip(column, one_round, strict=True):
-            value = f.learning_rate * one.tree_.value[:, 0, 0]
-            trees.append(_read(one.tree_, _in_column(value, c, len(start))))
-            start[c] -= f.learning_rate * one.tree_.predict(zeros)[0, 0]
-    return [trees[0]._replace(value=trees[0].value + start), *trees[1:]]
-
-
-def _read_histogram(f: Any) -> list[_Tree]:
-    column, n_classes = _raw_columns(f), len(f.classes_)
-    trees = []
-    for one_round in f._predictors:  # noqa: SLF001  (scikit-learn shows its trees nowhere else)
-        for c, one in zip(column, one_round, strict=True):
-            nodes = one.nodes
-            trees.append(
-                _Tree(
-                    nodes["left"].astype(np.intp),
-                    nodes["right"].astype(np.intp),
-                    nodes["is_leaf"] > 0,
-                    nodes["feature_idx"],
-                    nodes["num_threshold"],
-                    nodes["missing_go_to_left"],
-                    _in_column(nodes["value"], c, n_classes),
-                    int(nodes["depth"].max()),
-                )
-            )
-    start = np.zeros(n_classes)
-    start[column] = f._baseline_prediction.ravel()  # noqa: SLF001
-    return [trees[0]._replace(value=trees[0].value + start), *trees[1:]]
-
-
-def _raw_columns(f: Any) -> list[int]:
-    """Return the classes that have a raw score: of two the second alone."""
-    return [1] if len(f.classes_) == 2 else list(range(len(f.classes_)))  # noqa: PLR2004
-
-
-def _in_column(value: Floats, c: int, n_classes: int) -> Floats:
-    values = np.zeros((len(value), n_classes))
-    values[:, c] = value
-    return values
-
-
-def _join(trees: list[_Tree], n_features: int, cell: type[np.floating[Any]]) -> Trees:
+def _join(trees: list[Tree], n_features: int, cell: Cell) -> Trees:
     """Put trees one behind the other."""
     sizes = np.array([len(tree.left) for tree in trees])
     roots = np.concatenate([[0], np.cumsum(sizes)[:-1]]).astype(np.int32)
@@ -310,7 +216,7 @@ def _number_cuts(
     threshold: Floats,
     is_leaf: NDArray[np.bool_],
     n_features: int,
-    cell: type[np.floating[Any]],
+    cell: Cell,
 ) -> tuple[Floats, Small, Small]:
     """Return the cuts of all features, where each feature's begin, and the cut of each node."""
     thresholds = threshold.astype(cell)

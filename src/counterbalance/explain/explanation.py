@@ -33,7 +33,8 @@ from sklearn.frozen import FrozenEstimator
 
 from counterbalance.arrays import Floats, Mask
 from counterbalance.classifier.linear import Screen, linear_screen
-from counterbalance.classifier.trees import Trees, has_trees, read_trees
+from counterbalance.classifier.tree_readers import has_trees
+from counterbalance.classifier.trees import Trees, read_trees
 from counterbalance.search.landscape import values_in_bins
 from counterbalance.search.nearest import Judge, Space, judge_allowed
 from counterbalance.table.kinds import is_mixed

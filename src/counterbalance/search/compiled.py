@@ -24,7 +24,7 @@ from counterbalance.arrays import Floats, Integers, Mask, Small
 from counterbalance.classifier import boosting
 from counterbalance.classifier.judge import Classifier
 from counterbalance.classifier.linear import Screen
-from counterbalance.classifier.trees import has_trees
+from counterbalance.classifier.tree_readers import has_trees
 from counterbalance.search.inversions import Inversions
 from counterbalance.search.minimal import take_back
 from counterbalance.search.nearest import (

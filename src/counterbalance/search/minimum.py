@@ -21,7 +21,7 @@ from sklearn.frozen import FrozenEstimator
 
 from counterbalance.arrays import Floats, Integers, Mask
 from counterbalance.classifier.judge import Classifier
-from counterbalance.classifier.trees import has_trees, is_boosting
+from counterbalance.classifier.tree_readers import has_trees, is_boosting
 from counterbalance.profile import distance
 from counterbalance.search.compiled import TakeBack, make_take_back
 from counterbalance.search.inversions import Inversions

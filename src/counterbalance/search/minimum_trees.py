@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from counterbalance.arrays import Floats, Integers, Mask, Small
 from counterbalance.classifier.judge import Classifier
-from counterbalance.classifier.trees import is_boosting
+from counterbalance.classifier.tree_readers import is_boosting
 from counterbalance.constraints.rules import differs
 from counterbalance.search.landscape import Landscape
 from counterbalance.search.minimum_twin import Walker as Twin

@@ -1,0 +1,276 @@
+"""Tree readers: the trees of a fitted ensemble, as the library that grew it keeps them.
+
+    library         ensemble                                cell      goes left where
+    scikit-learn    forests, decision tree, gradient        float32   cell <= threshold
+                    boosting
+                    histogram boosting                      float64   cell <= threshold
+    LightGBM        gbdt, goss, dart                        float64   cell <= threshold
+    XGBoost         gbtree                                  float32   cell < threshold
+
+Every tree comes out as a ``Tree`` whose rows go left where ``cell <= threshold``. A forest says
+the class with the largest mean of probabilities. Boosting adds up raw scores, of the second class
+where there are two, and where it starts from: as that is one number for each class, it stands
+with the leaves of the first tree, and what is left is a sum over trees like any other.
+
+LightGBM and XGBoost are known by their class and asked for their own dump; neither is imported.
+An ensemble that a sum over such trees does not describe (splits of categories into sets, linear
+leaves, averages, rounds that were left out after early stopping) is not read.
+"""
+
+from __future__ import annotations
+
+import json
+import warnings
+from functools import lru_cache
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.ensemble import GradientBoostingClassifier, HistGradientBoostingClassifier
+from sklearn.tree import DecisionTreeClassifier
+
+from counterbalance.arrays import Floats
+from counterbalance.classifier.forest import is_forest
+
+Cell = type[np.floating[Any]]
+# Boosters of other libraries, by the module and name of their class.
+LIGHTGBM, XGBOOST = ("lightgbm.sklearn", "LGBMClassifier"), ("xgboost.sklearn", "XGBClassifier")
+# How LightGBM may grow trees whose leaves are simply added up; the first two are of one kind.
+ADDED_UP = frozenset({"gbdt", "gbrt", "goss", "dart"})
+
+
+class Tree(NamedTuple):
+    """One tree: for each node its children, its split and, if it is a leaf, its value."""
+
+    left: NDArray[Any]  # children of each node within the tree
+    right: NDArray[Any]
+    is_leaf: NDArray[np.bool_]
+    feature: NDArray[Any]
+    threshold: Floats
+    missing_left: NDArray[Any]
+    value: Floats  # (nodes, classes)
+    depth: int
+
+
+def has_trees(f: Any) -> bool:
+    """Tell a forest or a decision tree: a subclass may predict in a way of its own."""
+    return is_forest(f) or type(f) is DecisionTreeClassifier
+
+
+def is_boosting(f: Any) -> bool:
+    """Tell a boosting whose raw score is a constant and a sum over trees.
+
+    That of scikit-learn is not where it starts from another classifier, or splits categories into
+    two sets.
+    """
+    if type(f) is HistGradientBoostingClassifier:
+        return f.is_categorical_ is None
+    if type(f) is GradientBoostingClassifier:
+        return f.init is None or bool(f.init == "zero")
+    if _kind(f) == LIGHTGBM:
+        return _is_plain_lightgbm(f)
+    return _kind(f) == XGBOOST and _is_plain_xgboost(f)
+
+
+def tree_list(f: Any) -> tuple[list[Tree], int, Cell]:
+    """Return the trees of an ensemble, how many features it has, and what a cell is to it."""
+    n_features = int(f.n_features_in_)
+    if type(f) is HistGradientBoostingClassifier:
+        return _read_histogram(f), n_features, np.float64
+    if type(f) is GradientBoostingClassifier:
+        return _read_boosting(f), n_features, np.float32
+    if _kind(f) == LIGHTGBM:
+        return _read_lightgbm(f), n_features, np.float64
+    if _kind(f) == XGBOOST:
+        return _read_xgboost(f), n_features, np.float32
+    trees = [f.tree_] if type(f) is DecisionTreeClassifier else [one.tree_ for one in f.estimators_]
+    return [_read(tree, tree.value[:, 0, :]) for tree in trees], n_features, np.float32
+
+
+def _kind(f: Any) -> tuple[str, str]:
+    return type(f).__module__, type(f).__name__
+
+
+def _read(tree: Any, value: Floats) -> Tree:
+    left = tree.children_left
+    missing = tree.missing_go_to_left
+    return Tree(
+        *(left, tree.children_right, left < 0, tree.feature, tree.threshold),
+        *(missing, value, tree.max_depth),
+    )
+
+
+def _read_boosting(f: Any) -> list[Tree]:
+    """Read the rounds of trees; where they start from is what f says beyond them of any one row."""
+    column = _raw_columns(f)
+    zeros = np.zeros((1, f.n_features_in_), dtype=np.float32)
+    start = np.zeros(len(f.classes_))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)  # of columns without their names
+        start[column] = f.decision_function(zeros)
+    trees = []
+    for one_round in f.estimators_:
+        for c, one in zip(column, one_round, strict=True):
+            value = f.learning_rate * one.tree_.value[:, 0, 0]
+            trees.append(_read(one.tree_, _in_column(value, c, len(start))))
+            start[c] -= f.learning_rate * one.tree_.predict(zeros)[0, 0]
+    return [trees[0]._replace(value=trees[0].value + start), *trees[1:]]
+
+
+def _read_histogram(f: Any) -> list[Tree]:
+    column, n_classes = _raw_columns(f), len(f.classes_)
+    trees = []
+    for one_round in f._predictors:  # noqa: SLF001  (scikit-learn shows its trees nowhere else)
+        for c, one in zip(column, one_round, strict=True):
+            nodes = one.nodes
+            trees.append(
+                Tree(
+                    nodes["left"].astype(np.intp),
+                    nodes["right"].astype(np.intp),
+                    nodes["is_leaf"] > 0,
+                    nodes["feature_idx"],
+                    nodes["num_threshold"],
+                    nodes["missing_go_to_left"],
+                    _in_column(nodes["value"], c, n_classes),
+                    int(nodes["depth"].max()),
+                )
+            )
+    start = np.zeros(n_classes)
+    start[column] = f._baseline_prediction.ravel()  # noqa: SLF001
+    return [trees[0]._replace(value=trees[0].value + start), *trees[1:]]
+
+
+def _raw_columns(f: Any) -> list[int]:
+    """Return the classes that have a raw score: of two the second alone."""
+    return [1] if len(f.classes_) == 2 else list(range(len(f.classes_)))  # noqa: PLR2004
+
+
+def _in_column(value: Floats, c: int, n_classes: int) -> Floats:
+    values = np.zeros((len(value), n_classes))
+    values[:, c] = value
+    return values
+
+
+def _from_start(trees: list[Tree], f: Any, raw: Floats) -> list[Tree]:
+    """Add to the first tree what f says of a row of zeros beyond the leaves that it falls into."""
+    start = np.zeros(len(f.classes_))
+    start[_raw_columns(f)] = np.ravel(raw)
+    for tree in trees:
+        node = 0
+        while not tree.is_leaf[node]:
+            node = (tree.left if tree.threshold[node] >= 0 else tree.right)[node]
+        start -= tree.value[node]
+    return [trees[0]._replace(value=trees[0].value + start), *trees[1:]]
+
+
+def _zeros(f: Any) -> Floats:
+    return np.zeros((1, int(f.n_features_in_)))
+
+
+@lru_cache(maxsize=1)
+def _lightgbm_dump(booster: Any) -> dict[str, Any]:
+    """Return all that a booster knows of itself; it is asked for twice, and takes its time."""
+    return dict(booster.dump_model())
+
+
+def _is_plain_lightgbm(f: Any) -> bool:
+    dump = _lightgbm_dump(f.booster_)
+    nodes = [node for tree in dump["tree_info"] for node in _lightgbm_nodes(tree)]
+    return (
+        f.boosting_type in ADDED_UP
+        and dump["objective"].startswith(("binary", "multiclass"))
+        and all(node.get("decision_type", "<=") == "<=" for node in nodes)
+        and all(node.get("missing_type") != "Zero" for node in nodes)
+        and not any("leaf_coeff" in node for node in nodes)
+    )
+
+
+def _lightgbm_nodes(tree: dict[str, Any]) -> list[dict[str, Any]]:
+    """Return the nodes of a tree, each before its children."""
+    nodes, waiting = [], [tree["tree_structure"]]
+    while waiting:
+        node = waiting.pop()
+        nodes.append(node)
+        waiting += [node[side] for side in ("right_child", "left_child") if side in node]
+    return nodes
+
+
+def _read_lightgbm(f: Any) -> list[Tree]:
+    columns, dump = _raw_columns(f), _lightgbm_dump(f.booster_)
+    trees = []
+    for number, tree in enumerate(dump["tree_info"]):
+        nodes = _lightgbm_nodes(tree)
+        place = {id(node): at for at, node in enumerate(nodes)}
+        left, right = (
+            np.array([place.get(id(node.get(side)), -1) for node in nodes])
+            for side in ("left_child", "right_child")
+        )
+        threshold = np.array([node.get("threshold", 0.0) for node in nodes], dtype=float)
+        # Where no row of the training table had a gap, a missing cell is a zero.
+        missing = [
+            node["default_left"] if node.get("missing_type") == "NaN" else cut >= 0
+            for node, cut in zip(nodes, threshold, strict=True)
+        ]
+        value = np.array([node.get("leaf_value", 0.0) for node in nodes], dtype=float)
+        trees.append(
+            Tree(
+                *(left, right, left < 0),
+                np.array([node.get("split_feature", -1) for node in nodes]),
+                threshold,
+                np.array(missing),
+                _in_column(value, columns[number % len(columns)], len(f.classes_)),
+                _depth(left, right),
+            )
+        )
+    return _from_start(trees, f, f.booster_.predict(_zeros(f), raw_score=True))
+
+
+@lru_cache(maxsize=1)
+def _xgboost_dump(booster: Any) -> dict[str, Any]:
+    return dict(json.loads(bytes(booster.save_raw("json")))["learner"])
+
+
+def _is_plain_xgboost(f: Any) -> bool:
+    booster = f.get_booster()
+    stopped = "best_iteration" in booster.attributes()  # predict leaves later rounds out
+    gaps = f.missing is None or bool(np.isnan(f.missing))
+    learner = _xgboost_dump(booster)
+    if stopped or not gaps or learner["gradient_booster"]["name"] != "gbtree":
+        return False
+    trees = learner["gradient_booster"]["model"]["trees"]
+    return (
+        learner["objective"]["name"] in {"binary:logistic", "multi:softprob", "multi:softmax"}
+        and all(tree["tree_param"]["size_leaf_vector"] in {"0", "1"} for tree in trees)
+        and not any(any(tree["split_type"]) for tree in trees)
+    )
+
+
+def _read_xgboost(f: Any) -> list[Tree]:
+    columns, booster = _raw_columns(f), f.get_booster()
+    model = _xgboost_dump(booster)["gradient_booster"]["model"]
+    trees = []
+    for number, tree in zip(model["tree_info"], model["trees"], strict=True):
+        left, right = (np.array(tree[f"{side}_children"]) for side in ("left", "right"))
+        condition = np.array(tree["split_conditions"], dtype=np.float32)  # of a leaf its value
+        is_leaf = left < 0
+        # A cell below the threshold goes left: one up to the largest number below it.
+        below = np.nextafter(condition, np.float32(-np.inf)).astype(float)
+        value = np.where(is_leaf, condition.astype(float), 0.0)
+        trees.append(
+            Tree(
+                *(left, right, is_leaf, np.array(tree["split_indices"]), below),
+                np.array(tree["default_left"]),
+                _in_column(value, columns[number if len(columns) > 1 else 0], len(f.classes_)),
+                _depth(left, right),
+            )
+        )
+    return _from_start(trees, f, booster.inplace_predict(_zeros(f), predict_type="margin"))
+
+
+def _depth(left: NDArray[Any], right: NDArray[Any]) -> int:
+    """Return the length of the longest way down."""
+    depth, level = 0, np.array([0])
+    while (level := np.concatenate([left[level], right[level]])).size:
+        level = level[level >= 0]
+        depth += bool(level.size)
+    return depth
