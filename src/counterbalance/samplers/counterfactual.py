@@ -84,8 +84,8 @@ class CounterfactualOverSampler(TableOverSampler):
         How the inversion of a factual is found. ``"perturb"`` is Algorithm 1: the nearest of
         ``n_draws`` random perturbations in each round. ``"minimum"`` solves the objective
         that they approximate, by the structure of f: in closed form where f is linear, by
-        steps between the leaves where f is a forest or scikit-learn's boosting, and by taking
-        changes back where f can only be asked. Its rows are nearer, and nothing in them is random;
+        steps between the leaves where f is a forest or a boosting (scikit-learn's, LightGBM's,
+        XGBoost's), and by taking changes back where f can only be asked. Its rows are nearer, and nothing in them is random;
         which of them are taken is, unless ``selection="nearest"``.
 
     minimal : bool, default=True

@@ -3,8 +3,8 @@
 This is the objective itself (Section IV-A of the paper), of which the draws of Algorithm 1
 are an approximate optimiser. The structure of f says how it is solved:
 
-    trees      scikit-learn's forests, decision trees      ``minimum_trees``, near the minimum
-               and boosting
+    trees      forests, decision trees and boosting        ``minimum_trees``, near the minimum
+               (see ``tree_readers``)
     linear     two classes, dense numbers                  ``minimum_linear``, the minimum
     any other  is only asked                               ``minimum_any``
 
