@@ -271,11 +271,11 @@ class _Trees:
 
 def _depth(nodes: Small) -> int:
     """Return the depth of a tree whose children come behind their parents."""
-    depth = np.zeros(len(nodes), dtype=np.intp)
+    depth = [0] * len(nodes)
     for node, (feature, _, left, _) in enumerate(nodes.tolist()):
         if feature != LEAF:
-            depth[left : left + 2] = depth[node] + 1
-    return int(depth.max())
+            depth[left] = depth[left + 1] = depth[node] + 1
+    return max(depth)
 
 
 def _add_trees(
