@@ -72,7 +72,7 @@ def profile_table(table: Encoded, y: NDArray[np.intp]) -> Profile:
     scale = np.ones(n_features)
     frequency: list[Floats | None] = [None] * n_features
     for m, is_nominal in enumerate(table.nominal):
-        column, labels = table.column(m), y
+        column, labels = np.ascontiguousarray(table.column(m)), y
         missing = np.isnan(column)
         if missing.any():
             column, labels = column[~missing], y[~missing]

@@ -185,7 +185,10 @@ class Interior:
         profile, fellows = self.space.perturbation.profile, self.fellows.x
         start = self.x[base]
         a, b = (fellows[(uniform(state, k) * len(fellows)).astype(np.intp)] for k in (1, 2))
-        new = start + h * (a - b) / np.sqrt(2)
+        new = a - b
+        new *= h
+        new /= np.sqrt(2)
+        new += start
         nominal = None
         if self._has_nominal:
             each = uniform(stream(self.space.seed, state, 1)[:, None], np.arange(self.x.shape[1]))

@@ -102,6 +102,8 @@ class LinearMinimum:
     def _beyond(self, value: Floats, bound: Floats, m: int, up: Mask) -> Floats:
         """Put values onto the grid of their column, on the far side; never past the bound."""
         grid = self.space.perturbation.grid
+        if grid.resolution[m] == 0 and grid.width[m] >= value.itemsize:  # any float will do
+            return np.where(up, np.minimum(value, bound), np.maximum(value, bound))
         at = np.array([m])
         snapped = grid.snap(value.copy()[:, None], at)[:, 0]
         short = np.where(up, snapped < value, snapped > value)
