@@ -48,7 +48,11 @@ def cells_of(perturbation: Perturbation, order: Integers) -> dict[str, Any]:
         "cumulative": np.concatenate([np.zeros(0), *(np.cumsum(share) for share in shares)]),
     }
     kind = np.where(nominal, NOMINAL, np.where(grid.width[order] == WIDTHS[0], NARROW, NUMBER))
+    # Without a rule of direction the bounds are those of every factual, and no row is looked at.
+    nothing = np.zeros((1, len(profile.nominal)))
+    bounds = {} if are_directed(perturbation, order) else bounds_of(perturbation, order, nothing)
     return {
+        **bounds,
         **{name: np.ascontiguousarray(array, np.float64) for name, array in arrays.items()},
         "order": np.ascontiguousarray(order, dtype=np.intp),
         "changes": np.isin(np.arange(len(profile.nominal)), order).astype(np.uint8),
@@ -65,13 +69,17 @@ def cells_of(perturbation: Perturbation, order: Integers) -> dict[str, Any]:
 def bounds_of(perturbation: Perturbation, order: Integers, x: Floats) -> dict[str, Floats]:
     """Return the least and the largest that cells may become, (R, K).
 
-    Without a rule of direction they are those of every factual, (1, K): one shows them.
+    Without a rule of direction they are those of every factual: any row shows them, (1, K).
     """
-    rules = perturbation.rules
-    directed = bool((rules.rising | rules.falling)[order].any())
-    _, *bounds = perturbation.bounds((x if directed else x[:1])[:, order], order)
+    _, *bounds = perturbation.bounds(x[:, order], order)
     lower, upper = (np.ascontiguousarray(np.atleast_2d(array), np.float64) for array in bounds)
     return {"lower": lower, "upper": upper}
+
+
+def are_directed(perturbation: Perturbation, order: Integers) -> bool:
+    """Say whether a rule lets a feature only rise or only fall, from where a factual is."""
+    rules = perturbation.rules
+    return bool((rules.rising | rules.falling)[order].any())
 
 
 def _shares(share: Floats | None) -> Floats:

@@ -274,10 +274,11 @@ def _found(rows: Integers, distance: Floats, draw: Integers, round_: Integers) -
 
 def _draws(space: Space, effort: Effort, x: Floats, rows: Integers) -> Any:
     """Give the kernel what the draws of some rows are made with."""
-    x = np.ascontiguousarray(x)
+    x, cells = np.ascontiguousarray(x), space.cells
+    bounds = {} if "lower" in cells else bounds_of(space.perturbation, space.order, x)
     return kernel.Draws(
-        **space.cells,
-        **bounds_of(space.perturbation, space.order, x),
+        **cells,
+        **bounds,
         x=x,
         ids=(rows + space.first_row).astype(np.int64),
         seed=space.seed,
