@@ -73,6 +73,11 @@ class Space:
     first_row: int = 0  # id of the first row of the table, which may be a block of a larger one
 
     @cached_property
+    def changes(self) -> Mask:
+        """Which features may change."""
+        return np.isin(np.arange(len(self.perturbation.profile.lower)), self.order)
+
+    @cached_property
     def is_known(self) -> bool:
         """Whether the compiled kernel can make the draws."""
         return are_known(self.perturbation, self.order)
