@@ -214,9 +214,12 @@ def _ranks(order: Integers, ordered: Floats) -> Floats:
 
     ``order`` sorts them, ``ordered`` is what comes out.
     """
-    first = np.flatnonzero(np.append(True, ordered[1:] != ordered[:-1]))
+    rank, is_new = np.empty(len(ordered)), ordered[1:] != ordered[:-1]
+    if is_new.all():  # no two are equal
+        rank[order] = np.arange(1.0, len(ordered) + 1)
+        return rank
+    first = np.flatnonzero(np.append(True, is_new))
     stop = np.append(first[1:], len(ordered))
-    rank = np.empty(len(ordered))
     rank[order] = np.repeat((first + stop + 1) / 2, stop - first)
     return rank
 
