@@ -7,7 +7,15 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from counterbalance.errors import TableError
-from counterbalance.profile import _ranks, by_importance, distance, profile_table
+from counterbalance.profile import (
+    _mad,
+    _middle_of,
+    _ranks,
+    by_importance,
+    distance,
+    middle,
+    profile_table,
+)
 from counterbalance.table.table import read_table
 
 
@@ -42,6 +50,16 @@ def test_ranks_are_those_of_scipy_to_the_last_bit(cells):
     column = np.array(cells)
     order = np.argsort(column)
     assert _ranks(order, column[order]).tobytes() == stats.rankdata(column).tobytes()
+
+
+@settings(deadline=None)
+@given(st.lists(st.sampled_from([-0.0, 0.0, 0.1, 1.5, -2.0, 1.7e308, 3.0]), min_size=1, max_size=9))
+def test_median_and_mad_of_sorted_numbers_are_those_of_numpy_to_the_last_bit(cells):
+    column = np.array(cells)
+    median = _middle_of(np.sort(column))
+    mad = _mad(np.sort(column), median)
+    expected = middle(column), middle(np.abs(column - median))
+    assert np.array([median, mad]).tobytes() == np.array(expected).tobytes()
 
 
 def test_importance_with_three_classes_does_not_depend_on_how_they_are_numbered():

@@ -72,21 +72,22 @@ def profile_table(table: Encoded, y: NDArray[np.intp]) -> Profile:
     scale = np.ones(n_features)
     frequency: list[Floats | None] = [None] * n_features
     for m, is_nominal in enumerate(table.nominal):
-        cells = table.column(m)
-        known = ~np.isnan(cells)
-        column, labels = cells[known], y[known]
+        column, labels = np.ascontiguousarray(table.column(m)), y
+        missing = np.isnan(column)
+        if missing.any():
+            column, labels = column[~missing], y[~missing]
         if is_nominal:
             frequency[m] = _shares(column)
             importance[m] = _correlation_ratio(column, labels)
             scale[m] = 1 / NOMINAL_SHARE
         elif column.size:
-            # One sort gives the median and the ranks; to sort is what takes the time.
+            # One sort gives median, MAD and ranks; to sort is what takes the time.
             order = np.argsort(column)
             ordered = column[order]
             lower[m], upper[m], median[m] = column.min(), column.max(), _middle_of(ordered)
             deviation[m] = _deviation(column, float(lower[m]), float(upper[m]), table.names[m])
             if deviation[m] > 0:
-                scale[m] = _scale(column, float(median[m]), float(upper[m] - lower[m]))
+                scale[m] = _scale(ordered, column, float(median[m]), float(upper[m] - lower[m]))
                 importance[m] = _mean_correlation(_ranks(order, ordered), labels)
     return Profile(lower, upper, median, deviation, scale, importance, tuple(frequency))
 
@@ -140,21 +141,53 @@ def _deviation(column: Floats, lower: float, upper: float, name: Any) -> float:
     return float(np.std((column - lower) / width) * width)
 
 
-def _scale(column: Floats, median: float, width: float) -> float:
+def _scale(ordered: Floats, column: Floats, median: float, width: float) -> float:
     """Return the MAD, or the mean absolute deviation where it is zero, or the range.
 
     The MAD of a column that repeats one value in most rows is zero (pixels,
     counts); dividing by it would make every distance infinite.
     """
+    mad = _mad(ordered, median)
+    if _can_divide(mad, width):
+        return mad
+    mean = _mean_deviation(column, median, width)
+    return mean if _can_divide(mean, width) else width
+
+
+def _can_divide(scale: float, width: float) -> bool:
+    """Say whether no distance within the range becomes infinite."""
+    return scale > 0 and bool(np.isfinite(width / scale))
+
+
+def _mad(ordered: Floats, median: float) -> float:
+    """Return the median of |number - median|, of numbers that are sorted.
+
+    The nearest half of them is a run; it starts where leaving out the first number and taking in
+    the next one behind the run brings nothing nearer.
+    """
+    n = len(ordered)
+    half = (n + 1) // 2
+    low, high = 0, n - half
+    while low < high:
+        start = (low + high) // 2
+        if median - ordered[start] > ordered[start + half] - median:
+            low = start + 1
+        else:
+            high = start
+    farthest = max(abs(ordered[low] - median), abs(ordered[low + half - 1] - median))
+    if n % 2:
+        return float(farthest)
+    before = abs(ordered[low - 1] - median) if low else np.inf
+    behind = abs(ordered[low + half] - median) if low + half < n else np.inf
+    return _halfway(float(farthest), float(min(before, behind)))
+
+
+def _mean_deviation(column: Floats, median: float, width: float) -> float:
+    """Return the mean of |number - median|."""
     from_median = np.abs(column - median)
     with np.errstate(over="ignore"):
         mean = float(np.mean(from_median))
-    if np.isinf(mean):
-        mean = float(np.mean(from_median / width) * width)
-    for candidate in (middle(from_median), mean):
-        if candidate > 0 and np.isfinite(width / candidate):
-            return candidate
-    return width
+    return mean if np.isfinite(mean) else float(np.mean(from_median / width) * width)
 
 
 def middle(column: Floats) -> float:
@@ -167,7 +200,13 @@ def middle(column: Floats) -> float:
 def _middle_of(ordered: Floats) -> float:
     """Return the median of numbers that are sorted."""
     n = len(ordered)
-    return middle(ordered[(n - 1) // 2 : n // 2 + 1])
+    return _halfway(float(ordered[(n - 1) // 2]), float(ordered[n // 2]))
+
+
+def _halfway(one: float, other: float) -> float:
+    """Return the mean of two numbers as ``middle`` does, zero without a sign."""
+    mean = (one + other) / 2 + 0.0
+    return mean if np.isfinite(mean) else (one / 2 + other / 2) / 2 * 2
 
 
 def _ranks(order: Integers, ordered: Floats) -> Floats:
@@ -175,9 +214,12 @@ def _ranks(order: Integers, ordered: Floats) -> Floats:
 
     ``order`` sorts them, ``ordered`` is what comes out.
     """
-    first = np.flatnonzero(np.append(True, ordered[1:] != ordered[:-1]))
+    rank, is_new = np.empty(len(ordered)), ordered[1:] != ordered[:-1]
+    if is_new.all():  # no two are equal
+        rank[order] = np.arange(1.0, len(ordered) + 1)
+        return rank
+    first = np.flatnonzero(np.append(True, is_new))
     stop = np.append(first[1:], len(ordered))
-    rank = np.empty(len(ordered))
     rank[order] = np.repeat((first + stop + 1) / 2, stop - first)
     return rank
 

@@ -11,7 +11,7 @@ from sklearn.datasets import make_classification
 from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.metrics import log_loss, roc_auc_score
 
-from counterbalance.classifier import boosting
+from counterbalance.classifier import bins, boosting
 from counterbalance.classifier.boosting import LEAST_OF_CLASS, Boosting, draw_rows
 
 
@@ -45,6 +45,7 @@ def test_the_kernel_gives_the_bits_of_numpy(
     compiled = f.fit(X, y, weight).predict_proba(X)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(boosting, "kernel", None)
+        patch.setattr(bins, "kernel", None)
         plain = clone(f).fit(X, y, weight).predict_proba(X)
     assert compiled.tobytes() == plain.tobytes()
     np.testing.assert_allclose(compiled.sum(axis=1), 1)

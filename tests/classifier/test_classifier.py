@@ -1,15 +1,19 @@
 """f as the search asks it: class codes, and a threshold moved to the class prior."""
 
 import numpy as np
+import pandas as pd
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from sklearn.linear_model import LogisticRegression
+from sklearn.base import clone
+from sklearn.linear_model import LogisticRegression, Perceptron, RidgeClassifier
 from sklearn.naive_bayes import GaussianNB
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
 
 from counterbalance.classifier.judge import Classifier
+from counterbalance.classifier.linear import answers_by_score, largest_score
 
 
 def fitted(n_classes):
@@ -25,6 +29,33 @@ def as_it_is(x, rows):
 
 def judge(f):
     return Classifier(f, f.classes_, as_it_is)
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("n_classes", [2, 3])
+@pytest.mark.parametrize("f", [LogisticRegression(), Perceptron()])
+def test_a_linear_f_says_without_its_checks_what_it_says_with_them(f, n_classes, dtype):
+    rng = np.random.default_rng(0)
+    y = np.array(["a", "b", "c"])[np.arange(300) % n_classes]
+    x = np.round(rng.normal(size=(300, 4)), 1).astype(dtype)
+    f = clone(f).fit(x, y)
+    f.intercept_ *= 0  # rows with a score of zero
+    x[::7] = 0
+    assert answers_by_score(f, x)
+    np.testing.assert_array_equal(largest_score(f, x), f.predict(x))
+    np.testing.assert_array_equal(f.classes_[judge(f).on_candidates(x, y)], f.predict(x))
+
+
+def test_an_f_with_answers_of_its_own_is_asked_for_them():
+    class Contrary(LogisticRegression):
+        def decision_function(self, X):
+            return -super().decision_function(X)
+
+    x, y = np.arange(20.0)[:, None], np.arange(20) >= 10
+    for f in (Contrary(), RidgeClassifier(), make_pipeline(LogisticRegression())):
+        assert not answers_by_score(f.fit(x, y), x)
+        np.testing.assert_array_equal(f.classes_[judge(f).on_candidates(x, y)], f.predict(x))
+    assert not answers_by_score(LogisticRegression().fit(pd.DataFrame({"x": x[:, 0]}), y), x)
 
 
 @settings(deadline=None)

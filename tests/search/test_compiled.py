@@ -434,6 +434,25 @@ def test_a_linear_f_is_asked_where_its_scores_tie():
 
 
 @needs_kernel
+@pytest.mark.parametrize("n_classes", [2, 3])
+@pytest.mark.parametrize("share", [0.0, 0.2, 1e3])
+def test_the_rows_are_the_same_however_often_a_linear_f_is_asked_for_one(share, n_classes):
+    X, y = table(n_classes=n_classes)
+    sampler = CounterfactualOverSampler(
+        estimator=LogisticRegression(), random_state=0, minimal=False
+    )
+    prepared = sampler.prepare(X, y)
+    problem, f = prepared.problem, prepared.f
+    spread = np.ptp(f.screen.scores(X))
+    f = replace(f, screen=replace(f.screen, slack=max(f.screen.slack, share * spread)))
+    found = problem.find(problem.judged(prepared.f), 0, list(range(n_classes)))
+    x, drawn = problem.table.rows(found.factual), problem.rebuild(found)
+    asked = (x, drawn, found.target, found.factual)
+    rows = make_take_back(problem.space, f, problem.table)(*asked)
+    assert rows.tobytes() == take_back(problem.space, f.on_candidates, *asked).tobytes()
+
+
+@needs_kernel
 @pytest.mark.usefixtures("either_way")
 @pytest.mark.parametrize("n_cuts", [1, 2, 40])
 def test_the_kernel_judges_cells_on_and_beside_every_cut_as_f_does(n_cuts):

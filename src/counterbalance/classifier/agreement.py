@@ -72,7 +72,7 @@ class Agreement:
         if not len(x):
             return np.zeros(0)
         probability = np.zeros((len(x), self.n_classes))
-        probability[:, self.boosting.classes_] = self.boosting.predict_proba(x)
+        probability[:, self.boosting.classes_] = self.boosting.probabilities(x)
         probability[:, self.logistic.classes] += self.logistic.probability(x)
         return np.asarray(probability[np.arange(len(x)), target] / 2)
 
@@ -92,7 +92,7 @@ class Logistic:
         columns = [
             Columns.of(cell, nominal=bool(one)) for cell, one in zip(x.T, nominal, strict=True)
         ]
-        placed = np.hstack([own.place(x[:, m]) for m, own in enumerate(columns)])
+        placed = np.ascontiguousarray(_place(columns, x).T)
         # One thread: a product of matrices rounds as the threads that share it have it. An opinion
         # need not be settled to the last digit.
         with threadpool_limits(1, user_api="blas"), warnings.catch_warnings():
@@ -105,13 +105,11 @@ class Logistic:
 
     def probability(self, x: Floats) -> Floats:
         """Return the probability of each class, (n, classes)."""
-        logit = np.repeat(self.start[None, :], len(x), axis=0)
-        at = 0
-        for m, own in enumerate(self.columns):
-            # Summed column by column: a product of matrices rounds as their shapes have it.
-            for column in own.place(x[:, m]).T:
-                logit += column[:, None] * self.weight[at]
-                at += 1
+        logit = np.repeat(self.start[:, None], len(x), axis=1)
+        # Summed column by column: a product of matrices rounds as their shapes have it.
+        for column, weight in zip(_place(self.columns, x), self.weight, strict=True):
+            logit += weight[:, None] * column
+        logit = np.ascontiguousarray(logit.T)
         likely = np.exp(logit - logit.max(axis=1, keepdims=True))
         return np.asarray(likely / likely.sum(axis=1, keepdims=True))
 
@@ -140,16 +138,27 @@ class Columns:
             return cls(scale=np.inf, holes=holes)  # nothing that could be told apart
         return cls(float(centre), float(scale), holes=holes)
 
-    def place(self, cell: Floats) -> Floats:
-        """Return the cells as columns, (n, columns)."""
-        width = (1 if self.level is None else len(self.level)) + self.holes
-        made = np.zeros((len(cell), width))
-        if self.level is None:
-            with np.errstate(invalid="ignore"):  # infinite by infinite
-                place = np.clip((cell - self.centre) / self.scale, -FARTHEST, FARTHEST)
-            made[:, 0] = np.where(np.isnan(place), 0.0, place)
-        else:
-            made[:, : len(self.level)] = cell[:, None] == self.level
-        if self.holes:
-            made[:, -1] = np.isnan(cell)
-        return made
+    @property
+    def width(self) -> int:
+        """How many columns they are."""
+        return (1 if self.level is None else len(self.level)) + self.holes
+
+
+def _place(columns: list[Columns], x: Floats) -> Floats:
+    """Return the cells of each feature as columns, (columns, n); all numbers at once."""
+    first = np.cumsum([0, *(own.width for own in columns)])
+    made = np.zeros((int(first[-1]), len(x)))
+    numbers = [m for m, own in enumerate(columns) if own.level is None]
+    centre, scale = (
+        np.array([getattr(columns[m], name) for m in numbers])[:, None]
+        for name in ("centre", "scale")
+    )
+    with np.errstate(invalid="ignore"):  # infinite by infinite
+        place = np.clip((x.T[numbers] - centre) / scale, -FARTHEST, FARTHEST)
+    made[first[numbers]] = np.where(np.isnan(place), 0.0, place)
+    for m, (start, own) in enumerate(zip(first.tolist(), columns, strict=False)):
+        if own.level is not None:
+            made[start : start + len(own.level)] = x[:, m] == own.level[:, None]
+        if own.holes:
+            made[start + own.width - 1] = np.isnan(x[:, m])
+    return made

@@ -27,14 +27,13 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from counterbalance.arrays import Floats, Integers, Small
+from counterbalance.classifier.bins import Binned
 
 try:
     from counterbalance.classifier import boosting_kernel as kernel
 except ImportError:  # not built
     kernel = None  # type: ignore[assignment]
 
-# Bins of a feature, without that of missing values.
-MOST_BINS = 64
 # A class keeps so many of its rows, however small its share is of those that f is fitted to.
 LEAST_OF_CLASS = 1_000
 LEAST_HESSIAN = 1e-3
@@ -113,7 +112,7 @@ class Boosting(ClassifierMixin, BaseEstimator):
         share = np.bincount(codes, weights=weight) / weight.sum()
         start = np.log(np.maximum(share, np.finfo(float).tiny))  # a class may have no weight
         self.start_ = start if len(share) > 2 else start[1:] - start[:1]  # noqa: PLR2004
-        binned = _Binned.of(X)
+        binned = Binned.of(X)
         raw = np.tile(self.start_, (len(codes), 1))
         grown = [
             tree for _ in range(self.n_rounds) for tree in self._round(raw, codes, weight, binned)
@@ -122,7 +121,7 @@ class Boosting(ClassifierMixin, BaseEstimator):
         return self
 
     def _round(
-        self, raw: Floats, codes: Integers, weight: Floats, binned: _Binned
+        self, raw: Floats, codes: Integers, weight: Floats, binned: Binned
     ) -> list[tuple[Small, Floats]]:
         """Grow the trees of one round, all at the same raw scores, and add them."""
         n_sums = raw.shape[1]
@@ -197,42 +196,6 @@ def _probability(raw: Floats) -> Floats:
 
 
 @dataclass(frozen=True)
-class _Binned:
-    """A table as bins."""
-
-    bins: NDArray[np.uint8]
-    by_row: NDArray[np.uint8]  # the same, (n, M)
-    cuts: list[Floats]  # of each feature: a cell is in the bin of so many cuts as are below it
-    n_cuts: Small
-    width: int
-
-    @classmethod
-    def of(cls, X: Floats) -> Self:
-        columns = np.ascontiguousarray(X.T)
-        cuts = [_cuts(column) for column in columns]
-        width = max(map(len, cuts)) + 2
-        bins = np.empty(columns.shape, dtype=np.uint8)
-        for cells, column, own in zip(bins, columns, cuts, strict=True):
-            cells[:] = np.searchsorted(own, column)
-            cells[np.isnan(column)] = width - 1
-        n_cuts = np.array([len(own) for own in cuts], dtype=np.int32)
-        return cls(bins, np.ascontiguousarray(bins.T), cuts, n_cuts, width)
-
-
-def _cuts(column: Floats) -> Floats:
-    """Cut between different values, into bins of about as many rows each."""
-    ordered = np.sort(column)  # missing values come last
-    ordered = ordered[: len(ordered) - np.count_nonzero(np.isnan(column))]
-    steps = np.flatnonzero(ordered[1:] > ordered[:-1]) + 1
-    if len(steps) >= MOST_BINS:  # the first step at or behind each of so many ranks
-        ranks = np.arange(1, MOST_BINS) * len(ordered) // MOST_BINS
-        at = np.searchsorted(steps, ranks)
-        steps = np.unique(steps[np.minimum(at, len(steps) - 1)])
-    below, above = ordered[steps - 1], ordered[steps]
-    return np.minimum(below / 2 + above / 2, np.nextafter(above, -np.inf))
-
-
-@dataclass(frozen=True)
 class _Trees:
     """All trees, one behind the other; a leaf leads to itself."""
 
@@ -271,11 +234,11 @@ class _Trees:
 
 def _depth(nodes: Small) -> int:
     """Return the depth of a tree whose children come behind their parents."""
-    depth = np.zeros(len(nodes), dtype=np.intp)
+    depth = [0] * len(nodes)
     for node, (feature, _, left, _) in enumerate(nodes.tolist()):
         if feature != LEAF:
-            depth[left : left + 2] = depth[node] + 1
-    return int(depth.max())
+            depth[left] = depth[left + 1] = depth[node] + 1
+    return max(depth)
 
 
 def _add_trees(

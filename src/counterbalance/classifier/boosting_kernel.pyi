@@ -1,6 +1,12 @@
 import numpy as np
 from numpy.typing import NDArray
 
+def put_in_bins(
+    column: NDArray[np.float64],
+    cuts: NDArray[np.float64],
+    missing: int,
+    bins: NDArray[np.uint8],
+) -> None: ...
 def grow(
     bins: NDArray[np.uint8],
     by_row: NDArray[np.uint8],

@@ -21,7 +21,7 @@ from counterbalance.arrays import Floats, Integers, Mask
 from counterbalance.classifier import response
 from counterbalance.classifier.fit import cannot_take
 from counterbalance.classifier.forest import features_asked, is_forest
-from counterbalance.classifier.linear import Screen, linear_screen
+from counterbalance.classifier.linear import Screen, answers_by_score, largest_score, linear_screen
 from counterbalance.classifier.trees import Trees, read_trees
 from counterbalance.errors import ClassifierError
 from counterbalance.table import containers
@@ -80,8 +80,11 @@ class Classifier:
 
     def on_candidates(self, x: Floats, rows: Integers) -> Integers:
         """Do the same for rows that are known to be sound: f need not check them once more."""
+        X = self.decode(x, rows)
+        if self.prior is None and answers_by_score(self.f, X):
+            return self._codes(largest_score(self.f, X))
         with config_context(assume_finite=True):
-            return self._answer(self.decode(x, rows))
+            return self._answer(X)
 
     def scores(self, x: Floats, rows: Integers) -> Floats | None:
         """Return f's score of each class for each row, (n, C), or None where f has none.

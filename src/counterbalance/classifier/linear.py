@@ -96,10 +96,7 @@ def _affine(f: Any, n_features: int) -> tuple[Floats, Floats, Floats] | None:
         mean = np.zeros(n_features) if scaler.mean_ is None else scaler.mean_
         weight = inner[0] / scale
         return weight, inner[1] - weight @ mean, np.abs(mean)
-    plain = (
-        isinstance(f, LinearClassifierMixin) and type(f).predict is LinearClassifierMixin.predict
-    )
-    if not plain and type(f) not in {RidgeClassifier, RidgeClassifierCV}:
+    if not _is_plain(f) and type(f) not in {RidgeClassifier, RidgeClassifierCV}:
         return None
     if sparse.issparse(f.coef_):
         return None
@@ -111,3 +108,32 @@ def _affine(f: Any, n_features: int) -> tuple[Floats, Floats, Floats] | None:
         weight = np.vstack([np.zeros(n_features), weight])
         intercept = np.append(0.0, intercept)
     return weight, intercept, np.zeros(n_features)
+
+
+def _is_plain(f: Any) -> bool:
+    """Say whether f predicts as scikit-learn's linear classifiers do."""
+    mixin = LinearClassifierMixin
+    return isinstance(f, mixin) and type(f).predict is mixin.predict
+
+
+def answers_by_score(f: Any, X: Any) -> bool:
+    """Say whether ``largest_score`` is what f predicts of such rows, save for its checks."""
+    return (
+        _is_plain(f)
+        and type(f).decision_function is LinearClassifierMixin.decision_function
+        and not hasattr(f, "feature_names_in_")
+        and type(X) is np.ndarray
+        and X.dtype.kind == "f"
+        and isinstance(f.coef_, np.ndarray)
+        and f.coef_.ndim == X.ndim == 2  # noqa: PLR2004
+    )
+
+
+def largest_score(f: Any, X: NDArray[Any]) -> NDArray[Any]:
+    """Return the label of the largest score of each row, by the operations of scikit-learn.
+
+    Its checks take ten times as long as some hundred rows do.
+    """
+    scores = X @ f.coef_.T + f.intercept_
+    best = (scores[:, 0] > 0).astype(np.intp) if scores.shape[1] == 1 else scores.argmax(axis=1)
+    return np.asarray(f.classes_[best])

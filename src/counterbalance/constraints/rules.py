@@ -63,8 +63,9 @@ class Rules:
         self, cells: Floats, features: Integers, lower: Floats, upper: Floats
     ) -> tuple[Floats, Floats]:
         """Narrow the range of ``features`` for every factual: (R, K) or (K,)."""
-        lower = np.maximum(lower, self.low[features])
-        upper = np.minimum(upper, self.high[features])
+        if self.bounded:  # (R, K) cells are not looked at for nothing
+            lower = np.maximum(lower, self.low[features])
+            upper = np.minimum(upper, self.high[features])
         if self.rising[features].any():
             lower = np.where(self.rising[features], np.maximum(lower, cells), lower)
         if self.falling[features].any():
@@ -74,8 +75,12 @@ class Rules:
     @cached_property
     def checked(self) -> bool:
         """Whether a whole row can break a rule that steering does not ensure."""
-        bounded = np.isfinite(self.low).any() or np.isfinite(self.high).any()
-        return bool(bounded or self.levels or self.relations or self.of_the_table)
+        return bool(self.bounded or self.levels or self.relations or self.of_the_table)
+
+    @cached_property
+    def bounded(self) -> bool:
+        """Whether a column has a fixed bound."""
+        return bool((self.low > -np.inf).any() or (self.high < np.inf).any())
 
     @property
     def of_the_table(self) -> bool:

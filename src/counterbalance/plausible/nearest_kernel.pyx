@@ -4,10 +4,10 @@
 The sum of a distance is made feature by feature, as SciPy makes it, for some rows side by side.
 """
 
-from libc.math cimport INFINITY, fabs
+from libc.math cimport INFINITY
 from libc.stdlib cimport free, malloc
 
-# Rows that distances are added up for side by side; the functions in C have the number as well.
+# Rows that distances are added up for side by side: LANES in C.
 DEF GROUP = 16
 # Rows that a group of fellows is compared with while it lies in the nearest cache.
 DEF AT_ONCE = 32
@@ -27,90 +27,25 @@ cdef double* in_groups(const double[:, ::1] x) noexcept nogil:
     return columns
 
 
-# In C, to be compiled once for each width of the processor's registers: all give the same bits.
-cdef extern from *:
-    """
-    #if defined(__GNUC__)
-    #if defined(__x86_64__) && defined(__gnu_linux__) && !defined(__clang__)
-    __attribute__((target_clones("avx512f", "avx2", "default")))
-    #endif
-    static int add_up(
-        const double *row, const double *column, Py_ssize_t n_features, double most, double *total)
-    {
-        typedef double wide __attribute__((vector_size(64), aligned(8), may_alias));
-        typedef long long bits __attribute__((vector_size(64), aligned(8), may_alias));
-        const bits mask = (bits){0} + 0x7fffffffffffffffLL;  /* all but the sign */
-        wide left = {0}, right = {0};
-        bits near;
-        Py_ssize_t m;
-        for (m = 0; m < n_features; m++, column += 16) {
-            left += (wide)((bits)(row[m] - *(const wide *)column) & mask);
-            right += (wide)((bits)(row[m] - *(const wide *)(column + 8)) & mask);
-        }
-        near = (bits)(left < most) | (bits)(right < most);
-        *(wide *)total = left;
-        *(wide *)(total + 8) = right;
-        return (near[0] | near[1] | near[2] | near[3] | near[4] | near[5] | near[6] | near[7]) != 0;
-    }
-
-    #if defined(__x86_64__) && defined(__gnu_linux__) && !defined(__clang__)
-    __attribute__((target_clones("avx512f", "avx2", "default")))
-    #endif
-    static void add_codes(
-        const double *codes, const double *column, Py_ssize_t n_codes, double *total)
-    {
-        typedef double wide __attribute__((vector_size(32), aligned(8), may_alias));
-        typedef long long bits __attribute__((vector_size(32), aligned(8), may_alias));
-        const wide halves = (wide){0} + 0.5;
-        wide differing[4] = {{0}};
-        Py_ssize_t m;
-        int j;
-        for (m = 0; m < n_codes; m++, column += 16) {
-            const wide code = (wide){0} + codes[m];
-            const bits half = (bits)(code >= 0) & (bits)halves;
-            for (j = 0; j < 4; j++) {
-                const wide other = *(const wide *)(column + 4 * j);
-                const bits differs = (bits)(other != code);
-                differing[j] += (wide)(differs & half);
-                differing[j] += (wide)(differs & (bits)(other >= 0) & (bits)halves);
-            }
-        }
-        for (j = 0; j < 4; j++) *(wide *)(total + 4 * j) += differing[j];
-    }
-    #else
-    static int add_up(
-        const double *row, const double *column, Py_ssize_t n_features, double most, double *total)
-    {
-        Py_ssize_t m;
-        int j, near = 0;
-        for (j = 0; j < 16; j++) total[j] = 0;
-        for (m = 0; m < n_features; m++, column += 16)
-            for (j = 0; j < 16; j++) total[j] += fabs(row[m] - column[j]);
-        for (j = 0; j < 16; j++) near |= total[j] < most;
-        return near;
-    }
-    static void add_codes(
-        const double *codes, const double *column, Py_ssize_t n_codes, double *total)
-    {
-        double differing[16] = {0};
-        Py_ssize_t m;
-        int j;
-        for (m = 0; m < n_codes; m++, column += 16)
-            for (j = 0; j < 16; j++)
-                if (column[j] != codes[m])
-                    differing[j] += (codes[m] < 0 ? 0.0 : 0.5) + (column[j] < 0 ? 0.0 : 0.5);
-        for (j = 0; j < 16; j++) total[j] += differing[j];
-    }
-    #endif
-    """
+# In C, once for each width of the processor's registers: all give the same bits.
+ctypedef bint (*AddUp)(const double*, const double*, Py_ssize_t, double, double*) noexcept nogil
+ctypedef void (*AddCodes)(const double*, const double*, Py_ssize_t, double*) noexcept nogil
+cdef extern from "nearest_lanes.h" nogil:
+    bint has_wide() noexcept
     # Write how far the rows of a group are; 0 where none is nearer than ``most``.
-    bint add_up(
+    bint add_up_narrow(
         const double* row, const double* column, Py_ssize_t n_features, double most, double* total
-    ) nogil
+    ) noexcept
+    bint add_up_wide(const double*, const double*, Py_ssize_t, double, double*) noexcept
     # Add one for every code that differs, half where one of the two is missing (below zero).
-    void add_codes(
+    void add_codes_narrow(
         const double* codes, const double* column, Py_ssize_t n_codes, double* total
-    ) nogil
+    ) noexcept
+    void add_codes_wide(const double*, const double*, Py_ssize_t, double*) noexcept
+
+
+cdef AddUp add_up = add_up_wide if has_wide() else add_up_narrow
+cdef AddCodes add_codes = add_codes_wide if has_wide() else add_codes_narrow
 
 
 cdef inline void insert(

@@ -177,4 +177,5 @@ def _known(column: Floats) -> Floats:
 
 
 def _scaled(column: Floats, known: Floats, scale: float) -> Floats:
-    return np.where(np.isnan(column), middle(known), column) / scale
+    missing = np.isnan(column)
+    return (np.where(missing, middle(known), column) if missing.any() else column) / scale

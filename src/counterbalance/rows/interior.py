@@ -64,12 +64,13 @@ class Lots:
         """Whether the bases follow each other as the lots do."""
         return self.total is not None and self.sampled
 
-    def base(self, lots: Integers) -> Integers:
+    def base(self, lots: Integers, state: Words | None = None) -> Integers:
         """Return the rank of the row that each lot starts from: any one, drawn with putting back.
 
         In order, each lot has a stretch of the rows for its own and starts from one of them.
+        ``state`` is the stream of the lots, if it is known.
         """
-        u = uniform(stream(self.seed, lots, 0), 0)
+        u = uniform(stream(self.seed, lots, 0) if state is None else state, 0)
         if self.total is None or not self.in_order:
             return (u * self.n).astype(np.intp)
         return in_stretches(lots - self.first, self.total, self.n, u)
@@ -158,7 +159,8 @@ class Interior:
         A cell that is missing in a row that it is made from is the base's, and so is one
         that may not change.
         """
-        state, base = stream(self.space.seed, lots, 0), self.lots.base(lots) - self.first
+        state = stream(self.space.seed, lots, 0)
+        base = self.lots.base(lots, state) - self.first
         alone = not self.partners.shape[1]
         if self.bandwidth is None:
             return self.x[base] if alone else self._between(state, base), base
@@ -185,7 +187,10 @@ class Interior:
         profile, fellows = self.space.perturbation.profile, self.fellows.x
         start = self.x[base]
         a, b = (fellows[(uniform(state, k) * len(fellows)).astype(np.intp)] for k in (1, 2))
-        new = start + h * (a - b) / np.sqrt(2)
+        new = a - b
+        new *= h
+        new /= np.sqrt(2)
+        new += start
         nominal = None
         if self._has_nominal:
             each = uniform(stream(self.space.seed, state, 1)[:, None], np.arange(self.x.shape[1]))
@@ -211,7 +216,7 @@ class Interior:
         np.minimum(np.maximum(new, lower, out=new), upper, out=new)
         if nominal is not None:
             new = np.where(perturbation.profile.nominal, nominal, new)
-        fixed = ~np.isin(features, self.space.order) | (lower > upper)
+        fixed = ~self.space.changes | (lower > upper)
         keep = np.isnan(new)  # so it is where a cell that it is made from is missing
         if nominal is not None:
             keep |= np.isnan(start)

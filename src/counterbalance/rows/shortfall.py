@@ -329,9 +329,8 @@ def _redraw(short: list[NewRows], problem: Problem, judged: Judged, first: list[
                 break
             found = problem.find(judged, number, targets, among)
             for rows in list(going):
-                more = _fresh(_of(found, rows.target), seen[rows.target], problem)
+                more, words = _fresh(_of(found, rows.target), seen[rows.target], problem)
                 rows.add("redraw", select(more, rows.missing))
-                words = problem.fingerprints(more)
                 seen[rows.target] = np.append(seen[rows.target], words)
                 if not len(more) or not rows.missing:
                     going.remove(rows)
@@ -383,9 +382,11 @@ def _fingerprints(rows: NewRows, problem: Problem) -> Words:
     return np.concatenate([np.zeros(0, dtype=np.uint64), *parts])
 
 
-def _fresh(found: Inversions, seen: Words, problem: Problem) -> Inversions:
-    """Leave out the rows that were made from the same factual before."""
-    return found.take(~np.isin(problem.fingerprints(found), seen))
+def _fresh(found: Inversions, seen: Words, problem: Problem) -> tuple[Inversions, Words]:
+    """Leave out rows that were made from the same factual before; return fingerprints, too."""
+    words = problem.fingerprints(found)
+    fresh = ~np.isin(words, seen)
+    return found.take(fresh), words[fresh]
 
 
 def _of(found: Inversions, target: int) -> Inversions:

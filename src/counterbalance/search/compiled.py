@@ -18,13 +18,13 @@ from functools import partial
 from typing import Any, Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
 from counterbalance.arrays import Floats, Integers, Mask, Small
 from counterbalance.classifier import boosting
 from counterbalance.classifier.judge import Classifier
 from counterbalance.classifier.linear import Screen
 from counterbalance.classifier.tree_readers import has_trees
+from counterbalance.search.cells import bounds_of
 from counterbalance.search.inversions import Inversions
 from counterbalance.search.minimal import take_back
 from counterbalance.search.nearest import (
@@ -41,11 +41,6 @@ try:
     from counterbalance.search import kernel
 except (ImportError, TypeError):  # not built, or built for another version of scipy
     kernel = None  # type: ignore[assignment]
-
-# Kinds of cells, as the kernel counts them.
-NUMBER, NARROW, NOMINAL = range(3)
-# Bytes of a float that the kernel can hold its values in.
-WIDTHS = (4, 8)
 
 
 class Search(Protocol):
@@ -75,7 +70,7 @@ def tell_compiled() -> str:
 def make_search(space: Space, effort: Effort, f: Classifier, table: Table) -> Search:
     """Return the fastest search that gives the same winners."""
     by_numpy = partial(search, space, effort, f.on_candidates, insight=f.insight)
-    if kernel is None or not _kernel_takes(space):
+    if kernel is None or not space.is_known:
         return by_numpy
     if f.screen is not None:
         return partial(_search_linear, space, effort, f.screen, f.on_candidates)
@@ -96,7 +91,7 @@ def make_take_back(space: Space, f: Classifier, table: Table) -> TakeBack:
     if kernel is None or rules.checked:
         return by_numpy
     if f.screen is not None:
-        return partial(_take_back_linear, space, f.screen, by_numpy)
+        return partial(_take_back_linear, space, f.screen, f.on_candidates)
     return by_numpy if forest is None else partial(_take_back, space, forest)
 
 
@@ -127,20 +122,29 @@ def _take_back(
 def _take_back_linear(
     space: Space,
     screen: Screen,
-    by_numpy: TakeBack,
+    judge: Judge,
     x: Floats,
     rows: Floats,
     target: Integers | Small,
     ids: Integers,
 ) -> Floats:
-    """Take back by the scores of the screen, and ask f about rows where they do not tell."""
-    new, sure = rows.copy(), np.zeros(len(rows), dtype=np.uint8)
-    weight = np.ascontiguousarray(screen.weight)
-    tried = _tried(space, x, new, target)
-    kernel.take_back_linear(weight, screen.intercept, screen.slack, sure, *tried)
-    left = np.flatnonzero(sure == 0)
-    if left.size:
-        new[left] = by_numpy(x[left], rows[left], target[left], ids[left])
+    """Take back by the scores of the screen, and ask f about each try where they do not tell.
+
+    All rows that wait for f ask it together. With one answer more each of them is begun anew: the
+    kernel is quick, and has nothing to remember.
+    """
+    new, weight = rows.copy(), np.ascontiguousarray(screen.weight)
+    left, said = np.arange(len(rows)), np.zeros((len(rows), 0), dtype=np.uint8)
+    while left.size:
+        tried, sure = rows[left], np.zeros(len(left), dtype=np.uint8)
+        back = _tried(space, x[left], tried, target[left])
+        kernel.take_back_linear(weight, screen.intercept, screen.slack, said, sure, *back)
+        new[left] = tried
+        waits = np.flatnonzero(sure == 0)
+        left = left[waits]
+        if left.size:
+            good = judge(tried[waits], ids[left]) == target[left]
+            said = np.column_stack([said[waits], good.astype(np.uint8)])
     return new
 
 
@@ -149,18 +153,6 @@ def _tried(space: Space, x: Floats, rows: Floats, target: Integers | Small) -> t
     nominal = profile.nominal.astype(np.uint8)
     x, target = np.ascontiguousarray(x), target.astype(np.intp)
     return x, rows, target, np.ascontiguousarray(space.order), profile.scale, nominal
-
-
-def _kernel_takes(space: Space) -> bool:
-    perturbation = space.perturbation
-    rules = perturbation.rules
-    return (
-        perturbation.way == "exact"
-        and not rules.levels
-        and not rules.relations
-        and not rules.followers
-        and bool(np.isin(perturbation.grid.width[space.order], WIDTHS).all())
-    )
 
 
 def _is_plain(f: Classifier, table: Table) -> bool:
@@ -255,7 +247,7 @@ def _search_linear(
 
 def rebuild_found(space: Space, effort: Effort, x: Floats, found: Inversions) -> Floats:
     """Return the rows of drawn inversions, made from the factuals ``x``."""
-    if kernel is None or not _kernel_takes(space):
+    if kernel is None or not space.is_known:
         drawn = rebuild(space, x, found.factual, found.draw, found.round)
         drawn[np.isnan(drawn)] = np.nan  # arithmetic sets the sign of some
         return space.perturbation.rules.complete(found.put_back(x, drawn), x)
@@ -282,53 +274,15 @@ def _found(rows: Integers, distance: Floats, draw: Integers, round_: Integers) -
 
 def _draws(space: Space, effort: Effort, x: Floats, rows: Integers) -> Any:
     """Give the kernel what the draws of some rows are made with."""
-    perturbation, order = space.perturbation, space.order
-    profile, rules, grid = perturbation.profile, perturbation.rules, perturbation.grid
-    nominal, x = profile.nominal[order], np.ascontiguousarray(x)
-    # Without a rule of direction the bounds are those of every factual: one shows them.
-    directed = bool((rules.rising | rules.falling)[order].any())
-    _, *bounds = perturbation.bounds((x if directed else x[:1])[:, order], order)
-    lower, upper = (np.atleast_2d(array) for array in bounds)
-    shares = [_shares(space, int(m)) for m in order]
-    used = [np.flatnonzero(share) for share in shares]
-    arrays = {
-        "x": x,
-        "lower": lower,
-        "upper": upper,
-        "deviation": profile.deviation[order],
-        "scale": profile.scale[order],
-        "median": profile.median[order],
-        "resolution": np.where(nominal, 0.0, grid.resolution[order]),
-        "low": rules.low,
-        "high": rules.high,
-        "share": np.concatenate(shares),
-        "cumulative": np.concatenate([np.cumsum(share) for share in shares]),
-    }
-    kind = np.where(nominal, NOMINAL, np.where(grid.width[order] == WIDTHS[0], NARROW, NUMBER))
+    x, cells = np.ascontiguousarray(x), space.cells
+    bounds = {} if "lower" in cells else bounds_of(space.perturbation, space.order, x)
     return kernel.Draws(
-        **{name: np.ascontiguousarray(array, np.float64) for name, array in arrays.items()},
+        **cells,
+        **bounds,
+        x=x,
         ids=(rows + space.first_row).astype(np.int64),
-        order=np.ascontiguousarray(order, dtype=np.intp),
-        changes=np.isin(np.arange(x.shape[1]), order).astype(np.uint8),
-        kind=kind.astype(np.uint8),
-        used=np.concatenate([np.zeros(0, dtype=np.intp), *used]),
-        first_level=_starts(shares),
-        first_used=_starts(used),
         seed=space.seed,
         first_draw=effort.draws.start,
         n_draws=len(effort.draws),
         epsilon=effort.epsilon,
-        most_changed=-1 if rules.most_changed is None else rules.most_changed,
-        change_missing=perturbation.change_missing,
-        bounded=rules.checked,
     )
-
-
-def _shares(space: Space, feature: int) -> Floats:
-    """Return the shares of the categories, with that of a missing cell behind them."""
-    share = space.perturbation.profile.frequency[feature]
-    return np.zeros(0) if share is None else np.append(share, 0.0)
-
-
-def _starts(parts: list[NDArray[Any]]) -> NDArray[np.intp]:
-    return np.cumsum([0, *(len(part) for part in parts)], dtype=np.intp)

@@ -33,6 +33,7 @@ def take_back_linear(
     weight: NDArray[np.float64],
     intercept: NDArray[np.float64],
     slack: float,
+    said: NDArray[np.uint8],
     sure: NDArray[np.uint8],
     x: NDArray[np.float64],
     rows: NDArray[np.float64],

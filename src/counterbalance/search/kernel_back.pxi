@@ -195,6 +195,7 @@ def take_back_linear(
     const double[:, ::1] weight,
     const double[::1] intercept,
     double slack,
+    const uint8_t[:, ::1] said,
     uint8_t[::1] sure,
     const double[:, ::1] x,
     double[:, ::1] rows,
@@ -203,11 +204,14 @@ def take_back_linear(
     const double[::1] scale,
     const uint8_t[::1] nominal,
 ):
-    """Do the same for a linear f; rows where a score came too close to another are not ``sure``.
+    """Do the same for a linear f, which must be asked where two scores come too close.
 
-    What they have become is not to be used: f itself must be asked about them.
+    ``said`` holds what f answered so far for each row, one try after the other: whether it says
+    the wanted class. A row for which that is not enough is not ``sure``, and has become the try
+    that f is to be asked about next; all others are minimal.
     """
     cdef Py_ssize_t C = weight.shape[0], M = x.shape[1], r, m, c
+    cdef const uint8_t* answers = NULL
     cdef Py_ssize_t* queue = <Py_ssize_t*>malloc((M + 1) * sizeof(Py_ssize_t))
     cdef double* share = <double*>malloc((M + 1) * sizeof(double))
     cdef double* score = <double*>malloc(C * sizeof(double))
@@ -221,8 +225,11 @@ def take_back_linear(
                     for m in range(M):
                         score[c] += rows[r, m] * weight[c, m]
                 m = fill_queue(&x[r, 0], &rows[r, 0], order, scale, nominal, queue, share)
+                if said.shape[1]:
+                    answers = &said[r, 0]
                 sure[r] = take_back_scored(
-                    weight, slack, &x[r, 0], &rows[r, 0], target[r], m, queue, score
+                    weight, slack, &x[r, 0], &rows[r, 0], target[r], m, queue, score,
+                    answers, said.shape[1],
                 )
     finally:
         free(queue)
@@ -232,11 +239,11 @@ def take_back_linear(
 
 cdef bint take_back_scored(
     const double[:, ::1] weight, double slack, const double* x, double* row, Py_ssize_t target,
-    Py_ssize_t n, Py_ssize_t* queue, double* score,
+    Py_ssize_t n, Py_ssize_t* queue, double* score, const uint8_t* answers, Py_ssize_t n_answers,
 ) noexcept nogil:
-    cdef Py_ssize_t C = weight.shape[0], left, j, m, c
+    cdef Py_ssize_t C = weight.shape[0], left, j, m, c, n_asked = 0
     cdef double step, ahead
-    cdef bint refused, again = True
+    cdef bint refused, again = True, good
     while again and n:
         refused = again = False
         left = 0
@@ -249,16 +256,22 @@ cdef bint take_back_scored(
                         ahead,
                         score[target] + step * weight[target, m] - score[c] - step * weight[c, m],
                     )
-            if ahead > slack:
+            if ahead > slack or ahead < -slack:
+                good = ahead > 0
+            elif n_asked < n_answers:
+                good = answers[n_asked]
+                n_asked += 1
+            else:
+                row[m] = x[m]
+                return False
+            if good:
                 row[m] = x[m]
                 for c in range(C):
                     score[c] += step * weight[c, m]
                 again = again or refused
-            elif ahead < -slack:
+            else:
                 refused = True
                 queue[left] = m
                 left += 1
-            else:
-                return False
         n = left
     return True

@@ -86,20 +86,24 @@ class LinearMinimum:
             m = order[k]
             if weight[m] == 0:
                 break
-            up = sign * weight[m] > 0
-            bound = np.where(up, high[:, k], low[:, k])
-            going = open_[:, k] & (deficit >= 0)
-            step = np.where(up, 1, -1) * deficit / abs(weight[m])
-            value = np.where(np.abs(bound - rows[:, m]) > np.abs(step), rows[:, m] + step, bound)
+            at = np.flatnonzero(open_[:, k] & (deficit >= 0))  # who is not there yet
+            if not at.size:
+                continue
+            behind, old, towards = deficit[at], rows[at, m], sign[at]
+            up = towards * weight[m] > 0
+            bound = np.where(up, high[at, k], low[at, k])
+            step = np.where(up, 1, -1) * behind / abs(weight[m])
+            value = np.where(np.abs(bound - old) > np.abs(step), old + step, bound)
             value = self._beyond(value, bound, m, up)
-            moved = np.where(going, value, rows[:, m])
-            deficit = deficit - sign * weight[m] * (moved - rows[:, m])
-            rows[:, m] = moved
+            deficit[at] = behind - towards * weight[m] * (value - old)
+            rows[at, m] = value
         return rows
 
     def _beyond(self, value: Floats, bound: Floats, m: int, up: Mask) -> Floats:
         """Put values onto the grid of their column, on the far side; never past the bound."""
         grid = self.space.perturbation.grid
+        if grid.resolution[m] == 0 and grid.width[m] >= value.itemsize:  # any float will do
+            return np.where(up, np.minimum(value, bound), np.maximum(value, bound))
         at = np.array([m])
         snapped = grid.snap(value.copy()[:, None], at)[:, 0]
         short = np.where(up, snapped < value, snapped > value)

@@ -33,6 +33,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
 
 import numpy as np
 
@@ -41,6 +43,7 @@ from counterbalance.classifier.judge import Insight
 from counterbalance.classifier.linear import Screen
 from counterbalance.constraints.rules import Rules
 from counterbalance.profile import share_of_distance
+from counterbalance.search.cells import are_known, cells_of
 from counterbalance.search.draws import stream
 from counterbalance.search.inversions import Inversions
 from counterbalance.search.perturbation import Perturbation
@@ -68,6 +71,21 @@ class Space:
     order: Integers
     seed: int
     first_row: int = 0  # id of the first row of the table, which may be a block of a larger one
+
+    @cached_property
+    def changes(self) -> Mask:
+        """Which features may change."""
+        return np.isin(np.arange(len(self.perturbation.profile.lower)), self.order)
+
+    @cached_property
+    def is_known(self) -> bool:
+        """Whether the compiled kernel can make the draws."""
+        return are_known(self.perturbation, self.order)
+
+    @cached_property
+    def cells(self) -> dict[str, Any]:
+        """What the compiled kernel is told of the cells that change."""
+        return cells_of(self.perturbation, self.order)
 
 
 @dataclass(frozen=True)

@@ -112,39 +112,44 @@ class Problem:
     def find_in(self, rows: Integers, wanted: Mask, f: Classifier, number: int = 0) -> Inversions:
         """Search some rows, whatever f says of them; ``wanted`` is for all rows of the table."""
         search = make_search(self.space, self.effort.of_pass(number), f, self.table)
-        take_back = make_take_back(self.space, f, self.table)
+        minimal = self.effort.minimal
+        take_back = make_take_back(self.space, f, self.table) if minimal else None
 
         def find(chunk: Integers) -> Inversions:
             found, _ = search(self.table.rows(chunk), chunk, wanted[chunk])
-            minimal = self.effort.minimal
-            return self._ranked(self._made_minimal(found, take_back) if minimal else found)
+            return self._finished(found, take_back)
 
         return self._on_chunks(find, self._chunks(rows, f))
 
-    def _made_minimal(self, found: Inversions, take_back: TakeBack) -> Inversions:
-        """Take back every change of drawn inversions that f does not need."""
-        order, profile = self.space.order, self.space.perturbation.profile
+    def _finished(self, found: Inversions, take_back: TakeBack | None) -> Inversions:
+        """Take back what f does not need of drawn inversions, and give them their keys."""
+        if take_back is None and self.ranking.judges is None:  # none of the rows is looked at
+            return replace(found, key=self._keys(found, None))
         parts = [Inversions.join([])]
         for block in self.build_blocks(len(found)):
             some = found.take(block)
-            x, drawn = self.table.rows(some.factual), self.rebuild(some)
-            rows = take_back(x, drawn, some.target, some.factual)
-            bits = np.packbits(differs(rows, drawn), axis=1)
-            far = distance(profile, order, x, rows)
-            parts.append(replace(some, distance=far, taken_back=bits))
+            rows = self.rebuild(some)
+            if take_back is not None:
+                some, rows = self._made_minimal(some, rows, take_back)
+            parts.append(replace(some, key=self._keys(some, rows)))
         return Inversions.join(parts)
 
-    def _ranked(self, found: Inversions) -> Inversions:
-        """Give inversions their keys: see ``selection``."""
+    def _made_minimal(
+        self, found: Inversions, drawn: Floats, take_back: TakeBack
+    ) -> tuple[Inversions, Floats]:
+        """Take back every change of drawn inversions that f does not need; return the rows, too."""
+        x = self.table.rows(found.factual)
+        rows = take_back(x, drawn, found.target, found.factual)
+        bits = np.packbits(differs(rows, drawn), axis=1)
+        far = distance(self.space.perturbation.profile, self.space.order, x, rows)
+        return replace(found, distance=far, taken_back=bits), rows
+
+    def _keys(self, found: Inversions, rows: Floats | None) -> Floats:
+        """Return the keys of inversions and their rows, if those are needed: see ``selection``."""
         if self.ranking.how == "nearest":
-            return replace(found, key=found.distance)
-        keys = [found.key[:0]]
-        for block in self.build_blocks(len(found)):
-            some = found.take(block)
-            state = stream(self.space.seed, some.factual + self.space.first_row, some.draw)
-            rows = None if self.ranking.judges is None else self.rebuild(some)
-            keys.append(self.ranking.keys(some, state, rows))
-        return replace(found, key=np.concatenate(keys))
+            return found.distance
+        state = stream(self.space.seed, found.factual + self.space.first_row, found.draw)
+        return self.ranking.keys(found, state, rows)
 
     def solve(
         self,
@@ -168,7 +173,10 @@ class Problem:
         search = MinimumSearch.of(self.space, self.effort, f, self.table, starts)
 
         def find(chunk: Integers) -> Inversions:
-            return self._ranked(search.find(self.table.rows(chunk), chunk, wanted[chunk]))
+            found, new = search.find(self.table.rows(chunk), chunk, wanted[chunk])
+            cut = self.build_blocks(len(found))
+            keys = [self._keys(found.take(block), new[block]) for block in cut]
+            return replace(found, key=np.concatenate([found.key[:0], *keys]))
 
         return self._on_chunks(find, self._chunks(rows, f))
 
