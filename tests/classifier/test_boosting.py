@@ -24,7 +24,11 @@ def any_table(seed, n_rows, n_features, n_classes):
     X[:, 1:2] = rng.choice([7.0, np.nan])
     y = np.clip(np.nan_to_num(X[:, 0]) + rng.integers(0, 2, n_rows), 0, n_classes - 1).astype(int)
     y[:n_classes] = np.arange(n_classes)
-    return X, y, rng.choice([0.0, 0.5, 2.0], n_rows) if rng.random() < 0.3 else None
+    if rng.random() >= 0.3:
+        return X, y, None
+    weight = rng.choice([0.0, 0.5, 2.0], n_rows)
+    weight[-1] = 1.0  # weights that are all zero are refused before anything is fitted
+    return X, y, weight
 
 
 @pytest.mark.skipif(boosting.kernel is None, reason="the kernel is not compiled")

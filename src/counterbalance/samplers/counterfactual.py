@@ -85,8 +85,8 @@ class CounterfactualOverSampler(TableOverSampler):
         ``n_draws`` random perturbations in each round. ``"minimum"`` solves the objective
         that they approximate, by the structure of f: in closed form where f is linear, by
         steps between the leaves where f is a forest or a boosting (scikit-learn's, LightGBM's,
-        XGBoost's), and by taking changes back where f can only be asked. Its rows are nearer, and nothing in them is random;
-        which of them are taken is, unless ``selection="nearest"``.
+        XGBoost's), and by taking changes back where f can only be asked. Its rows are nearer, and
+        nothing in them is random; which of them are taken is, unless ``selection="nearest"``.
 
     minimal : bool, default=True
         Whether changes that f does not need are taken back from every counterfactual, the
