@@ -15,7 +15,13 @@ import numpy.typing as npt
 from scipy.spatial.distance import cdist
 
 from counterbalance.arrays import Floats, Integers
-from counterbalance.methods.base import NeighbourOverSampler, PeerOverSampler
+from counterbalance.methods.base import (
+    POSITIVE_INTEGER,
+    SHARE,
+    NeighbourOverSampler,
+    PeerOverSampler,
+    parameter,
+)
 from counterbalance.methods.neighbours import (
     allocate,
     drawn_between,
@@ -24,7 +30,6 @@ from counterbalance.methods.neighbours import (
     scale_of,
     smote,
 )
-from counterbalance.methods.parameters import POSITIVE_INTEGER, SHARE, parameter
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,14 @@ import numpy as np
 
 from counterbalance.arrays import Floats, Integers, Mask
 from counterbalance.arrays import Words as Keys
-from counterbalance.methods.base import NeighbourOverSampler, PeerOverSampler
+from counterbalance.methods.base import (
+    NOT_NEGATIVE_REAL,
+    POSITIVE_INTEGER,
+    SHARE,
+    NeighbourOverSampler,
+    PeerOverSampler,
+    parameter,
+)
 from counterbalance.methods.neighbours import (
     between,
     drawn_neighbours,
@@ -23,7 +30,6 @@ from counterbalance.methods.neighbours import (
     nearest,
     standardised,
 )
-from counterbalance.methods.parameters import NOT_NEGATIVE_REAL, POSITIVE_INTEGER, SHARE, parameter
 
 _BLOCK = 4_000_000  # values of combinations held in memory at a time
 

@@ -12,7 +12,16 @@ from scipy.spatial import KDTree
 from scipy.spatial.distance import cdist
 
 from counterbalance.arrays import Floats, Integers, Mask
-from counterbalance.methods.base import Change, NeighbourOverSampler, PeerOverSampler
+from counterbalance.methods.base import (
+    NOT_NEGATIVE_REAL,
+    POSITIVE_INTEGER,
+    POSITIVE_REAL,
+    POSITIVE_SHARE,
+    Change,
+    NeighbourOverSampler,
+    PeerOverSampler,
+    parameter,
+)
 from counterbalance.methods.neighbours import (
     allocate,
     drawn_between,
@@ -21,13 +30,6 @@ from counterbalance.methods.neighbours import (
     nearest,
     nearest_others,
     repeated,
-)
-from counterbalance.methods.parameters import (
-    NOT_NEGATIVE_REAL,
-    POSITIVE_INTEGER,
-    POSITIVE_REAL,
-    POSITIVE_SHARE,
-    parameter,
 )
 
 

@@ -16,7 +16,16 @@ import numpy as np
 from sklearn.linear_model import LogisticRegression
 
 from counterbalance.arrays import Floats, Integers, Mask
-from counterbalance.methods.base import Change, NeighbourOverSampler, PeerOverSampler
+from counterbalance.methods.base import (
+    POSITIVE_INTEGER,
+    POSITIVE_REAL,
+    SHARE,
+    Change,
+    NeighbourOverSampler,
+    PeerOverSampler,
+    capped,
+    parameter,
+)
 from counterbalance.methods.neighbours import (
     allocate,
     drawn_between,
@@ -30,7 +39,6 @@ from counterbalance.methods.neighbours import (
     standardised,
     towards_neighbours,
 )
-from counterbalance.methods.parameters import POSITIVE_INTEGER, POSITIVE_REAL, SHARE, parameter
 
 
 def propensity_scores(minority: Floats, majority: Floats) -> tuple[Floats, Floats]:
@@ -85,7 +93,7 @@ class OUPS(PeerOverSampler):
         self, minority: Floats, majority: Floats, n_samples: int, rng: np.random.Generator
     ) -> Floats:
         wanted = self.n_neighbors or -(-len(majority) // len(minority))
-        k = self._capped(wanted, len(minority) + len(majority) - 1)
+        k = capped(wanted, len(minority) + len(majority) - 1, self._method_name)
         scores = np.concatenate(propensity_scores(minority, majority))
         indices = next_in_propensity(scores, len(minority), k)
         seeds = rng.integers(len(minority), size=n_samples)

@@ -24,7 +24,13 @@ from sklearn.neighbors import NearestNeighbors
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from counterbalance.errors import TableError
-from counterbalance.methods.base import generator
+from counterbalance.methods.base import (
+    NOT_NEGATIVE_REAL,
+    POSITIVE_INTEGER,
+    SEED,
+    generator,
+    parameter,
+)
 from counterbalance.methods.deep import networks as nn
 from counterbalance.methods.deep.training import (
     SIZES,
@@ -41,7 +47,6 @@ from counterbalance.methods.deep.training import (
     scaling,
 )
 from counterbalance.methods.neighbours import allocate, repeated
-from counterbalance.methods.parameters import NOT_NEGATIVE_REAL, POSITIVE_INTEGER, SEED, parameter
 
 if TYPE_CHECKING:
     from counterbalance.arrays import Floats, Integers

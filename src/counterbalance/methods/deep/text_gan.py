@@ -14,7 +14,18 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_consistent_length, column_or_1d
 
 from counterbalance.errors import TableError
-from counterbalance.methods.base import check_size, generator, warn_fallback
+from counterbalance.methods.base import (
+    NOT_NEGATIVE_REAL,
+    OVER_STRATEGY,
+    POSITIVE_INTEGER,
+    POSITIVE_REAL,
+    SEED,
+    SHARE,
+    check_size,
+    generator,
+    parameter,
+    warn_fallback,
+)
 from counterbalance.methods.deep.string_generator import (
     StringCounts,
     TrainedGenerator,
@@ -23,15 +34,6 @@ from counterbalance.methods.deep.string_generator import (
 )
 from counterbalance.methods.deep.training import TrainingParameters
 from counterbalance.methods.deep.urls import is_url
-from counterbalance.methods.parameters import (
-    NOT_NEGATIVE_REAL,
-    OVER_STRATEGY,
-    POSITIVE_INTEGER,
-    POSITIVE_REAL,
-    SEED,
-    SHARE,
-    parameter,
-)
 
 LEAST = 10  # strings of a class below which a generator only repeats them
 ONE_COLUMN = (

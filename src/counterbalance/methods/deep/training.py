@@ -14,15 +14,15 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from counterbalance.errors import TableError
-from counterbalance.methods.base import check_labels
-from counterbalance.methods.parameters import (
+from counterbalance.methods.base import (
     NOT_NEGATIVE_REAL,
     POSITIVE_INTEGER,
     POSITIVE_REAL,
     Rule,
+    check_labels,
     parameter,
 )
-from counterbalance.methods.parameters import DeclaredParameters as Declared
+from counterbalance.methods.base import DeclaredParameters as Declared
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -70,10 +70,12 @@ class TrainingParameters(Declared):
     backend: str = parameter(default="auto", rule=BACKENDS)
     progress: Any = parameter(default="auto", rule=PROGRESS)
 
+    _shared_doc = SHARED_DOC
+
     def __init_subclass__(cls, **keywords: Any) -> None:
         super().__init_subclass__(**keywords)
         if cls.__doc__:
-            cls.__doc__ = cls.__doc__.replace("\n    %(training)s\n", SHARED_DOC)
+            cls.__doc__ = cls.__doc__.replace("\n    %(training)s\n", cls._shared_doc)
 
 
 def checked_rows(model: Any, X: Any, y: Any, **rules: Any) -> tuple[Any, Any]:
