@@ -10,35 +10,31 @@ sampler, the threshold tuned inside. The object is made first and written from w
 that the lines give it again. They expect X and y.
 """
 
-from __future__ import annotations
-
 import inspect
+from collections.abc import Sequence
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.pipeline import Pipeline, make_pipeline
 
-from counterbalance.compare.classifiers import COUNTERFACTUAL, new_classifier
+from counterbalance.compare.data import ComparedTable
 from counterbalance.compare.evidence import Evidence, is_fragile
 from counterbalance.compare.metrics import METRICS
 from counterbalance.compare.plan import fold_count
 from counterbalance.compare.results import HALF, Results
 from counterbalance.compare.strategies import (
     BASELINE,
+    COUNTERFACTUAL,
     WEIGHTS,
     known_strategies,
     make_sampler,
+    new_classifier,
     smote_of,
 )
 from counterbalance.estimators.resampled import ResampledClassifier
 from counterbalance.table.encoder import TablePreparation
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from counterbalance.compare.data import ComparedTable
 
 Imports = set[tuple[str, str]]
 

@@ -11,8 +11,6 @@ any claim of a classifier is wrong at 0.05. And ``chosen_gain`` says what choosi
 gain on each fold of the candidate that was best on the other folds.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Literal

@@ -29,10 +29,7 @@ Probabilities are kept within [1 / 2N, 1 - 1 / 2N]: from N rows nothing finer ca
 the logit of the zeros and ones of a forest would be infinite.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 from scipy.special import expit, logit
@@ -43,11 +40,9 @@ from sklearn.metrics import (
     roc_auc_score,
 )
 
+from counterbalance.arrays import Floats, Integers, Mask
 from counterbalance.compare.records import Metric
 from counterbalance.trials.metrics import f_measure, g_mean, recalls
-
-if TYPE_CHECKING:
-    from counterbalance.arrays import Floats, Integers, Mask
 
 BINARY = 2
 EVEN = 0.5  # the threshold that is not tuned

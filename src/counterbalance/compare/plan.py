@@ -9,26 +9,26 @@ A fold whose training part has fewer than two rows of a class, or whose test par
 class, can neither be resampled nor scored: it is left out and counted.
 """
 
-from __future__ import annotations
-
+from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from sklearn.model_selection import StratifiedGroupKFold, StratifiedKFold
 
-from counterbalance.compare.classifiers import DEFAULT_CLASSIFIERS, classifier_name
+from counterbalance.arrays import Integers
+from counterbalance.compare.data import ComparedTable
 from counterbalance.compare.metrics import VERDICT_METRICS
-from counterbalance.compare.strategies import BASELINE, DEFAULT_STRATEGIES, strategy_name
+from counterbalance.compare.strategies import (
+    BASELINE,
+    DEFAULT_CLASSIFIERS,
+    DEFAULT_STRATEGIES,
+    classifier_name,
+    strategy_name,
+)
 from counterbalance.constraints import as_constraints
 from counterbalance.errors import CounterbalanceError, TableError
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from counterbalance.arrays import Integers
-    from counterbalance.compare.data import ComparedTable
 
 
 class ComparisonError(CounterbalanceError):

@@ -13,8 +13,6 @@ it assumes folds of equal size (training parts that follow time grow), gives no 
 imports matplotlib.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

@@ -1,16 +1,16 @@
 """Results: what the store holds, as figures of each strategy and classifier, and their summary."""
 
-from __future__ import annotations
-
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 import counterbalance
-from counterbalance.compare.classifiers import new_classifier
+from counterbalance.arrays import Floats
 from counterbalance.compare.metrics import (
     CALIBRATION,
     CORRECTED,
@@ -21,6 +21,7 @@ from counterbalance.compare.metrics import (
     recall_curve,
     slope,
 )
+from counterbalance.compare.plan import ComparisonPlan
 from counterbalance.compare.posterior import posterior
 from counterbalance.compare.records import (
     ClassCount,
@@ -34,19 +35,11 @@ from counterbalance.compare.records import (
     Trust,
     Verdict,
 )
-from counterbalance.compare.strategies import BASELINE, OURS, make_ours
+from counterbalance.compare.strategies import BASELINE, OURS, make_ours, new_classifier
 from counterbalance.compare.trials import SCORES, TRUST
 from counterbalance.trials.classifiers import as_call
 from counterbalance.trials.fingerprint import versions
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from numpy.typing import NDArray
-
-    from counterbalance.arrays import Floats
-    from counterbalance.compare.plan import ComparisonPlan
-    from counterbalance.trials.trial import TrialRecord
+from counterbalance.trials.trial import TrialRecord
 
 HALF, TUNED = "0.5", "tuned"
 UNBOUNDED = {f"{name}{suffix}" for name in CALIBRATION for suffix in ("", CORRECTED)}

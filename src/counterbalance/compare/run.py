@@ -1,34 +1,33 @@
 """Run a comparison: trials into the store, verdict, tables and summary out of it."""
 
-from __future__ import annotations
-
 import json
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from html import escape
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 from counterbalance.compare.advice import scope
-from counterbalance.compare.classifiers import DEFAULT_CLASSIFIERS, new_classifier, own_modules
 from counterbalance.compare.data import read_compared
 from counterbalance.compare.metrics import CALIBRATION, CORRECTED, METRICS, THRESHOLDED
 from counterbalance.compare.plan import ComparisonPlan, Settings
 from counterbalance.compare.records import Score, Summary, Verdict, as_plain
 from counterbalance.compare.results import PACKAGES, Pair, Results, summarise
-from counterbalance.compare.strategies import BASELINE
+from counterbalance.compare.strategies import (
+    BASELINE,
+    DEFAULT_CLASSIFIERS,
+    new_classifier,
+    own_modules,
+)
 from counterbalance.compare.trials import SCORES, TRUST, all_trials, compute
 from counterbalance.compare.verdict import judge
 from counterbalance.io.atomic import written_whole
 from counterbalance.result_table import ABSENT, FAILED, ResultTable, Value, as_csv, as_html
 from counterbalance.trials.fingerprint import SAMPLER_MODULES, Fingerprint, take_fingerprint
+from counterbalance.trials.progress import Progress
 from counterbalance.trials.runner import RunSummary, run_experiment
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
-    from pathlib import Path
-
-    from counterbalance.trials.progress import Progress
-    from counterbalance.trials.trial import Trial
+from counterbalance.trials.trial import Trial
 
 NAMES = {
     "g_mean": "G-mean",
@@ -189,9 +188,9 @@ def _mean(score: Score | None) -> str:
 TRIAL_MODULES = tuple(
     f"counterbalance.{name}"
     for name in (
-        *("estimators", "methods", "compare.classifiers", "compare.data", "compare.metrics"),
-        *("compare.plan", "compare.strategies", "compare.trials", "trials.classifiers"),
-        *("trials.metrics", "trials.net", "trials.resamplers", "trials.trial"),
+        *("estimators", "methods", "compare.data", "compare.metrics", "compare.plan"),
+        *("compare.strategies", "compare.trials", "trials.classifiers", "trials.metrics"),
+        *("trials.net", "trials.resamplers", "trials.trial"),
     )
 )
 # Settings that the figures of a trial depend on; the trial itself names the others.

@@ -1,8 +1,6 @@
 """The verdict in plain words: one headline, the evidence, and what to be careful about."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 
@@ -21,9 +19,6 @@ from counterbalance.compare.metrics import CORRECTED, METRICS
 from counterbalance.compare.records import Verdict
 from counterbalance.compare.results import HALF, TUNED, Results
 from counterbalance.compare.strategies import BASELINE, known_strategies
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
 
 WIDE, VERY_WIDE = 0.1, 0.2  # widths of intervals that leave a good sign, or anything, open
 SPOILED = 1.1  # a Brier score so many times as large is worth a sentence

@@ -20,8 +20,6 @@ The tables in the order of their names, case aside, belong in turn to the **open
 be looked at while a choice is made, and to the **held** half, which is for the end.
 """
 
-from __future__ import annotations
-
 import csv
 from collections.abc import Mapping
 from dataclasses import dataclass

@@ -1,12 +1,13 @@
 """Displays of new rows: beside the real rows they came from, and over what a classifier says."""
 
-from __future__ import annotations
-
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal, Self
+from typing import Any, Literal, Self
 
 import numpy as np
+from numpy.typing import NDArray
 
+from counterbalance.arrays import Floats, Integers, Mask
 from counterbalance.displays.drawing import (
     NEW,
     REAL,
@@ -23,16 +24,9 @@ from counterbalance.displays.drawing import (
 from counterbalance.errors import ClassifierError, TableError
 from counterbalance.extras import require
 from counterbalance.projection import Projection
+from counterbalance.rows.provenance import Provenance
 from counterbalance.table import frames
 from counterbalance.table.labels import read_labels
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from numpy.typing import NDArray
-
-    from counterbalance.arrays import Floats, Integers, Mask
-    from counterbalance.rows.provenance import Provenance
 
 PlotKind = Literal["pairs", "changes"]
 

@@ -1,7 +1,5 @@
 """Atomic writes: a file is written whole or not at all, and never over its own source."""
 
-from __future__ import annotations
-
 import os
 import secrets
 from collections.abc import Iterator

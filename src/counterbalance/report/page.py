@@ -5,13 +5,13 @@ their hashes and nothing more: no request leaves it, and no text of the user's t
 code. Jinja escapes every text, ElementTree every text of a picture.
 """
 
-from __future__ import annotations
-
 import base64
 import hashlib
+import os
+from collections.abc import Callable, Mapping
 from importlib.resources import files
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from counterbalance import __version__
 from counterbalance.compare.records import (
@@ -34,10 +34,6 @@ from counterbalance.report.plots import (
 )
 from counterbalance.report.records import Page, read_page
 from counterbalance.report.svg import shortened
-
-if TYPE_CHECKING:
-    import os
-    from collections.abc import Callable, Mapping
 
 
 def _has_results(summary: Page) -> bool:

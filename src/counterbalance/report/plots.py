@@ -1,11 +1,10 @@
 """Plots of a page: curves of a classifier, intervals of all strategies, the map of the rows."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from itertools import groupby
-from typing import TYPE_CHECKING
 
+from counterbalance.compare.records import Curves, Metric, Score, ScoreRow, ScoreTable
+from counterbalance.report.records import Map, Regions
 from counterbalance.report.svg import (
     COLOURS,
     Drawing,
@@ -16,10 +15,6 @@ from counterbalance.report.svg import (
     triangles,
     widened,
 )
-
-if TYPE_CHECKING:
-    from counterbalance.compare.records import Curves, Metric, Score, ScoreRow, ScoreTable
-    from counterbalance.report.records import Map, Regions
 
 CURVE_SIZE, CURVE_LEFT, CURVE_BOTTOM, CURVE_TOP, CURVE_RIGHT = 250, 46, 40, 8, 10
 CURVE_TICKS = (0.0, 0.5, 1.0)

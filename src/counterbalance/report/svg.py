@@ -4,15 +4,10 @@ Colours are never written here: elements carry classes, and the style sheet of t
 colours them, in light and in dark.
 """
 
-from __future__ import annotations
-
 import math
+from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 from xml.etree.ElementTree import Element, SubElement, tostring
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
 
 Point = tuple[float, float]
 

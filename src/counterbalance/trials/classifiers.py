@@ -11,8 +11,6 @@ from the object itself: the parameters that a reader should see, whatever their 
 other one that is not at its default.
 """
 
-from __future__ import annotations
-
 import inspect
 from typing import Any
 

@@ -8,18 +8,16 @@ from __future__ import annotations
 import hashlib
 import json
 import platform
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from importlib.metadata import PackageNotFoundError, version
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import counterbalance
 from counterbalance.errors import CounterbalanceError
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
 
 PACKAGES = ("numpy", "scipy", "scikit-learn", "imbalanced-learn")
 ABSENT = "absent"

@@ -9,8 +9,6 @@ the classes (macro). The G-mean is the geometric mean of the recalls: with two c
 square root of TPR x TNR, as the paper prints it.
 """
 
-from __future__ import annotations
-
 import numpy as np
 from numpy.typing import ArrayLike
 

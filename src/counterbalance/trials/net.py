@@ -13,8 +13,6 @@ releases of `FOLLOWED`. With another one, or a setting that is not followed, sci
 runs.
 """
 
-from __future__ import annotations
-
 import warnings
 from collections.abc import Sequence
 from functools import reduce

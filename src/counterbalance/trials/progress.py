@@ -1,13 +1,9 @@
 """Progress of a run: what is running, the rate, the time left."""
 
-from __future__ import annotations
-
 import sys
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Protocol, TextIO
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
+from typing import Any, Protocol, TextIO
 
 MINUTE = 60.0
 HOUR = 3600.0

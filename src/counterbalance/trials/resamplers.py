@@ -6,8 +6,6 @@
 Warnings that every experiment expects are silenced here: its page says the same in words.
 """
 
-from __future__ import annotations
-
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager

@@ -14,24 +14,19 @@ import signal
 import threading
 import time
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import astuple, dataclass
+from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING
+from types import FrameType
 
+from counterbalance.trials.fingerprint import Fingerprint
 from counterbalance.trials.progress import Progress, QuietProgress, Status, default_progress
 from counterbalance.trials.store import TrialStore
 from counterbalance.trials.store_file import StoreError
 from counterbalance.trials.trial import Trial, TrialRecord, trial_key
 from counterbalance.trials.workers import Compute, Outcome, WorkerPool, WorkerStartError
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
-    from os import PathLike
-    from types import FrameType
-
-    from counterbalance.trials.fingerprint import Fingerprint
 
 Cost = Callable[[Trial], float]
 TICK = 0.2  # seconds between two looks at Ctrl-C and the display

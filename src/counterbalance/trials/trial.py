@@ -5,8 +5,6 @@ A trial is a mapping of short text and whole numbers that names everything its r
     {"data": "car-good", "method": "SMOTE", "classifier": "SVM", "run": 0, "fold": 3}
 """
 
-from __future__ import annotations
-
 import json
 import zlib
 from collections.abc import Mapping

@@ -10,8 +10,6 @@ The generator is causal: the probabilities of a place depend on the characters b
 string's likelihood is one pass, and a string is drawn character by character.
 """
 
-from __future__ import annotations
-
 from dataclasses import asdict, dataclass
 from typing import Any
 

@@ -1,11 +1,10 @@
 """What the three systems share while they train: parameters, batches, patience, progress."""
 
-from __future__ import annotations
-
 import sys
 import time
 from abc import ABC, abstractmethod
-from typing import TYPE_CHECKING, Any, Self
+from collections.abc import Iterator
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,6 +12,7 @@ from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from counterbalance.arrays import Floats, Integers
 from counterbalance.errors import TableError
 from counterbalance.methods.base import (
     NOT_NEGATIVE_REAL,
@@ -23,11 +23,6 @@ from counterbalance.methods.base import (
     parameter,
 )
 from counterbalance.methods.base import DeclaredParameters as Declared
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from counterbalance.arrays import Floats, Integers
 
 Singles = NDArray[np.float32]
 

@@ -5,8 +5,6 @@ For tests and for showing text-GAN. Every host ends in a name that is reserved f
 two kinds overlap: an honest shop has a login page too, and some lures look clean.
 """
 
-from __future__ import annotations
-
 import re
 from typing import Any
 
