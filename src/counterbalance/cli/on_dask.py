@@ -29,15 +29,6 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Cluster:
-    """Where the work is done."""
-
-    scheduler: str | None
-    workers: int | None
-    memory: str | None
-
-
-@dataclass(frozen=True)
 class ShareOfLargest:
     """A strategy: every class gets this share of the rows of the largest one."""
 
@@ -60,7 +51,7 @@ def balance_on_dask(
     rules: GivenRules,
     integer: list[str] | None,
     seed: int,
-    cluster: Cluster,
+    cluster: dict[str, Any],
     *,
     method: Method,
     keep: Sequence[str],
@@ -98,9 +89,7 @@ def balance_on_dask(
             target,
             out,
             sampler=sampler,
-            scheduler=cluster.scheduler,
-            n_workers=cluster.workers,
-            memory=cluster.memory,
+            **cluster,
             keep=keep,
             use=use,
             progress=Progress(tell),

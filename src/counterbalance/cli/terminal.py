@@ -74,8 +74,6 @@ def say(text: str) -> None:
 def wrapped(text: str, mark: str = "- ", most: int = 100) -> str:
     """Write a sentence as an item of a list, in lines that the terminal can show.
 
-    Examples
-    --------
     >>> wrapped("Nothing helps.")
     '- Nothing helps.'
     """

@@ -93,8 +93,6 @@ def make_model(results: Results, offer: Offer) -> Any:
 def as_code(value: Any, imports: Imports) -> str:
     """Write a value as the expression that makes it, and note what that needs to import.
 
-    Examples
-    --------
     >>> from sklearn.linear_model import LogisticRegression
     >>> needed = set()
     >>> as_code(LogisticRegression(C=2.0), needed), needed
@@ -128,8 +126,6 @@ def _call(value: Any, imports: Imports) -> tuple[str, list[str]]:
 def public_module(kind: type) -> str:
     """Return the shortest path that a class can be imported from.
 
-    Examples
-    --------
     >>> from imblearn.over_sampling import SMOTE
     >>> public_module(SMOTE)
     'imblearn.over_sampling'

@@ -127,8 +127,6 @@ def probability_scores(y: Integers, p: Floats, weights: Floats | None = None) ->
 def brier(y: Integers, p: Floats, weights: Floats | None = None) -> float:
     """Return half the squared error of the probabilities, summed over classes.
 
-    Examples
-    --------
     >>> brier(np.array([0, 1]), np.array([[0.8, 0.2], [0.4, 0.6]]))
     0.1
     """
@@ -180,8 +178,6 @@ def calibration_curve(p: Floats, y: Mask, w: Floats | None = None) -> list[list[
 
     Rows with the same probability stay in one bin.
 
-    Examples
-    --------
     >>> calibration_curve(np.array([0.25, 0.25, 0.75, 0.75]), np.array([0, 0, 1, 0], bool))
     [[0.25, 0.0, 2], [0.75, 0.5, 2]]
     """

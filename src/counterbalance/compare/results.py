@@ -170,11 +170,6 @@ class Results:
                 by_strategy.setdefault(str(record.trial["strategy"]), []).append(record)
         return [_trust(strategy, found) for strategy, found in by_strategy.items()]
 
-    @property
-    def thresholds(self) -> tuple[str, ...]:
-        """At which thresholds strategies are judged."""
-        return (HALF, TUNED)
-
     def warned(self) -> dict[str, Counter[str]]:
         """Return how often each strategy warned, by kind of warning."""
         heard: dict[str, Counter[str]] = {}
@@ -204,7 +199,7 @@ def summarise(
     rows = [
         _score_row(pair, threshold)
         for pair in results.pairs.values()
-        for threshold in results.thresholds
+        for threshold in (HALF, TUNED)
     ]
     done = [pair for pair in results.pairs.values() if pair.done] if table.is_binary else []
     return Summary(
@@ -278,8 +273,6 @@ def _curves(pair: Pair) -> Curves:
 def plain_error(error: str) -> str:
     """Leave the type out of an error of our own, which says everything in its message.
 
-    Examples
-    --------
     >>> plain_error("counterbalance.errors.TableError: X has no rows")
     'X has no rows'
     >>> plain_error("ValueError: no neighbours")

@@ -102,8 +102,6 @@ def known_strategies() -> dict[str, StrategyKind]:
 def strategy_name(given: str) -> str:
     """Return the strategy that a user's text stands for.
 
-    Examples
-    --------
     >>> strategy_name("smote"), strategy_name("ours")
     ('SMOTE', 'Counterfactual')
     """
@@ -232,8 +230,6 @@ SIGMOID_FOLDS = 3
 def classifier_name(given: str) -> str:
     """Return the classifier that a user's text stands for; ``module:object`` stays as it is.
 
-    Examples
-    --------
     >>> classifier_name("LR"), classifier_name("Random_Forest"), classifier_name("mine:Net")
     ('logistic regression', 'random forest', 'mine:Net')
     """

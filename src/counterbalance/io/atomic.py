@@ -26,8 +26,6 @@ def written_whole(path: Path, like: Path | None = None, *, durable: bool = True)
 
     A file that need not be ``durable`` is not waited for: a power failure may damage it.
 
-    Examples
-    --------
     >>> from tempfile import mkdtemp
     >>> table = Path(mkdtemp(), "table.csv")
     >>> with written_whole(table) as part:

@@ -45,8 +45,6 @@ Array = NDArray[Any]  # of double or single precision, as the rows are
 class MLPClassifier(neural_network.MLPClassifier):
     """Scikit-learn's class with a quicker ``fit``; ``partial_fit`` after it starts Adam afresh.
 
-    Examples
-    --------
     >>> X, y = np.arange(40.0).reshape(20, 2) / 40, np.repeat(["no", "yes"], 10)
     >>> mine = MLPClassifier(max_iter=500, tol=0.01, random_state=0).fit(X, y)
     >>> theirs = neural_network.MLPClassifier(**mine.get_params()).fit(X, y)

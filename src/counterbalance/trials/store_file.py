@@ -66,17 +66,7 @@ class StoreError(CounterbalanceError):
 
 
 def checksum(section: str, key: str, state: str, parts: tuple[Any, ...]) -> str:
-    """Return the checksum of a record.
-
-    Parameters
-    ----------
-    section : str
-        Digest of the fingerprint that the record belongs to.
-    key, state : str
-        The trial, and done or failed.
-    parts : tuple
-        Figures, payload, error, traceback and seconds, as they are stored.
-    """
+    """Return the checksum of a record: the digest of its section, key, state and ``PARTS``."""
     text = json.dumps([section, key, state, *parts], default=repr)
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
 

@@ -41,8 +41,6 @@ class TrialRecord:
 def trial_key(trial: Mapping[str, str | int]) -> str:
     """Return the canonical text of a trial, the same for any order of its names.
 
-    Examples
-    --------
     >>> trial_key({"run": 0, "data": "glass"})
     '{"data": "glass", "run": 0}'
     """
@@ -58,8 +56,6 @@ def trial_key(trial: Mapping[str, str | int]) -> str:
 def seed_of(*names: str | int) -> int:
     """Return a seed that is a pure function of names, so that no order of work changes a figure.
 
-    Examples
-    --------
     >>> seed_of("WBC", "ours", 0, 3)
     1435577967
     """
