@@ -78,7 +78,8 @@ def balance_on_dask(
     sampler = method.factory(
         sampling_strategy=strategy,
         integer_features=integer or None,
-        constraints=rules.constraints(_as_given) or None,
+        # whether there are such columns is seen in the files
+        constraints=rules.constraints(lambda names, _: list(names)) or None,
         snap_to_grid=True,
         random_state=seed,
         **plausible,
@@ -103,11 +104,6 @@ def balance_on_dask(
         show_summary(summary)
     say_warnings(summary)
     return 0
-
-
-def _as_given(names: Sequence[str], option: str) -> list[str]:
-    del option  # whether there are such columns is seen in the files
-    return list(names)
 
 
 class Progress:

@@ -160,7 +160,8 @@ def _sentence(results: Results, finding: Evidence) -> str:
     metric = METRICS[settings.metric].label
     flag = _flag(finding, results.plan.table.shares[-1])
     parts = [_free(finding, metric, settings.rope, flag), _added(results, finding)]
-    worse = sorted({gain.strategy for gain in finding.gains} - _not_worse(finding))
+    fine = {gain.strategy for gain in finding.gains if gain.worse < LIKELY}
+    worse = sorted({gain.strategy for gain in finding.gains} - fine)
     if worse:
         parts.append(f"worse than that at either threshold: {_listed(worse, 'and')}")
     return f"{_capital(finding.classifier)}: " + "; ".join(parts) + "."
@@ -184,10 +185,6 @@ def _free(finding: Evidence, metric: str, rope: float, flag: str) -> str:
         f"{how} {does} {metric} from {plain:.3f} to {finding.moving.score:.3f} without any "
         f"resampling: {chance}"
     )
-
-
-def _not_worse(finding: Evidence) -> set[str]:
-    return {gain.strategy for gain in finding.gains if gain.worse < LIKELY}
 
 
 def _added(results: Results, finding: Evidence) -> str:

@@ -279,7 +279,8 @@ def _diverse(case: _Case, pool: Floats, n_answers: int, *, own: bool) -> list[in
     while len(chosen) < n_answers:
         best, least = None, np.inf
         for place in ranked:
-            shared = max(_shared(changes[place], changes[taken]) for taken in chosen)
+            here, before = changes[place], [changes[taken] for taken in chosen]
+            shared = max(len(here & one) / len(here | one) for one in before)
             if shared < 1 and far[place] / (1 - shared) < least:
                 best, least = place, far[place] / (1 - shared)
         if best is None:
@@ -290,10 +291,6 @@ def _diverse(case: _Case, pool: Floats, n_answers: int, *, own: bool) -> list[in
 
 def _directions(new: Floats, old: Floats) -> frozenset[tuple[int, bool]]:
     return frozenset((int(m), bool(new[m] > old[m])) for m in np.flatnonzero(differs(new, old)))
-
-
-def _shared(some: frozenset[Any], others: frozenset[Any]) -> float:
-    return len(some & others) / len(some | others)
 
 
 def _answers(case: _Case, rows: Floats, before: list[Any]) -> Iterator[Answer]:

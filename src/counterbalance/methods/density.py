@@ -25,6 +25,7 @@ from counterbalance.methods.base import (
 from counterbalance.methods.neighbours import (
     allocate,
     drawn_between,
+    drawn_of_groups,
     group_starts,
     nearer_than,
     nearest,
@@ -97,16 +98,9 @@ class ANS(PeerOverSampler):
         apart = distances_to_fellows(rows)
         neighbour = apart <= apart.min(axis=1).max()
         seeds = rng.integers(len(rows), size=n_samples)
-        return drawn_between(rows[seeds], rows[self._drawn(neighbour, seeds, rng)], rng)
-
-    @staticmethod
-    def _drawn(neighbour: Mask, seeds: Integers, rng: np.random.Generator) -> Integers:
-        """Draw one of the neighbours of each seed, all equally likely."""
-        # The neighbours of a row stand side by side in ``columns``.
-        _, columns = np.nonzero(neighbour)
-        sizes = neighbour.sum(axis=1)
-        drawn: Integers = columns[group_starts(sizes)[seeds] + rng.integers(sizes[seeds])]
-        return drawn
+        _, columns = np.nonzero(neighbour)  # the neighbours of a row stand side by side
+        ends = columns[drawn_of_groups(seeds, neighbour.sum(axis=1), rng)]
+        return drawn_between(rows[seeds], rows[ends], rng)
 
 
 def proximity_levels(minority: Floats, majority: Floats, n_levels: int, k: int) -> Integers:

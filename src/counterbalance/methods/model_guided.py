@@ -102,12 +102,6 @@ class OUPS(PeerOverSampler):
         return drawn_between(minority[seeds], table[ends], rng)
 
 
-def with_propensity(minority: Floats, majority: Floats) -> tuple[Floats, Floats]:
-    """Return both tables with the propensity score as one more feature, standardised."""
-    ours, theirs = propensity_scores(minority, majority)
-    return standardised(np.column_stack([minority, ours]), np.column_stack([majority, theirs]))
-
-
 class NRAS(NeighbourOverSampler):
     """Noise reduction a priori synthetic over-sampling.
 
@@ -139,7 +133,11 @@ class NRAS(NeighbourOverSampler):
         self, table: Floats, ours: Mask, n_samples: int, rng: np.random.Generator
     ) -> Change:
         minority, majority = table[ours], table[~ours]
-        near, far = with_propensity(minority, majority)
+        own, other = propensity_scores(minority, majority)
+        # The score is one more feature.
+        near, far = standardised(
+            np.column_stack([minority, own]), np.column_stack([majority, other])
+        )
         _, indices = nearest_in_table(near, far, self.n_neighbors)
         noise = (indices < len(minority)).mean(axis=1) < self.threshold
         if len(minority) - noise.sum() < 2:  # noqa: PLR2004  # a segment has two ends

@@ -141,6 +141,12 @@ def group_starts(counts: Integers) -> Integers:
     return starts
 
 
+def drawn_of_groups(groups: Integers, counts: Integers, rng: np.random.Generator) -> Integers:
+    """Draw a place in each of ``groups``, all alike, of all groups laid end to end."""
+    places: Integers = group_starts(counts)[groups] + rng.integers(counts[groups])
+    return places
+
+
 def between(start: Floats, end: Floats, fraction: Floats) -> Floats:
     """Return rows at ``fraction`` of the way from ``start`` to ``end``."""
     row: Floats = start + fraction[:, None] * (end - start)

@@ -153,9 +153,10 @@ def draw_intervals(name: str, comparison: ScoreTable, metric: Metric, classifier
         known = [row for row in own if row.mean(metric.name) is not None]
         if not known:
             drawing.text((PANEL_LABELS + 4, middle + 4), "failed" if own else "not run", "tick")
-        for at, row in _spread(known, comparison.thresholds, middle):
+        first = middle - APART * (len(comparison.thresholds) - 1) / 2
+        for row in known:
             number = comparison.thresholds.index(row.threshold)
-            _dot(drawing, row, row.scores[metric.name], scale, at, number)
+            _dot(drawing, row, row.scores[metric.name], scale, first + APART * number, number)
     return drawing.markup()
 
 
@@ -203,14 +204,6 @@ def _baseline(
         plain = row.strategy == comparison.baseline and row.threshold == comparison.thresholds[0]
         if plain and score is not None:
             drawing.line((scale(score), PANEL_TOP - 6), (scale(score), bottom), "reference")
-
-
-def _spread(
-    rows: Sequence[ScoreRow], thresholds: Sequence[str], middle: float
-) -> list[tuple[float, ScoreRow]]:
-    """Return the rows with their heights, around the middle of their strategy."""
-    first = middle - APART * (len(thresholds) - 1) / 2
-    return [(first + APART * thresholds.index(row.threshold), row) for row in rows]
 
 
 def _dot(

@@ -57,7 +57,8 @@ class MLPClassifier(neural_network.MLPClassifier):
         is_followed = sklearn.__version__.startswith(FOLLOWED) and all(
             getattr(self, name) == value for name, value in SETTINGS.items()
         )
-        if not is_followed or incremental or sample_weight is not None or _is_sparse(X):
+        is_sparse = not isinstance(X, np.ndarray)
+        if not is_followed or incremental or sample_weight is not None or is_sparse:
             super()._fit_stochastic(X, y, sample_weight, *others)
             return
         training = _Training(self)
@@ -77,10 +78,6 @@ class MLPClassifier(neural_network.MLPClassifier):
             ConvergenceWarning,
             stacklevel=2,
         )
-
-
-def _is_sparse(X: Any) -> bool:
-    return not isinstance(X, np.ndarray)
 
 
 class _Training:
