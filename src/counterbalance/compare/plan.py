@@ -197,12 +197,9 @@ def _splits(table: ComparedTable, folds: int, seed: int) -> Iterator[tuple[Integ
         return _timed(table.times, count)
     if count < FEWEST_TO_TRAIN:
         return iter(())
-    nothing = np.zeros(len(table.codes))
-    if table.groups is not None:
-        splitter = StratifiedGroupKFold(count, shuffle=True, random_state=seed)
-        return iter(splitter.split(nothing, table.codes, table.groups))
-    splitter = StratifiedKFold(count, shuffle=True, random_state=seed)
-    return iter(splitter.split(nothing, table.codes))
+    kind = StratifiedKFold if table.groups is None else StratifiedGroupKFold
+    splitter = kind(count, shuffle=True, random_state=seed)
+    return iter(splitter.split(np.zeros(len(table.codes)), table.codes, table.groups))
 
 
 def _timed(times: Integers, folds: int) -> Iterator[tuple[Integers, Integers]]:

@@ -20,23 +20,27 @@ How it is found depends on what is known of the column and of f:
 A value that breaks a rule is not accepted, and none lies outside the values of the table.
 """
 
+from __future__ import annotations
+
 from collections.abc import Callable
 from dataclasses import dataclass
 from decimal import ROUND_CEILING, ROUND_FLOOR, Context
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from sklearn.frozen import FrozenEstimator
 
 from counterbalance.arrays import Floats, Mask
-from counterbalance.classifier.judge import Classifier
 from counterbalance.classifier.linear import Screen, linear_screen
 from counterbalance.classifier.trees import Trees, has_trees, read_trees
 from counterbalance.search.landscape import values_in_bins
 from counterbalance.search.nearest import Judge, Space, judge_allowed
 from counterbalance.table.kinds import is_mixed
-from counterbalance.table.table import Table
+
+if TYPE_CHECKING:
+    from counterbalance.classifier.judge import Classifier
+    from counterbalance.table.table import Table
 
 # Digits that the ends of a room are written with, if no more are needed; values that are listed.
 DIGITS, MOST_DIGITS = 4, 17

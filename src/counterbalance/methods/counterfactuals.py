@@ -91,8 +91,7 @@ class Combinations:
     def differs(self) -> Mask:
         """Return the difference features of each pair."""
         gaps = self.theirs[self.factual] - self.ours[self.counterfactual]
-        differs: Mask = np.abs(gaps) > self.tolerance
-        return differs
+        return np.abs(gaps) > self.tolerance
 
     def nearest_first(self, n_samples: int, rng: np.random.Generator) -> tuple[Integers, Integers]:
         """Find up to ``n_samples`` bases and pairs, the nearest pair of each base first."""
@@ -136,8 +135,7 @@ class Combinations:
         ours, theirs = self.keys
         key = np.where(differs, ours[donors], theirs[bases][:, None]).sum(axis=2)
         known = np.concatenate([ours.sum(axis=1), theirs.sum(axis=1)])
-        makes_new: Mask = changed & ~np.isin(key, known)
-        return makes_new
+        return changed & ~np.isin(key, known)
 
 
 class CFA(PeerOverSampler):

@@ -238,8 +238,7 @@ def drawn_in_spheres(centres: Floats, radii: Floats, rng: np.random.Generator) -
     """Draw rows in a random direction from each centre, at a uniform fraction of the radius."""
     direction = rng.laplace(size=centres.shape)
     direction /= np.abs(direction).sum(axis=1, keepdims=True)
-    row: Floats = centres + direction * (radii * rng.random(len(radii)))[:, None]
-    return row
+    return centres + direction * (radii * rng.random(len(radii)))[:, None]
 
 
 class CCR(PeerOverSampler):

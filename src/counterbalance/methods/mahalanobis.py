@@ -31,8 +31,7 @@ def on_ellipse(alpha: Floats, n_axes: int, rng: np.random.Generator) -> Floats:
     """
     direction = rng.normal(size=(len(alpha), n_axes))
     direction /= np.linalg.norm(direction, axis=1, keepdims=True)
-    unit: Floats = direction * np.sqrt(alpha)[:, None]
-    return unit
+    return direction * np.sqrt(alpha)[:, None]
 
 
 class MDO(PeerOverSampler):
@@ -226,7 +225,6 @@ class SWIM(RejectionOverSampler):
             return np.column_stack([rows, at_seed[seeds]])
 
         def climbed(rows: Floats) -> Floats:
-            rise: Floats = radial_density(rows[:, :-1], theirs, width) - rows[:, -1]
-            return rise
+            return radial_density(rows[:, :-1], theirs, width) - rows[:, -1]
 
         return self._drawn_until_accepted(n_samples, draw, climbed)[:, :-1] * scale

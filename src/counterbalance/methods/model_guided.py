@@ -175,8 +175,7 @@ class RadialNetwork:
 
     def output(self, rows: Floats) -> Floats:
         """Return the output of the network: near 1 in the minority, near 0 in the majority."""
-        output: Floats = self.hidden(rows) @ self.weights
-        return output
+        return self.hidden(rows) @ self.weights
 
 
 def untrained_network(

@@ -120,8 +120,7 @@ def imbalance_sensitivity(n_minority_near: Integers, k: int, ratio: float) -> Fl
     """
     p = (n_minority_near + 1 / (1 + ratio)) / (k + 1)
     q = ratio * p / (ratio * p + 1 - p)
-    sensitivity: Floats = np.abs(q - p)
-    return sensitivity
+    return np.abs(q - p)
 
 
 class SensitivityUnderSampler(PeerUnderSampler):

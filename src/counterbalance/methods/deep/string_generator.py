@@ -70,8 +70,7 @@ def known_places(codes: Integers) -> Singles:
 
 def indicators(codes: Integers, size: int) -> Singles:
     """Give the indicators of the known places."""
-    hot: Singles = np.eye(size, dtype=np.float32)[codes] * known_places(codes)[..., None]
-    return hot
+    return np.eye(size, dtype=np.float32)[codes] * known_places(codes)[..., None]
 
 
 def shifted(hot: Singles, dropout: float = 0.0, rng: np.random.Generator | None = None) -> Singles:

@@ -230,8 +230,7 @@ class Bar:
 
 def scaled(X: Floats, mean: Floats, scale: Floats) -> Singles:
     """Give the rows as the networks train on them."""
-    rows: Singles = ((X - mean) / scale).astype(np.float32)
-    return rows
+    return ((X - mean) / scale).astype(np.float32)
 
 
 def scaling(X: Floats) -> tuple[Floats, Floats]:
