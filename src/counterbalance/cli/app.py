@@ -1,7 +1,7 @@
 """The command-line application: all commands, one way to end.
 
-To add a command, make a ``Command`` (see ``options``), add it to COMMANDS, and say what its options
-are for in ``options.csv``. Heavy imports belong inside its function.
+To add a command, make a ``Command`` (see ``options``) and add it to COMMANDS. Heavy imports
+belong inside its function.
 
     0    done
     1    a problem with the data: one line on stderr states it and the remedy
@@ -23,7 +23,7 @@ from counterbalance.cli.balance import BALANCE
 from counterbalance.cli.compare import COMPARE
 from counterbalance.cli.explain import EXPLAIN
 from counterbalance.cli.lists import DATASETS, METHODS
-from counterbalance.cli.options import READING, Command, make_reading
+from counterbalance.cli.options import READING, SHARED, Command, make_reading
 from counterbalance.cli.rules import RULES, make_rules
 from counterbalance.cli.studies import REPRODUCE, STUDY
 from counterbalance.cli.terminal import one_line
@@ -114,6 +114,7 @@ def _as_function(command: Command) -> Callable[..., int]:
     """
     own = inspect.signature(command.execute, eval_str=True).parameters
     records = {name: RECORDS[name] for name in RECORDS if name in own}
+    declared = SHARED | dict(command.options)
 
     @functools.wraps(command.execute)
     def function(*, debug: Debug = False, **options: Any) -> int:
@@ -128,7 +129,7 @@ def _as_function(command: Command) -> Callable[..., int]:
 
     added = {name: one for options, _ in records.values() for name, one in options.items()}
     parameters = [
-        parameter.replace(annotation=Annotated[parameter.annotation, command.options[name]])
+        parameter.replace(annotation=Annotated[parameter.annotation, declared[name]])
         for name, parameter in own.items()
         if name not in records
     ]
@@ -146,7 +147,7 @@ def _as_function(command: Command) -> Callable[..., int]:
     return function
 
 
-def _examples(examples: list[tuple[str, str]]) -> str:
+def _examples(examples: tuple[tuple[str, str], ...]) -> str:
     """Write (what it does, command) pairs below the help."""
     lines = [f"\b\n# {what}\n{command}" for what, command in examples]
     return "\n\n".join(["Examples:", *lines])

@@ -8,6 +8,8 @@ from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import typer
+
 from counterbalance.cli.balance_summary import (
     BalancedTable,
     balance_table,
@@ -17,15 +19,10 @@ from counterbalance.cli.balance_summary import (
     summarise,
 )
 from counterbalance.cli.on_dask import balance_on_dask
-from counterbalance.cli.options import (
-    Command,
-    as_words,
-    asks_for_every,
-    read_user_table,
-    rows_wanted,
-)
+from counterbalance.cli.options import Command, as_words, asks_for_every, flag, rows_wanted, valued
 from counterbalance.cli.rules import GivenRules, make_sampler
 from counterbalance.cli.terminal import note, show_json
+from counterbalance.cli.user_table import read_user_table
 from counterbalance.errors import TableError
 from counterbalance.extras import require
 from counterbalance.io import Reading, TableFile, check_format, write_table_file
@@ -54,7 +51,81 @@ class Engine(StrEnum):
     DASK = "dask"
 
 
+EXAMPLES = (
+    (
+        "balance a table and keep the result",
+        "counterbalance balance patients.csv --target risk --out balanced.csv",
+    ),
+    (
+        "rows that a classifier learns best from, instead of counterfactuals",
+        "counterbalance balance patients.csv --target risk --method interior --out balanced.csv",
+    ),
+    (
+        "half as many rows as the largest class, and nobody gets younger",
+        "counterbalance balance patients.csv --target risk --ratio 0.5 --increasing age",
+    ),
+    (
+        "only changes that make sense",
+        "counterbalance balance patients.csv --target risk --range dose=0:40 --max-changed 3",
+    ),
+    (
+        "where every new row comes from",
+        "counterbalance balance patients.csv --target risk --provenance new.csv",
+    ),
+    (
+        "a page with the map, every new row beside its twin, and the features that change",
+        "counterbalance balance patients.csv --target risk --report report.html",
+    ),
+    (
+        "files larger than memory, through workers of 2 GB",
+        "counterbalance balance big/*.parquet --target risk --out new --engine dask --memory 2GB",
+    ),
+)
+
 PAGE = "--report"
+OPTIONS = {
+    "tables": typer.Argument(
+        metavar="TABLE",
+        help="A csv or tsv file (also gzipped), xlsx, parquet, feather or arrow file; "
+        "several parquet files with --engine dask.",
+        show_default=False,
+    ),
+    "method": valued(
+        "NAME",
+        "counterfactual, interior (rows to train on), or any other method that "
+        "counterbalance methods lists, such as SMOTE. The first two also run on Dask.",
+    ),
+    "out": valued(
+        "FILE",
+        "Where to write the balanced table, in the format of the suffix (a folder with "
+        "--engine dask). Without it, nothing is written.",
+    ),
+    "ratio": valued(
+        "R, CLASS=N or all",
+        "How many rows the smaller classes get: a share of the largest class (default "
+        "1.0), or the number of rows of one class. May be given several times. 'all' is the "
+        "paper's way: one for each row of a larger class that can be inverted, and no more.",
+    ),
+    "integer": valued(
+        "COL", "Column of whole numbers that are written with a decimal point, such as 3.0."
+    ),
+    "provenance": valued("FILE", "Where to write the origin of every new row."),
+    "report": valued("FILE", "Where to write a report (html). It shows real rows as they are."),
+    "no_rows": flag(
+        "--no-rows", "Leave all rows, real and new, out of the report: no table, no map."
+    ),
+    "engine": typer.Option(
+        help="Where the work is done: in memory, or by Dask for parquet files that are larger "
+        "than memory; the result is then a folder of such files."
+    ),
+    "scheduler": valued(
+        "ADDRESS",
+        "Scheduler of a Dask cluster, such as tcp://scheduler:8786; by default a cluster "
+        "is started on this machine.",
+    ),
+    "workers": valued("N", "Dask workers on this machine (default: cores).", min=1),
+    "memory": valued("SIZE", "Memory of each Dask worker, such as 2GB; at least 1GB."),
+}
 
 
 def execute(
@@ -263,4 +334,4 @@ def write_page(balanced: BalancedTable, path: Path, again: str, *, rows: bool) -
     write_report(summary, path, like=user.path)
 
 
-BALANCE = Command("balance", SUMMARY, DESCRIPTION, execute)
+BALANCE = Command("balance", SUMMARY, DESCRIPTION, EXAMPLES, execute, OPTIONS)

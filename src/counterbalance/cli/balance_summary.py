@@ -8,13 +8,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from counterbalance.cli.options import UserTable
 from counterbalance.cli.rules import told_in_options
 from counterbalance.cli.terminal import note, say, show_tables, working
 from counterbalance.errors import ShortfallWarning
 from counterbalance.result_table import ResultTable
 
 if TYPE_CHECKING:
+    from counterbalance.cli.user_table import UserTable
     from counterbalance.io import TableFile
     from counterbalance.methods import Method
 

@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from counterbalance.cli.options import Command, UserTable, as_words, read_user_table
+from counterbalance.cli.options import Command, as_words, flag, valued
 from counterbalance.cli.rules import GivenRules
 from counterbalance.cli.terminal import note, say, show_json, show_tables, working, wrapped
+from counterbalance.cli.user_table import UserTable, read_user_table
 from counterbalance.errors import TableError
 from counterbalance.extras import require
 from counterbalance.io.atomic import OutputError, check_output
@@ -33,7 +34,65 @@ DESCRIPTION = (
     "what a threshold alone gives. Finished trials are kept: stop it at any time and run the same "
     "again to resume. Tables (csv) and the summary (json) go into one folder."
 )
+EXAMPLES = (
+    (
+        "should I resample? a first answer in a few minutes",
+        "counterbalance compare patients.csv --target risk --quick",
+    ),
+    (
+        "the whole answer, as a page to look at",
+        "counterbalance compare patients.csv --target risk --jobs -1 --report report.html",
+    ),
+    (
+        "another method and a classifier of your own, from the file mine.py",
+        "counterbalance compare patients.csv --target risk --methods MDO --classifiers mine:model",
+    ),
+    (
+        "several rows for each patient, which must stay together",
+        "counterbalance compare visits.csv --target risk --groups patient",
+    ),
+)
 DEFAULT, ALL = "default", "all"
+
+
+OPTIONS = {
+    "methods": valued(
+        "NAME,...",
+        "Methods to try, of those that counterbalance methods lists, and: none, class "
+        "weights, default (the usual ones), all. none is always tried.",
+    ),
+    "classifiers": valued(
+        "NAME,...",
+        "Of LR, RF, GBDT (these three by default), KNN, SVM, NN, CFC (our "
+        "CounterfactualClassifier), or your own as module:object.",
+    ),
+    "metric": valued(
+        "NAME",
+        "What the verdict is about: g_mean, f1, balanced_accuracy, roc_auc, "
+        "average_precision or brier.",
+    ),
+    "rope": valued("X", "A difference of the metric up to this does not count."),
+    "groups": valued("COL", "Rows with the same value stay together in a fold; it is no feature."),
+    "time": valued(
+        "COL", "Dates or numbers: train on the past, test on what comes after; it is no feature."
+    ),
+    "quick": flag("--quick", "One repeat, at most 1,000 rows: a first answer."),
+    "full": flag("--full", "Every row, however long it takes (by default 10,000)."),
+    "folds": valued("N", "Folds of the cross-validation (default 5)."),
+    "repeats": valued("N", "Repeats with other folds (default 3, 1 with --quick)."),
+    "rows": valued(
+        "N",
+        "Most rows (default 10,000, 1,000 with --quick). Of a larger table the small "
+        "classes keep what they have, as far as there is room, and the figures are corrected "
+        "for it.",
+    ),
+    "jobs": valued("N", "Processes, -1 for one per core."),
+    "out": valued("FOLDER", "Output folder (default NAME-comparison)."),
+    "report": valued(
+        "FILE", "Write a page to look at (html) here. It shows real rows as they are."
+    ),
+    "no_rows": flag("--no-rows", "Leave rows, real and new, out of the page: no table, no map."),
+}
 
 
 def execute(
@@ -258,4 +317,4 @@ def _page(result: Comparison, *, rows: bool) -> Page:
     return Page.of(result.summary, **sections)
 
 
-COMPARE = Command(NAME, SUMMARY, DESCRIPTION, execute)
+COMPARE = Command(NAME, SUMMARY, DESCRIPTION, EXAMPLES, execute, OPTIONS)

@@ -5,9 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from counterbalance.cli.options import Command, UserTable, read_user_table
+from counterbalance.cli.options import Command, valued
 from counterbalance.cli.rules import GivenRules, make_sampler, told_in_options
 from counterbalance.cli.terminal import note, say, show_json, show_tables, working
+from counterbalance.cli.user_table import UserTable, read_user_table
 from counterbalance.errors import TableError
 from counterbalance.io.reading import Reading
 from counterbalance.result_table import ResultTable
@@ -23,9 +24,37 @@ DESCRIPTION = (
     "would accept in its place. It says what the classifier would answer, not what would happen in "
     "the world."
 )
+EXAMPLES = (
+    (
+        "three answers for the first row to be called high",
+        "counterbalance explain patients.csv --target risk --row 0 --to high",
+    ),
+    (
+        "without changes that nobody can make",
+        "counterbalance explain patients.csv --target risk --row 0 --to low --increasing age",
+    ),
+    (
+        "only answers that hold if a tenth of the table were not there",
+        "counterbalance explain patients.csv --target risk --row 0 --robust 1",
+    ),
+)
 BINARY = 2
 # Numbers in this range are written in full: money, not astronomical distances.
 LARGE, TOO_LARGE = 1e4, 1e12
+
+
+OPTIONS = {
+    "row": valued("N", "Number of the row; the first below the header is 0.", min=0),
+    "to": valued("CLASS", "Class to reach; may be left out if there are only two."),
+    "answers": valued("N", "Answers at most: near ones that change other features.", min=1),
+    "robust": valued(
+        "SHARE",
+        "Only answers that at least this share of ten refits of the classifier agree "
+        "with, each fitted without a tenth of the rows; 0 only tells the share.",
+        min=0,
+        max=1,
+    ),
+}
 
 
 def execute(
@@ -170,4 +199,4 @@ def _cell(value: Any) -> str:
     return f"{value:,.0f}" if LARGE <= abs(value) < TOO_LARGE else f"{value:.4g}"
 
 
-EXPLAIN = Command("explain", SUMMARY, DESCRIPTION, execute)
+EXPLAIN = Command("explain", SUMMARY, DESCRIPTION, EXAMPLES, execute, OPTIONS)

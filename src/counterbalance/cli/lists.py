@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from counterbalance.cli.options import Command
+from counterbalance.cli.options import Command, valued
 from counterbalance.cli.terminal import say, show_json, show_tables
 from counterbalance.io.atomic import check_output
 from counterbalance.result_table import ABSENT, ResultTable
@@ -92,7 +92,9 @@ METHODS = Command(
     "List the resampling methods, or show one.",
     "List every resampling method of the registry with a sentence each, ours first; with a name, "
     "show that one: its paper and its parameters.",
+    (("all of them", "counterbalance methods"), ("one of them", "counterbalance methods ProWSyn")),
     list_methods,
+    {"name": typer.Argument(help="Name of one method.", show_default=False)},
 )
 
 
@@ -244,5 +246,14 @@ DATASETS = Command(
     "List the data sets that are available by name, show one, or save it.",
     "List the data sets of the paper, of the KEEL and of the field collection with their sizes; "
     "with a name, show that one. --out writes it to a file, to try other commands on.",
+    (
+        ("all of them", "counterbalance datasets"),
+        ("one of them", "counterbalance datasets WBC"),
+        ("a table to try balance on", "counterbalance datasets WBC --out wbc.csv"),
+    ),
     list_datasets,
+    {
+        "name": typer.Argument(help="Name of one data set.", show_default=False),
+        "out": valued("FILE", "Write the data set here: csv, tsv (also .gz), parquet, feather."),
+    },
 )

@@ -1,34 +1,25 @@
-"""Commands, their options, each declared once, and what is made of them: the user's table.
+"""Commands, the options that several of them share, each declared once, and what is made of them.
 
 The options of a command are the parameters of its function, by name and type. What the help says
-of one stands in ``options.csv`` under the same name, among those of the command or the shared
-ones: how it is written (if not like the parameter), what stands for its value, its bounds, and
-what is shown as its default ("no": nothing). The examples are in ``examples.csv``. Options that
-say how a file is read come as one record: ``reading: Reading``, for which ``app`` declares the
-options in READING; so do those that say what may change (see ``rules``).
+of one stands in a table under the same name: SHARED, or the command's own. Those that say how a
+file is read come as one record: ``reading: Reading``, for which ``app`` declares the options in
+READING; so do those that say what may change (see ``rules``).
 """
 
 from __future__ import annotations
 
-import csv
-import sys
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
-from importlib import resources
-from pathlib import Path
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import typer
 
 from counterbalance.cli.terminal import note
 from counterbalance.errors import TableError
-from counterbalance.io.reading import AS_IT_IS, Reading
+from counterbalance.io.reading import Reading
 
 if TYPE_CHECKING:
-    import pandas as pd
-
-    from counterbalance.io import TableFile
-    from counterbalance.io.column_checks import TableFinding
+    from counterbalance.cli.user_table import UserTable
 
 # A class gets at most this many times the rows of the table; longer numbers are not read.
 MOST_TIMES, MOST_DIGITS = 10, 18
@@ -43,33 +34,24 @@ class Command:
     name: str
     summary: str
     description: str
+    examples: tuple[tuple[str, str], ...]  # what it does, and the command
     execute: Callable[..., int]
-
-    @property
-    def options(self) -> dict[str, Any]:
-        """What the help says of its parameters; its own lines go before the shared ones."""
-        return OPTIONS["shared"] | OPTIONS.get(self.name, {})
-
-    @property
-    def examples(self) -> list[tuple[str, str]]:
-        """What one can do with it, and the command for that."""
-        return [(row["what"], row["line"]) for row in EXAMPLES if row["command"] == self.name]
+    options: Mapping[str, Any] = field(default_factory=dict)
 
 
-def _lines(name: str) -> list[dict[str, str]]:
-    text = (resources.files("counterbalance.cli") / name).read_text(encoding="utf-8")
-    return list(csv.DictReader(text.splitlines()))
+def valued(metavar: str, text: str, *names: str, **rules: Any) -> Any:
+    """Declare an option with a value; its name is that of the parameter unless one is given."""
+    return typer.Option(*names, metavar=metavar, help=text, **rules)
 
 
-def _declared(row: dict[str, str]) -> Any:
-    """Declare the option, or the argument, of a line of the table."""
-    given: dict[str, Any] = {"metavar": row["metavar"] or None, "help": row["help"]}
-    given |= {end: int(row[end]) for end in ("min", "max") if row[end]}
-    if row["default"]:
-        given["show_default"] = False if row["default"] == "no" else row["default"]
-    if row["written"] == "argument":
-        return typer.Argument(**given)
-    return typer.Option(*filter(None, [row["written"]]), **given)
+def several(metavar: str, text: str) -> Any:
+    """Declare an option that may be repeated."""
+    return valued(metavar, f"{text} May be given several times.")
+
+
+def flag(name: str, text: str, **rules: Any) -> Any:
+    """Declare an option without a value."""
+    return typer.Option(name, help=text, **rules)
 
 
 def _check_jobs(jobs: int) -> int:
@@ -78,17 +60,66 @@ def _check_jobs(jobs: int) -> int:
     return jobs
 
 
-EXAMPLES = _lines("examples.csv")
-OPTIONS: dict[str, dict[str, Any]] = {}
-for _row in _lines("options.csv"):
-    OPTIONS.setdefault(_row["of"], {})[_row["parameter"]] = _declared(_row)
-OPTIONS["shared"]["jobs"].callback = _check_jobs
+SHARED = {
+    "table": typer.Argument(
+        metavar="TABLE",
+        help="A csv or tsv file (also gzipped), xlsx, parquet, feather or arrow file.",
+        show_default=False,
+    ),
+    "target": valued("COL", "Column with the classes.", show_default=False),
+    "keep": several(
+        "COL",
+        "Column to leave in the file but not to use: an identifier, a name, a date. It is empty in "
+        "new rows.",
+    ),
+    "use": several("COL", "Column to use although it looks like an identifier."),
+    "plausible": flag(
+        "--plausible/--no-plausible",
+        "Whether new rows keep what the table says about what goes together: pairs of categories, "
+        "and relations between columns.",
+        show_default="if the table has categories",
+    ),
+    "ignore_relation": several(
+        "TEXT", "Relation between columns that new rows need not keep, as the command lists it."
+    ),
+    "drop_missing_target": flag("--drop-missing-target", "Leave out rows whose target is empty."),
+    "seed": valued("N", "The same seed gives the same result, byte for byte.", min=0),
+    "jobs": valued("N", "Number of parallel jobs, -1 for one per core.", callback=_check_jobs),
+    "json": flag("--json", "Write the result as JSON, for machines."),
+    # For the commands that keep finished trials in a store.
+    "out": valued("FOLDER", "Output folder."),
+    "store": valued(
+        "FILE", "Store of the finished trials (default trials.sqlite in the output folder)."
+    ),
+    "page": valued(
+        "FILE", "Write the page here too, with its figures in a folder figures beside it."
+    ),
+    "retry_failed": flag("--retry-failed", "Compute again the trials that failed before."),
+}
 
 # How a file is read: names of parameters, their types and options.
-_KINDS: dict[str, Any] = {"header": bool | None, "sheet": str | None}
 READING: dict[str, tuple[Any, Any]] = {
-    name: (_KINDS.get(name, list[str] | None), option)
-    for name, option in OPTIONS["reading"].items()
+    "number": (
+        list[str] | None,
+        several(
+            "COL", "Column of numbers, whatever it looks like; a cell that is not one is missing."
+        ),
+    ),
+    "text": (
+        list[str] | None,
+        several("COL", "Column of texts, even if its cells look like numbers."),
+    ),
+    "na": (list[str] | None, several("TEXT", "Text that stands for a missing cell, such as -999.")),
+    "header": (
+        bool | None,
+        flag(
+            "--header/--no-header",
+            "Whether the first row holds the names of the columns. Without a header they are "
+            "called 'column 1' and so on.",
+            show_default="detected",
+        ),
+    ),
+    "sheet": (str | None, valued("NAME", "Sheet of an xlsx file, or its number, from 1.")),
 }
 
 
@@ -198,122 +229,3 @@ def _share(text: str) -> float:
             f"got {text!r}; for example --ratio 0.5"
         )
     return share
-
-
-@dataclass(frozen=True, eq=False)
-class UserTable:
-    """A table with its classes, ready for a sampler."""
-
-    path: Path  # the file
-    target: str  # name of the column with the classes
-    stored: TableFile  # the table as the file holds it, without the rows that are left out
-    X: pd.DataFrame  # the features: every column but the target and those in `kept`
-    y: pd.Series[Any]  # the class of each row
-    kept: tuple[str, ...]  # columns that stay in the file but are not used
-    # What was recognised in the table and what was done about it.
-    findings: tuple[TableFinding, ...]
-
-    def notes(self, *, rows: bool) -> list[str]:
-        """Return what was found in the table; without ``rows``, nothing that quotes a cell."""
-        from counterbalance.io.column_checks import Topic
-
-        quotes = {Topic.READING, Topic.MIXED, Topic.CONSTANT}
-        return [found.text for found in self.findings if rows or found.topic not in quotes]
-
-    def columns(self, given: Sequence[str] | None, option: str) -> list[str]:
-        """Return the features that an option names; a column that is not used is refused."""
-        from counterbalance.io.column_checks import check_columns
-
-        names = [str(name) for name in self.stored.frame.columns]
-        columns = check_columns(given or (), names, option)
-        for name in columns:
-            if name == self.target or name in self.kept:
-                why = "is the target" if name == self.target else "is not used"
-                remedy = "" if name == self.target else f", or use it with --use {name}"
-                raise TableError(
-                    f"{option} names {name!r}, which {why}; leave it out of {option}{remedy}"
-                )
-        return columns
-
-    def label(self, text: str, option: str) -> Any:
-        """Return the class that a text stands for."""
-        from counterbalance.io import near_names
-
-        classes = {str(label): label for label in self.y.unique().tolist()}
-        if text not in classes:
-            listed = ", ".join(map(repr, classes))
-            near = near_names(text, list(classes))
-            raise TableError(
-                f"{option} must be a class of {self.target!r}, got {text!r}{near}; "
-                f"the classes are {listed}"
-            )
-        return classes[text]
-
-
-def read_user_table(
-    path: Path,
-    target: str,
-    *,
-    keep: Sequence[str] | None = None,
-    use: Sequence[str] | None = None,
-    apart: Mapping[str, str | None] | None = None,
-    drop_missing_target: bool = False,
-    reading: Reading = AS_IT_IS,
-) -> UserTable:
-    """Read a file, check what it holds, and write the findings to stderr.
-
-    ``apart`` names, for an option, a column that has a role of its own and is no feature.
-    """
-    from counterbalance.cli.table_checks import diagnose
-    from counterbalance.io.column_checks import TableFinding, Topic, check_columns
-
-    stored = _read(path, target, reading)
-    # Said before anything can be refused, because they may explain it.
-    reading_notes = tuple(TableFinding(Topic.READING, None, text) for text in stored.notes)
-    for finding in reading_notes:
-        note(finding.text)
-    named = {option: column for option, column in (apart or {}).items() if column is not None}
-    for option, column in named.items():
-        check_columns([column], [str(name) for name in stored.frame.columns], option)
-        if column == target:
-            raise TableError(f"{option} must be another column than the target, got {column!r}")
-    diagnosis = diagnose(
-        stored.frame,
-        target,
-        keep=[*(keep or ()), *named.values()],
-        use=use or (),
-        drop_missing_target=drop_missing_target,
-    )
-    for finding in diagnosis.findings:
-        note(finding.text)
-    findings = (*reading_notes, *diagnosis.findings)
-    if len(diagnosis.rows) < len(stored.frame):
-        stored = stored.take(diagnosis.rows)
-    X, y = stored.frame[list(diagnosis.features)], stored.frame[target]
-    return UserTable(path, target, stored, X, y, diagnosis.kept, findings)
-
-
-def _read(path: Path, target: str, reading: Reading) -> TableFile:
-    """Read a file as the options say; on a terminal, ask about a doubtful header."""
-    from counterbalance.io import HeaderError, read_table_file
-    from counterbalance.io.column_checks import check_columns
-
-    try:
-        stored = read_table_file(path, reading)
-    except HeaderError as doubt:
-        if not (sys.stdin.isatty() and sys.stderr.isatty()):
-            raise
-        note(str(doubt).split("; with --no-header")[0])
-        reading = replace(reading, header=typer.confirm("Is it a header?", err=True))
-        stored = read_table_file(path, reading)
-    if not (reading.numbers or reading.texts):
-        return stored.read_as(replace(reading, labels=(target,)))
-    names = [str(name) for name in stored.frame.columns]
-    return stored.read_as(
-        replace(
-            reading,
-            numbers=tuple(check_columns(reading.numbers, names, "--number")),
-            texts=tuple(check_columns(reading.texts, names, "--text")),
-            labels=(target,),
-        )
-    )

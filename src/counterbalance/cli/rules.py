@@ -20,10 +20,11 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from counterbalance.cli.options import OPTIONS, UserTable, as_words
+from counterbalance.cli.options import as_words, several, valued
 from counterbalance.errors import ConstraintError, CounterbalanceError
 
 if TYPE_CHECKING:
+    from counterbalance.cli.user_table import UserTable
     from counterbalance.constraints import Constraint
 
 # Words in the messages of the library, and the options that they stand for.
@@ -44,9 +45,32 @@ OPTION_OF = {
 Columns = Callable[[Sequence[str], str], list[str]]
 
 
+_TEXTS = list[str] | None
 RULES: dict[str, tuple[Any, Any]] = {
-    name: (int | None if name == "max_changed" else list[str] | None, option)
-    for name, option in OPTIONS["rules"].items()
+    "immutable": (_TEXTS, several("COL", "Column that never changes.")),
+    "increasing": (_TEXTS, several("COL", "Column that only grows.")),
+    "decreasing": (_TEXTS, several("COL", "Column that only shrinks.")),
+    "range": (
+        _TEXTS,
+        several(
+            "COL=LOW:HIGH",
+            "Column of numbers that stays between two of them, such as dose=0:40; either may be "
+            "left out.",
+        ),
+    ),
+    "one_of": (
+        _TEXTS,
+        several("COL=A,B", "Column that takes one of these values, such as ward=A,B."),
+    ),
+    "constraint": (
+        _TEXTS,
+        several(
+            "TEXT",
+            "Relation between columns that every new row keeps, such as "
+            "'word_unique <= word_count'.",
+        ),
+    ),
+    "max_changed": (int | None, valued("N", "Features of a row that change at most.", min=1)),
 }
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from counterbalance.cli.options import Command
+from counterbalance.cli.options import Command, flag, valued
 from counterbalance.cli.terminal import note, say, show_tables
 from counterbalance.extras import require
 
@@ -123,7 +123,38 @@ REPRODUCE = Command(
     "time and run the same again to go on. Tables (csv, markdown), figures (png, svg), settings "
     "and package versions go into one folder. The defaults are the paper's sizes with fewer runs "
     "and take hours; --quick covers every table and figure in under three minutes.",
+    (
+        ("every table and figure, soon", "counterbalance reproduce --quick"),
+        ("two data sets, four processes", "counterbalance reproduce --datasets WBC,PBC --jobs 4"),
+    ),
     reproduce_paper,
+    {
+        "quick": flag("--quick", "Few folds, few rows: every table and figure, soon."),
+        "datasets": valued(
+            "NAME,...",
+            "Of WBC, PBC, FMN, FMN2 (a second pair), ILC (simulated); default all, all but "
+            "FMN2 with --quick.",
+        ),
+        "runs": valued(
+            "N or NAME=N,...",
+            "Repetitions of the cross-validation (paper 100, default 5, of ILC 2).",
+        ),
+        "folds": valued("N", "Folds of the cross-validation (paper and default 10)."),
+        "splits": valued("N", "Splits for the counts by class (paper and default 10)."),
+        "seeds": valued("N", "Synthetic tables for Experiment I and sensitivity (default 10)."),
+        "rows": valued(
+            "N or NAME=N,...",
+            "Most rows of a data set, drawn by class share: one number for all, or by name "
+            "(IV is PBC in Table IV); default all rows.",
+        ),
+        "fashion": valued("FOLDER", "Folder with the four files of Fashion-MNIST."),
+        "download": flag("--download", "Fetch Fashion-MNIST from OpenML if need be."),
+        "deep": flag("--deep", "Rows for GAMO and DOS too; minutes to hours longer."),
+        "without": valued("METHOD", "Leave out a method; may be given several times."),
+        "tables_only": flag(
+            "--tables-only", "Compute nothing: write the page of what the store has so far."
+        ),
+    },
 )
 
 
@@ -190,7 +221,42 @@ STUDY = Command(
     "Data sets x methods x six classifiers x folds. Finished trials are kept in a store: stop it "
     "at any time and run the same again to go on. Prints mean ranks, wins and losses, and how sure "
     "one can be; tables (csv), the picture of the ranks and the page go into one folder.",
+    (
+        (
+            "two data sets, three methods",
+            "counterbalance study --datasets glass2,ecoli3 --methods SMOTE,ADASYN,interior",
+        ),
+        ("the development suite, two processes", "counterbalance study --jobs 2"),
+        ("the data sets that no choice was made on", "counterbalance study --suite final --jobs 2"),
+        (
+            "thresholds, class weights and ensembles beside our samplers, on tables of the field",
+            "counterbalance study --rivals --suite field-open --jobs 2",
+        ),
+    ),
     run_study,
+    {
+        "suite": valued(
+            "NAME,...",
+            "Of development, final, field-open and field-held; one part of the page each.",
+        ),
+        "datasets": valued(
+            "NAME,...", "These data sets only, as counterbalance datasets names them."
+        ),
+        "methods": valued("NAME,...", "These methods only; 'none' is always among them."),
+        "folds": valued("N", "Folds of the cross-validation."),
+        "repeats": valued("N,...", "Which shuffles of the rows: 0 is the first, 1 a second."),
+        "rows": valued(
+            "N", "Most rows of a data set, by class share, small classes spared; 0 takes all."
+        ),
+        "rivals": flag(
+            "--rivals",
+            "In place of resamplers before six classifiers: boosting with thresholds, "
+            "class weights, ensembles and our samplers.",
+        ),
+        "quick": flag(
+            "--quick", "Two tables of each suite, 300 rows, two folds: does everything work?"
+        ),
+    },
 )
 
 
