@@ -156,7 +156,7 @@ def test_a_fault_of_counterbalance_is_reported_on_one_line(monkeypatch, capsys):
     def break_down():
         raise KeyError("lost")
 
-    monkeypatch.setattr("counterbalance.cli.lists._methods", break_down)
+    monkeypatch.setattr("counterbalance.methods.all_samplers", break_down)
     assert main(["methods"]) == 1
     said = capsys.readouterr().err
     assert "KeyError: 'lost'; this is a fault of counterbalance" in said

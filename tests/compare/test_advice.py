@@ -8,9 +8,8 @@ from sklearn.pipeline import Pipeline
 from comparison_tables import mixed_table, plan_of, results_of, two_clouds
 from counterbalance import CounterfactualClassifier, ResampledClassifier
 from counterbalance.compare.advice import Offer, advise, make_model
-from counterbalance.compare.classifiers import CLASSIFIERS
 from counterbalance.compare.results import Results
-from counterbalance.compare.strategies import known_strategies
+from counterbalance.compare.strategies import CLASSIFIERS, known_strategies
 from counterbalance.compare.verdict import judge
 
 # small tables: inversions may have to be drawn again, which is said and right

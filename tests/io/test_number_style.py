@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from counterbalance.io.csv_columns import decimal_mark, read_column, write_cells
-from counterbalance.io.number_style import NumberStyle
+from counterbalance.io.csv import decimal_mark
+from counterbalance.io.csv_columns import NumberStyle, read_column, write_cells
 
 
 def column(*cells):

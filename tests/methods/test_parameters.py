@@ -4,7 +4,7 @@ import pytest
 from sklearn.base import clone
 
 from counterbalance.methods import Lee
-from counterbalance.methods.parameters import (
+from counterbalance.methods.base import (
     POSITIVE_INTEGER,
     SHARE,
     DeclaredParameters,

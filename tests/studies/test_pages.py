@@ -14,8 +14,8 @@ from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from counterbalance import CounterfactualOverSampler, InteriorOverSampler
-from counterbalance.compare.classifiers import CLASSIFIERS, new_classifier
 from counterbalance.compare.plan import Settings as ComparisonSettings
+from counterbalance.compare.strategies import CLASSIFIERS, new_classifier
 from counterbalance.compare.strategies import OURS as COMPARED
 from counterbalance.compare.strategies import make_ours as make_compared
 from counterbalance.studies.reproduction import data, methods

@@ -3,8 +3,6 @@
 It is an extra: without typer, all it does is say how to install it.
 """
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Sequence
 from importlib.util import find_spec

@@ -9,8 +9,6 @@ belong inside its function.
     130  stopped by Ctrl-C
 """
 
-from __future__ import annotations
-
 import functools
 import inspect
 import sys

@@ -18,7 +18,7 @@ from counterbalance.cli.balance_summary import (
     show_summary,
     summarise,
 )
-from counterbalance.cli.on_dask import Cluster, balance_on_dask
+from counterbalance.cli.on_dask import balance_on_dask
 from counterbalance.cli.options import Command, as_words, asks_for_every, flag, rows_wanted, valued
 from counterbalance.cli.rules import GivenRules, make_sampler
 from counterbalance.cli.terminal import note, show_json
@@ -169,7 +169,7 @@ def execute(
             **dict.fromkeys(reading.words[:1], True),
         }
         _refuse(unused, "--engine memory", "leave it out")
-        cluster = Cluster(scheduler, workers, memory)
+        cluster = {"scheduler": scheduler, "n_workers": workers, "memory": memory}
         return balance_on_dask(
             tables,
             target,

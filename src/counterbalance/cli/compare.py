@@ -216,7 +216,7 @@ def make_settings(
 ) -> Settings:
     """Return the settings that the options ask for, an option over --quick over the defaults."""
     from counterbalance.compare import QUICK, Settings
-    from counterbalance.compare.classifiers import new_classifier
+    from counterbalance.compare.strategies import new_classifier
     from counterbalance.errors import CounterbalanceError
 
     chosen: dict[str, Any] = dict(QUICK) if quick else {}

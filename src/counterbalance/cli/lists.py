@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from counterbalance.datasets import Dataset, DatasetSummary
+    from counterbalance.methods import Method
 
 SHOWN_NAMES = 12
 TARGET = "class"
@@ -34,56 +35,38 @@ SOURCES = {
 
 def list_methods(name: str | None = None, *, json: bool = False) -> int:
     """List the methods, or show one."""
-    methods = _methods()
+    from counterbalance.methods import all_samplers
+    from counterbalance.methods.registry import find_method
+
+    methods = list(all_samplers().values())
     if name is not None:
-        method = _with_parameters(_find(name, methods))
-        show_json(method) if json else _show_method(method)
+        told = _told(find_method(name, "NAME"))
+        show_json(told) if json else _show_method(told)
     elif json:
-        show_json([_with_parameters(method) for method in methods])
+        show_json([_told(method) for method in methods])
     else:
-        rows = [
-            (item["name"], str(item["year"]), item["kind"], item["sentence"]) for item in methods
-        ]
+        rows = [(item.name, str(item.year), item.kind, item.sentence) for item in methods]
         columns = ("method", "year", "kind", "what it does")
         show_tables([ResultTable("methods", f"{len(methods)} methods", columns, rows, left=4)])
     return 0
 
 
-def _methods() -> list[dict[str, Any]]:
-    """Return what is known of each method, as plain values."""
-    from counterbalance.methods import all_samplers
-
-    return [
-        {
-            "name": method.name,
-            "year": method.year,
-            "kind": method.kind,
-            "sentence": method.sentence,
-            "reference": method.reference,
-            "makes_rows_from": method.synthesises_with,
-            "favours_boundary": method.boundary,
-            "evaluated_on_several_classes": method.multiclass,
-            "python": f"from counterbalance import {method.where.partition(':')[2]}"
-            if method.ours
-            else f'counterbalance.methods.all_samplers()["{method.name}"].factory()',
-        }
-        for method in all_samplers().values()
-    ]
-
-
-def _with_parameters(method: dict[str, Any]) -> dict[str, Any]:
-    """Return it with the parameters that it is made with; this loads the method itself."""
-    from counterbalance.methods import all_samplers
-
-    made = all_samplers()[method["name"]].factory()
-    return {**method, "parameters": made.get_params(deep=False)}
-
-
-def _find(name: str, methods: list[dict[str, Any]]) -> dict[str, Any]:
-    from counterbalance.methods.registry import find_method
-
-    wanted = find_method(name, "NAME").name
-    return next(item for item in methods if item["name"] == wanted)
+def _told(method: Method) -> dict[str, Any]:
+    """Return what is known of a method, as plain values; its parameters load the method itself."""
+    return {
+        "name": method.name,
+        "year": method.year,
+        "kind": method.kind,
+        "sentence": method.sentence,
+        "reference": method.reference,
+        "makes_rows_from": method.synthesises_with,
+        "favours_boundary": method.boundary,
+        "evaluated_on_several_classes": method.multiclass,
+        "python": f"from counterbalance import {method.where.partition(':')[2]}"
+        if method.ours
+        else f'counterbalance.methods.all_samplers()["{method.name}"].factory()',
+        "parameters": method.factory().get_params(deep=False),
+    }
 
 
 def _show_method(method: dict[str, Any]) -> None:

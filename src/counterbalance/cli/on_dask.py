@@ -29,15 +29,6 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Cluster:
-    """Where the work is done."""
-
-    scheduler: str | None
-    workers: int | None
-    memory: str | None
-
-
-@dataclass(frozen=True)
 class ShareOfLargest:
     """A strategy: every class gets this share of the rows of the largest one."""
 
@@ -60,7 +51,7 @@ def balance_on_dask(
     rules: GivenRules,
     integer: list[str] | None,
     seed: int,
-    cluster: Cluster,
+    cluster: dict[str, Any],
     *,
     method: Method,
     keep: Sequence[str],
@@ -87,7 +78,8 @@ def balance_on_dask(
     sampler = method.factory(
         sampling_strategy=strategy,
         integer_features=integer or None,
-        constraints=rules.constraints(_as_given) or None,
+        # whether there are such columns is seen in the files
+        constraints=rules.constraints(lambda names, _: list(names)) or None,
         snap_to_grid=True,
         random_state=seed,
         **plausible,
@@ -98,9 +90,7 @@ def balance_on_dask(
             target,
             out,
             sampler=sampler,
-            scheduler=cluster.scheduler,
-            n_workers=cluster.workers,
-            memory=cluster.memory,
+            **cluster,
             keep=keep,
             use=use,
             progress=Progress(tell),
@@ -114,11 +104,6 @@ def balance_on_dask(
         show_summary(summary)
     say_warnings(summary)
     return 0
-
-
-def _as_given(names: Sequence[str], option: str) -> list[str]:
-    del option  # whether there are such columns is seen in the files
-    return list(names)
 
 
 class Progress:

@@ -20,7 +20,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from counterbalance.cli.options import several, valued
+from counterbalance.cli.options import as_words, several, valued
 from counterbalance.errors import ConstraintError, CounterbalanceError
 
 if TYPE_CHECKING:
@@ -89,10 +89,7 @@ class GivenRules:
     @property
     def words(self) -> list[str]:
         """The options once more."""
-        most = () if self.max_changed is None else (str(self.max_changed),)
-        several = {**vars(self), "max_changed": most}
-        given = [(_dash(name), text) for name, texts in several.items() for text in texts]
-        return [word for pair in given for word in pair]
+        return as_words(self.given)
 
     @property
     def given(self) -> dict[str, Any]:

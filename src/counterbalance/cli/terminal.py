@@ -74,8 +74,6 @@ def say(text: str) -> None:
 def wrapped(text: str, mark: str = "- ", most: int = 100) -> str:
     """Write a sentence as an item of a list, in lines that the terminal can show.
 
-    Examples
-    --------
     >>> wrapped("Nothing helps.")
     '- Nothing helps.'
     """
@@ -118,7 +116,7 @@ def working(text: str, *, told: type[Warning] | None = None) -> Iterator[Callabl
             warnings.simplefilter("ignore", told)
         # The diagnosis of the table has said it, with the options of the command.
         warnings.simplefilter("ignore", IdentifierWarning)
-        yield _say_nothing if spinner is None else spinner.update
+        yield (lambda _: None) if spinner is None else spinner.update
     for message in dict.fromkeys(str(warning.message) for warning in warned):
         note(message)
 
@@ -186,10 +184,6 @@ def _showable(table: ResultTable) -> ResultTable:
     )
 
 
-def _say_nothing(text: str) -> None:
-    """Show nothing where nobody looks."""
-
-
 def _spinner(text: str) -> AbstractContextManager[Any]:
     if not sys.stderr.isatty():
         return nullcontext()
@@ -243,12 +237,11 @@ def _as_json(value: Any) -> Any:
 
 def plain_for(text: str, stream: TextIO) -> str:
     """Return a text in characters that a stream can encode."""
+    encoding = stream.encoding or "utf-8"
     try:
-        text.encode(stream.encoding or "utf-8")
+        text.encode(encoding)
     except UnicodeEncodeError:
-        return "".join(
-            character if _fits(character, stream) else in_ascii(character) for character in text
-        )
+        return text.encode(encoding, HANDLER).decode(encoding)
     return text
 
 
@@ -265,7 +258,6 @@ def in_ascii(character: str) -> str:
 
 def protect_streams() -> None:
     """Replace stdout and stderr of this process by streams that never fail."""
-    codecs.register_error(HANDLER, _write_plainly)
     sys.stdout = _protected(sys.stdout, tell=True)
     sys.stderr = _protected(sys.stderr, tell=False)  # there is nowhere else to report it
 
@@ -321,18 +313,13 @@ def _protected(stream: Any, *, tell: bool) -> Any:
     return new
 
 
-def _fits(character: str, stream: TextIO) -> bool:
-    try:
-        character.encode(stream.encoding or "utf-8")
-    except UnicodeEncodeError:
-        return False
-    return True
-
-
 def _write_plainly(error: UnicodeError) -> tuple[str, int]:
     if not isinstance(error, UnicodeEncodeError):
         raise error
     return "".join(map(in_ascii, error.object[error.start : error.end])), error.end
+
+
+codecs.register_error(HANDLER, _write_plainly)
 
 
 def _report_lost(error: OSError) -> None:

@@ -10,35 +10,31 @@ sampler, the threshold tuned inside. The object is made first and written from w
 that the lines give it again. They expect X and y.
 """
 
-from __future__ import annotations
-
 import inspect
+from collections.abc import Sequence
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.pipeline import Pipeline, make_pipeline
 
-from counterbalance.compare.classifiers import COUNTERFACTUAL, new_classifier
+from counterbalance.compare.data import ComparedTable
 from counterbalance.compare.evidence import Evidence, is_fragile
 from counterbalance.compare.metrics import METRICS
 from counterbalance.compare.plan import fold_count
 from counterbalance.compare.results import HALF, Results
 from counterbalance.compare.strategies import (
     BASELINE,
+    COUNTERFACTUAL,
     WEIGHTS,
     known_strategies,
     make_sampler,
+    new_classifier,
     smote_of,
 )
 from counterbalance.estimators.resampled import ResampledClassifier
 from counterbalance.table.encoder import TablePreparation
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from counterbalance.compare.data import ComparedTable
 
 Imports = set[tuple[str, str]]
 
@@ -97,8 +93,6 @@ def make_model(results: Results, offer: Offer) -> Any:
 def as_code(value: Any, imports: Imports) -> str:
     """Write a value as the expression that makes it, and note what that needs to import.
 
-    Examples
-    --------
     >>> from sklearn.linear_model import LogisticRegression
     >>> needed = set()
     >>> as_code(LogisticRegression(C=2.0), needed), needed
@@ -132,8 +126,6 @@ def _call(value: Any, imports: Imports) -> tuple[str, list[str]]:
 def public_module(kind: type) -> str:
     """Return the shortest path that a class can be imported from.
 
-    Examples
-    --------
     >>> from imblearn.over_sampling import SMOTE
     >>> public_module(SMOTE)
     'imblearn.over_sampling'
@@ -158,30 +150,30 @@ MEANINGS = {
 
 def caveats(results: Results, findings: Sequence[Evidence]) -> list[str]:
     """Return what to be careful about."""
-    return [
-        *_too_few(results),
-        *_subsampled(results),
-        *_fragile(results, findings),
-        *_wide(results, findings),
-        *_many_tried(findings),
+    said = [
+        _too_few(results),
+        _subsampled(results),
+        _fragile(results, findings),
+        _wide(results, findings),
+        _many_tried(findings),
         *_how_judged(results),
         *_failures(results),
         *_warnings(results),
     ]
+    return [text for text in said if text]
 
 
-def _too_few(results: Results) -> list[str]:
+def _too_few(results: Results) -> str:
     table, folds = results.plan.table, results.plan.folds
     tested = [int(np.bincount(table.codes[fold.test]).min()) for fold in folds]
     fewest = int(np.mean(tested))
     if fewest >= FEWEST_IN_TEST:
-        return []
-    text = (
+        return ""
+    return (
         f"A test fold has about {fewest} rows of class {table.classes[-1]!r}: one row more or less "
         f"that is recognised moves its recall by {1 / max(fewest, 1):.2f}. Read the intervals, "
         "not the means."
     )
-    return [text]
 
 
 def scope(table: ComparedTable) -> str:
@@ -199,22 +191,21 @@ def scope(table: ComparedTable) -> str:
     return f"{how}{each}. --full (rows=0 from Python) uses every row."
 
 
-def _subsampled(results: Results) -> list[str]:
+def _subsampled(results: Results) -> str:
     table = results.plan.table
     if table.subsample is None or not table.subsample.shifts:
-        return []
+        return ""
     here, there = table.counts[-1] / len(table.codes), table.shares[-1]
-    text = (
+    return (
         f"Class {table.classes[-1]!r} is {here:.1%} of the rows used and {there:.2%} of the file, "
         "so that enough of it is left to learn from. Rows are weighted to restore the shares of "
         "the file in F1, average precision, Brier score, calibration and tuned thresholds, and "
         "probabilities are moved to them; G-mean and balanced accuracy do not depend on them. But "
         "every method was tried on a milder imbalance than that of the file."
     )
-    return [text]
 
 
-def _fragile(results: Results, findings: Sequence[Evidence]) -> list[str]:
+def _fragile(results: Results, findings: Sequence[Evidence]) -> str:
     share = float(results.plan.table.shares[-1])
     found = [
         f"{finding.threshold[0]:.2g} for {finding.classifier} (from {finding.threshold[1]:.2g} to "
@@ -223,17 +214,16 @@ def _fragile(results: Results, findings: Sequence[Evidence]) -> list[str]:
         if finding.threshold is not None and is_fragile(finding.threshold, share)
     ]
     if not found:
-        return []
-    text = (
+        return ""
+    return (
         f"Do not copy the threshold of {', '.join(found)}: class "
         f"{results.plan.table.classes[-1]!r} is {share:.2g} of the rows, and so far from that, or "
         "where folds disagree so much, probabilities hardly tell rows apart. Calibrate the "
         "probabilities first, or tune the threshold again on rows of your own."
     )
-    return [text]
 
 
-def _wide(results: Results, findings: Sequence[Evidence]) -> list[str]:
+def _wide(results: Results, findings: Sequence[Evidence]) -> str:
     """Say which gains the data cannot rule out, where nothing is shown to help."""
     open_ones = [
         f"{min(high, 1):+.2f} with {finding.best.strategy} for {finding.classifier}"
@@ -243,31 +233,29 @@ def _wide(results: Results, findings: Sequence[Evidence]) -> list[str]:
         and (high := finding.best.belief.interval()[1]) > MUCH * max(finding.best.rope, MUCH_OF)
     ]
     if not open_ones:
-        return []
+        return ""
     more = "More rows" if results.plan.table.subsample is None else "More rows of the file (--full)"
-    text = (
+    return (
         f"The data cannot rule out a gain of up to {', '.join(open_ones)}: that is how wide the "
         f"intervals are. {more} would tell; more repeats narrow them a little."
     )
-    return [text]
 
 
-def _many_tried(findings: Sequence[Evidence]) -> list[str]:
+def _many_tried(findings: Sequence[Evidence]) -> str:
     tried = [finding for finding in findings if finding.chosen_gain is not None]
     if not tried or max(len(finding.gains) for finding in tried) == 1:
-        return []
+        return ""
     each = "; ".join(
         f"{finding.classifier} {finding.gains[0].belief.mean:+.3f} with hindsight, "
         f"{finding.chosen_gain:+.3f} without"
         for finding in tried
     )
-    text = (
+    return (
         f"The best of {len(tried[0].gains)} candidates looks better than it is. Gain of the best "
         "with hindsight, and on each fold of the one that was best on the other folds: "
         f"{each}. For the same reason a candidate has to reach a "
         f"probability of {tried[0].bar:.3f} before it is said to help."
     )
-    return [text]
 
 
 def _how_judged(results: Results) -> list[str]:

@@ -199,8 +199,6 @@ def read_compared(
 def kept_counts(counts: Integers, rows: int) -> Integers:
     """Return how many rows each class keeps of ``counts`` when ``rows`` are kept in all.
 
-    Examples
-    --------
     >>> kept_counts(np.array([47_559, 701]), 1000).tolist()
     [750, 250]
     >>> kept_counts(np.array([47_559, 701]), 10_000).tolist()

@@ -11,8 +11,6 @@ any claim of a classifier is wrong at 0.05. And ``chosen_gain`` says what choosi
 gain on each fold of the candidate that was best on the other folds.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Literal
@@ -145,8 +143,6 @@ def is_fragile(threshold: tuple[float, float, float], share: float) -> bool:
                    for G-mean and above it for F1; far below it, probabilities hardly differ and
                    any cut is chance
 
-    Examples
-    --------
     >>> is_fragile((0.00086, 0.0005, 0.002), 0.015), is_fragile((0.012, 0.009, 0.02), 0.015)
     (True, False)
     """
@@ -165,8 +161,6 @@ def chosen_gain(gains: Floats) -> float:
 
         gains  (candidates, folds) gain of each candidate on each fold
 
-    Examples
-    --------
     >>> chosen_gain(np.array([[0.3, 0.0, 0.0], [0.1, 0.1, 0.1]]))
     0.03333333333333333
     """

@@ -29,10 +29,7 @@ Probabilities are kept within [1 / 2N, 1 - 1 / 2N]: from N rows nothing finer ca
 the logit of the zeros and ones of a forest would be infinite.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 from scipy.special import expit, logit
@@ -43,11 +40,9 @@ from sklearn.metrics import (
     roc_auc_score,
 )
 
+from counterbalance.arrays import Floats, Integers, Mask
 from counterbalance.compare.records import Metric
 from counterbalance.trials.metrics import f_measure, g_mean, recalls
-
-if TYPE_CHECKING:
-    from counterbalance.arrays import Floats, Integers, Mask
 
 BINARY = 2
 EVEN = 0.5  # the threshold that is not tuned
@@ -132,8 +127,6 @@ def probability_scores(y: Integers, p: Floats, weights: Floats | None = None) ->
 def brier(y: Integers, p: Floats, weights: Floats | None = None) -> float:
     """Return half the squared error of the probabilities, summed over classes.
 
-    Examples
-    --------
     >>> brier(np.array([0, 1]), np.array([[0.8, 0.2], [0.4, 0.6]]))
     0.1
     """
@@ -185,8 +178,6 @@ def calibration_curve(p: Floats, y: Mask, w: Floats | None = None) -> list[list[
 
     Rows with the same probability stay in one bin.
 
-    Examples
-    --------
     >>> calibration_curve(np.array([0.25, 0.25, 0.75, 0.75]), np.array([0, 0, 1, 0], bool))
     [[0.25, 0.0, 2], [0.75, 0.5, 2]]
     """

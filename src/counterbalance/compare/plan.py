@@ -9,26 +9,26 @@ A fold whose training part has fewer than two rows of a class, or whose test par
 class, can neither be resampled nor scored: it is left out and counted.
 """
 
-from __future__ import annotations
-
+from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from sklearn.model_selection import StratifiedGroupKFold, StratifiedKFold
 
-from counterbalance.compare.classifiers import DEFAULT_CLASSIFIERS, classifier_name
+from counterbalance.arrays import Integers
+from counterbalance.compare.data import ComparedTable
 from counterbalance.compare.metrics import VERDICT_METRICS
-from counterbalance.compare.strategies import BASELINE, DEFAULT_STRATEGIES, strategy_name
+from counterbalance.compare.strategies import (
+    BASELINE,
+    DEFAULT_CLASSIFIERS,
+    DEFAULT_STRATEGIES,
+    classifier_name,
+    strategy_name,
+)
 from counterbalance.constraints import as_constraints
 from counterbalance.errors import CounterbalanceError, TableError
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from counterbalance.arrays import Integers
-    from counterbalance.compare.data import ComparedTable
 
 
 class ComparisonError(CounterbalanceError):
@@ -197,12 +197,9 @@ def _splits(table: ComparedTable, folds: int, seed: int) -> Iterator[tuple[Integ
         return _timed(table.times, count)
     if count < FEWEST_TO_TRAIN:
         return iter(())
-    nothing = np.zeros(len(table.codes))
-    if table.groups is not None:
-        splitter = StratifiedGroupKFold(count, shuffle=True, random_state=seed)
-        return iter(splitter.split(nothing, table.codes, table.groups))
-    splitter = StratifiedKFold(count, shuffle=True, random_state=seed)
-    return iter(splitter.split(nothing, table.codes))
+    kind = StratifiedKFold if table.groups is None else StratifiedGroupKFold
+    splitter = kind(count, shuffle=True, random_state=seed)
+    return iter(splitter.split(np.zeros(len(table.codes)), table.codes, table.groups))
 
 
 def _timed(times: Integers, folds: int) -> Iterator[tuple[Integers, Integers]]:

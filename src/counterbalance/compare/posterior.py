@@ -13,8 +13,6 @@ it assumes folds of equal size (training parts that follow time grow), gives no 
 imports matplotlib.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np
@@ -56,8 +54,6 @@ class Posterior:
 def posterior(d: Floats, ratio: float) -> Posterior:
     """Return the posterior of the mean of correlated figures, one for each fold.
 
-    Examples
-    --------
     >>> belief = posterior(np.array([0.02, 0.04, 0.03, 0.05]), ratio=1 / 3)
     >>> round(belief.mean, 3), round(belief.above(0.01), 3)
     (0.035, 0.957)

@@ -10,8 +10,6 @@
     record       a mapping or a record; missing keys take their default, unknown ones are ignored
 """
 
-from __future__ import annotations
-
 import dataclasses
 import math
 import types

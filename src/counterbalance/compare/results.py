@@ -1,16 +1,16 @@
 """Results: what the store holds, as figures of each strategy and classifier, and their summary."""
 
-from __future__ import annotations
-
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 import counterbalance
-from counterbalance.compare.classifiers import new_classifier
+from counterbalance.arrays import Floats
 from counterbalance.compare.metrics import (
     CALIBRATION,
     CORRECTED,
@@ -21,6 +21,7 @@ from counterbalance.compare.metrics import (
     recall_curve,
     slope,
 )
+from counterbalance.compare.plan import ComparisonPlan
 from counterbalance.compare.posterior import posterior
 from counterbalance.compare.records import (
     ClassCount,
@@ -34,19 +35,11 @@ from counterbalance.compare.records import (
     Trust,
     Verdict,
 )
-from counterbalance.compare.strategies import BASELINE, OURS, make_ours
+from counterbalance.compare.strategies import BASELINE, OURS, make_ours, new_classifier
 from counterbalance.compare.trials import SCORES, TRUST
 from counterbalance.trials.classifiers import as_call
 from counterbalance.trials.fingerprint import versions
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from numpy.typing import NDArray
-
-    from counterbalance.arrays import Floats
-    from counterbalance.compare.plan import ComparisonPlan
-    from counterbalance.trials.trial import TrialRecord
+from counterbalance.trials.trial import TrialRecord
 
 HALF, TUNED = "0.5", "tuned"
 UNBOUNDED = {f"{name}{suffix}" for name in CALIBRATION for suffix in ("", CORRECTED)}
@@ -177,11 +170,6 @@ class Results:
                 by_strategy.setdefault(str(record.trial["strategy"]), []).append(record)
         return [_trust(strategy, found) for strategy, found in by_strategy.items()]
 
-    @property
-    def thresholds(self) -> tuple[str, ...]:
-        """At which thresholds strategies are judged."""
-        return (HALF, TUNED)
-
     def warned(self) -> dict[str, Counter[str]]:
         """Return how often each strategy warned, by kind of warning."""
         heard: dict[str, Counter[str]] = {}
@@ -211,7 +199,7 @@ def summarise(
     rows = [
         _score_row(pair, threshold)
         for pair in results.pairs.values()
-        for threshold in results.thresholds
+        for threshold in (HALF, TUNED)
     ]
     done = [pair for pair in results.pairs.values() if pair.done] if table.is_binary else []
     return Summary(
@@ -285,8 +273,6 @@ def _curves(pair: Pair) -> Curves:
 def plain_error(error: str) -> str:
     """Leave the type out of an error of our own, which says everything in its message.
 
-    Examples
-    --------
     >>> plain_error("counterbalance.errors.TableError: X has no rows")
     'X has no rows'
     >>> plain_error("ValueError: no neighbours")

@@ -1,34 +1,33 @@
 """Run a comparison: trials into the store, verdict, tables and summary out of it."""
 
-from __future__ import annotations
-
 import json
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from html import escape
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 from counterbalance.compare.advice import scope
-from counterbalance.compare.classifiers import DEFAULT_CLASSIFIERS, new_classifier, own_modules
 from counterbalance.compare.data import read_compared
 from counterbalance.compare.metrics import CALIBRATION, CORRECTED, METRICS, THRESHOLDED
 from counterbalance.compare.plan import ComparisonPlan, Settings
 from counterbalance.compare.records import Score, Summary, Verdict, as_plain
-from counterbalance.compare.results import PACKAGES, Pair, Results, summarise
-from counterbalance.compare.strategies import BASELINE
+from counterbalance.compare.results import HALF, PACKAGES, TUNED, Pair, Results, summarise
+from counterbalance.compare.strategies import (
+    BASELINE,
+    DEFAULT_CLASSIFIERS,
+    new_classifier,
+    own_modules,
+)
 from counterbalance.compare.trials import SCORES, TRUST, all_trials, compute
 from counterbalance.compare.verdict import judge
 from counterbalance.io.atomic import written_whole
 from counterbalance.result_table import ABSENT, FAILED, ResultTable, Value, as_csv, as_html
 from counterbalance.trials.fingerprint import SAMPLER_MODULES, Fingerprint, take_fingerprint
+from counterbalance.trials.progress import Progress
 from counterbalance.trials.runner import RunSummary, run_experiment
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
-    from pathlib import Path
-
-    from counterbalance.trials.progress import Progress
-    from counterbalance.trials.trial import Trial
+from counterbalance.trials.trial import Trial
 
 NAMES = {
     "g_mean": "G-mean",
@@ -43,7 +42,7 @@ NOTE = (
     "* is the metric of the verdict. The tuned threshold is tuned for each metric inside the "
     "training folds; ROC AUC, average precision and Brier need none. ! marks what failed."
 )
-TRUST_COLUMNS = ("hidden majority", "agreement", "distance", "outliers")
+TRUST_FIGURES = ("hidden_majority", "agreement", "distance", "outliers")
 
 
 def score_tables(results: Results) -> list[ResultTable]:
@@ -55,7 +54,7 @@ def score_tables(results: Results) -> list[ResultTable]:
         columns = [
             "strategy",
             "threshold" if results.plan.table.is_binary else "answer",
-            *(_head(name, chosen) for name in NAMES),
+            *(f"{label}*" if name == chosen else label for name, label in NAMES.items()),
         ]
         rows = [row for pair in pairs for row in _score_rows(results, pair)]
         title = f"{classifier}: mean over {len(results.plan.folds)} folds"
@@ -69,15 +68,12 @@ def score_tables(results: Results) -> list[ResultTable]:
 
 def csv_tables(results: Results) -> list[ResultTable]:
     """Return the same figures with their intervals, one record for each, to be written."""
-    scores = [record for pair in results.pairs.values() for record in _records(results, pair)]
+    scores = [record for pair in results.pairs.values() for record in _records(pair)]
     trust: list[dict[str, Value]] = [
         {
             "strategy": found.strategy,
             "new": found.new,
-            "hidden_majority": found.hidden_majority,
-            "agreement": found.agreement,
-            "distance": found.distance,
-            "outliers": found.outliers,
+            **{name: getattr(found, name) for name in TRUST_FIGURES},
             "failed": found.failed or "",
         }
         for found in results.trust
@@ -88,12 +84,8 @@ def csv_tables(results: Results) -> list[ResultTable]:
     ]
 
 
-def _head(name: str, chosen: str) -> str:
-    return f"{NAMES[name]}*" if name == chosen else NAMES[name]
-
-
 def _score_rows(results: Results, pair: Pair) -> Iterator[list[str]]:
-    for place, threshold in enumerate(results.thresholds):
+    for place, threshold in enumerate((HALF, TUNED)):
         scores = [pair.score(name, threshold) for name in NAMES]
         cells = [_mean(score) for score in scores]
         if place:  # the other metrics do not depend on the threshold and stand above
@@ -139,12 +131,7 @@ def _trust_table(results: Results) -> ResultTable:
             str(found.new),
             *(
                 ABSENT if value is None else f"{value:.3f}"
-                for value in (
-                    found.hidden_majority,
-                    found.agreement,
-                    found.distance,
-                    found.outliers,
-                )
+                for value in (getattr(found, name) for name in TRUST_FIGURES)
             ),
         ]
         for found in results.trust
@@ -157,13 +144,12 @@ def _trust_table(results: Results) -> ResultTable:
         "95 % of the real rows of its class. Real rows say what to expect of true labels. "
         "New: rows made from half of the table, on average."
     )
-    return ResultTable(
-        "trust", "Trust in the new labels", ("strategy", "new", *TRUST_COLUMNS), rows, (note,)
-    )
+    columns = ("strategy", "new", *(name.replace("_", " ") for name in TRUST_FIGURES))
+    return ResultTable("trust", "Trust in the new labels", columns, rows, (note,))
 
 
-def _records(results: Results, pair: Pair) -> Iterator[dict[str, Value]]:
-    for threshold in results.thresholds:
+def _records(pair: Pair) -> Iterator[dict[str, Value]]:
+    for threshold in (HALF, TUNED):
         record: dict[str, Value] = {
             "classifier": pair.classifier,
             "strategy": pair.strategy,
@@ -189,9 +175,9 @@ def _mean(score: Score | None) -> str:
 TRIAL_MODULES = tuple(
     f"counterbalance.{name}"
     for name in (
-        *("estimators", "methods", "compare.classifiers", "compare.data", "compare.metrics"),
-        *("compare.plan", "compare.strategies", "compare.trials", "trials.classifiers"),
-        *("trials.metrics", "trials.net", "trials.resamplers", "trials.trial"),
+        *("estimators", "methods", "compare.data", "compare.metrics", "compare.plan"),
+        *("compare.strategies", "compare.trials", "trials.classifiers", "trials.metrics"),
+        *("trials.net", "trials.resamplers", "trials.trial"),
     )
 )
 # Settings that the figures of a trial depend on; the trial itself names the others.
@@ -334,15 +320,11 @@ def fits_of(plan: ComparisonPlan, trials: Sequence[Trial]) -> int:
 def _announce(
     plan: ComparisonPlan, trials: list[Trial], announce: Callable[[str], None], todo: list[Trial]
 ) -> None:
-    for sentence in _before_the_run(plan, trials, todo):
-        announce(sentence)
-
-
-def _before_the_run(plan: ComparisonPlan, trials: list[Trial], todo: list[Trial]) -> Iterator[str]:
+    """Say, before the run, on which rows it is and how much there is to compute."""
     if said := scope(plan.table):
-        yield said
+        announce(said)
     if todo:
-        yield (
+        announce(
             f"{len(todo):,} of {len(trials):,} trials are to be computed, with about "
             f"{fits_of(plan, todo):,} fits of a classifier; after a minute there is an estimate "
             "of the time. Stop it with Ctrl-C and run the same again to resume"

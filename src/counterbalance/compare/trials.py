@@ -39,37 +39,34 @@ The same figures of the real rows of the smaller classes, each left out in turn,
 expect of good labels. All of it is a function of the table, the seed and the draw.
 """
 
-from __future__ import annotations
-
 import warnings
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.neighbors import NearestNeighbors
 
-from counterbalance.compare.classifiers import (
+from counterbalance.arrays import Floats, Integers
+from counterbalance.compare.data import ComparedTable
+from counterbalance.compare.metrics import CORRECTED, EVEN, answer_scores, brier, probability_scores
+from counterbalance.compare.plan import ComparisonPlan, usable_folds
+from counterbalance.compare.strategies import (
     DEFAULT_CLASSIFIERS,
+    TrainingSet,
+    adds_rows,
     fit,
     new_classifier,
     probabilities,
+    resample,
 )
-from counterbalance.compare.metrics import CORRECTED, EVEN, answer_scores, brier, probability_scores
-from counterbalance.compare.plan import ComparisonPlan, usable_folds
-from counterbalance.compare.strategies import TrainingSet, adds_rows, resample
 from counterbalance.errors import ShortfallWarning, TableError
 from counterbalance.estimators.decision import prior_corrected, tuned_thresholds
 from counterbalance.methods import PeerFallbackWarning
 from counterbalance.plausible.outliers import USUAL, K
 from counterbalance.table.encoder import TablePreparation
-from counterbalance.trials.trial import TrialResult, seed_of
-
-if TYPE_CHECKING:
-    from counterbalance.arrays import Floats, Integers
-    from counterbalance.compare.data import ComparedTable
-    from counterbalance.trials.trial import Trial
+from counterbalance.trials.trial import Trial, TrialResult, seed_of
 
 TRUST = "trust"
 REAL_ROWS = "real rows"

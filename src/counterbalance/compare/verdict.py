@@ -1,8 +1,6 @@
 """The verdict in plain words: one headline, the evidence, and what to be careful about."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 
@@ -22,9 +20,6 @@ from counterbalance.compare.records import Verdict
 from counterbalance.compare.results import HALF, TUNED, Results
 from counterbalance.compare.strategies import BASELINE, known_strategies
 
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
 WIDE, VERY_WIDE = 0.1, 0.2  # widths of intervals that leave a good sign, or anything, open
 SPOILED = 1.1  # a Brier score so many times as large is worth a sentence
 SURE = 0.995  # beyond this a probability is written as "above 0.99"
@@ -42,8 +37,8 @@ def judge(results: Results) -> Verdict:
     if findings:
         headline, sentences = _headline(results, findings)
         sentences += [_sentence(results, finding) for finding in findings]
-        sentences += _best_supported(results, findings)
-        sentences += _probabilities(results, findings)
+        sentences.append(_best_supported(results, findings))
+        sentences.append(_probabilities(results, findings))
         if results.plan.table.counts.min() >= FEWEST_MINORITY:
             sentence, code = advise(results, _best_offer(results, findings))
             sentences.append(sentence)
@@ -53,7 +48,7 @@ def judge(results: Results) -> Verdict:
     return Verdict(
         scope=scope(results.plan.table),
         headline=headline,
-        sentences=tuple(sentences),
+        sentences=tuple(filter(None, sentences)),
         caveats=tuple(caveats(results, findings)),
         code=code,
     )
@@ -165,7 +160,8 @@ def _sentence(results: Results, finding: Evidence) -> str:
     metric = METRICS[settings.metric].label
     flag = _flag(finding, results.plan.table.shares[-1])
     parts = [_free(finding, metric, settings.rope, flag), _added(results, finding)]
-    worse = sorted({gain.strategy for gain in finding.gains} - _not_worse(finding))
+    fine = {gain.strategy for gain in finding.gains if gain.worse < LIKELY}
+    worse = sorted({gain.strategy for gain in finding.gains} - fine)
     if worse:
         parts.append(f"worse than that at either threshold: {_listed(worse, 'and')}")
     return f"{_capital(finding.classifier)}: " + "; ".join(parts) + "."
@@ -189,10 +185,6 @@ def _free(finding: Evidence, metric: str, rope: float, flag: str) -> str:
         f"{how} {does} {metric} from {plain:.3f} to {finding.moving.score:.3f} without any "
         f"resampling: {chance}"
     )
-
-
-def _not_worse(finding: Evidence) -> set[str]:
-    return {gain.strategy for gain in finding.gains if gain.worse < LIKELY}
 
 
 def _added(results: Results, finding: Evidence) -> str:
@@ -248,7 +240,7 @@ def _best_offer(results: Results, findings: Sequence[Evidence]) -> Offer:
     return max(offers, key=lambda offer: (sign * offer.score, offer.classifier, offer.strategy))
 
 
-def _best_supported(results: Results, findings: Sequence[Evidence]) -> list[str]:
+def _best_supported(results: Results, findings: Sequence[Evidence]) -> str:
     """Name the best pair of classifier and strategy, which may be one that needs nothing."""
     metric = METRICS[results.plan.settings.metric]
     sign = 1 if metric.higher_is_better else -1
@@ -259,17 +251,16 @@ def _best_supported(results: Results, findings: Sequence[Evidence]) -> list[str]
     others = [(sign * gain.score, f.classifier, gain) for f in findings for gain in f.gains]
     top, name, gain = max(others, key=lambda other: other[0], default=(-np.inf, "", None))
     if gain is None or round(top, 3) <= round(sign * score, 3):
-        return [best] if len(findings) > 1 else []
+        return best if len(findings) > 1 else ""
     what = gain.strategy + _at(results, name, gain.strategy, gain.threshold)
-    text = (
+    return (
         f"{best} The tables show a better mean, {sign * top:.3f} for {name} with {what}, but it is "
         "not shown to be more than the luck of these folds: a strategy counts here only where it "
         "helps its own classifier beyond a threshold."
     )
-    return [text]
 
 
-def _probabilities(results: Results, findings: Sequence[Evidence]) -> list[str]:
+def _probabilities(results: Results, findings: Sequence[Evidence]) -> str:
     """Say what resampling does to the probabilities, by the first classifier."""
     classifier = findings[0].classifier
     base = results.pairs[BASELINE, classifier].mean("brier")
@@ -280,16 +271,15 @@ def _probabilities(results: Results, findings: Sequence[Evidence]) -> list[str]:
         if base and raw and mended and raw > base * SPOILED:
             spoiled.append((raw, mended, strategy))
     if not spoiled:
-        return []
+        return ""
     raw, mended, strategy = max(spoiled)
     names = _listed([name for *_, name in spoiled], "and")
-    text = (
+    return (
         f"Probabilities of {classifier} suffer from {names}: the Brier score, which is good when "
         f"low, goes from {base:.3f} to {raw:.3f} with {strategy}, and back to {mended:.3f} after "
         "prior correction. If you use the probabilities and not only the answers, correct them or "
         "do not resample."
     )
-    return [text]
 
 
 def _family(gain: Gain) -> str:

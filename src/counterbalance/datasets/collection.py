@@ -26,7 +26,7 @@ import difflib
 import io
 import re
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
@@ -251,12 +251,11 @@ def load_page_blocks(path: str | PathLike[str] | None = None) -> Dataset:
     line) and 115 (graphic). The paper's 175.464 : 11.750 : 4.107 : 3.143 : 1 is 88 in
     place of 87: UCI's file has one row more than KEEL's.
     """
-    data = load("page-blocks", path)
     description = (
         "A row is a block of a page of a document; the class is what it holds: 1 text, "
         "2 horizontal line, 3 picture, 4 vertical line, 5 graphic."
     )
-    return Dataset(data.name, data.X, data.y, data.source, description)
+    return replace(load("page-blocks", path), description=description)
 
 
 def _folder(what: str) -> Path:

@@ -87,8 +87,6 @@ def share_of_rows(y: NDArray[Any], rows: int, least: int = FEWEST_OF_CLASS) -> N
         rows   how many rows are wanted; where a class is given its least, a few more are chosen
         least  A class keeps as many rows as this, or all that it has
 
-    Examples
-    --------
     >>> y = np.array(["a"] * 900 + ["b"] * 100)
     >>> np.unique(y[share_of_rows(y, 200)], return_counts=True)[1].tolist()
     [180, 20]

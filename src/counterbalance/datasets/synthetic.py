@@ -26,19 +26,14 @@ round one. The band is such that the boundary area holds 19 of 79 parts of p1's 
 minority side.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
 from counterbalance.datasets.dataset import Dataset
 from counterbalance.errors import TableError
 from counterbalance.extras import require_pandas
-
-if TYPE_CHECKING:
-    from numpy.typing import ArrayLike, NDArray
 
 ROWS_MAJORITY = 917
 ROWS_MINORITY = {"majority": 4, "boundary": 19, "interior": 60}

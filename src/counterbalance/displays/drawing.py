@@ -1,7 +1,5 @@
 """Drawing: what the displays share: axes, colours, points that do not hide each other."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

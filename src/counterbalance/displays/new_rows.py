@@ -1,12 +1,13 @@
 """Displays of new rows: beside the real rows they came from, and over what a classifier says."""
 
-from __future__ import annotations
-
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal, Self
+from typing import Any, Literal, Self
 
 import numpy as np
+from numpy.typing import NDArray
 
+from counterbalance.arrays import Floats, Integers, Mask
 from counterbalance.displays.drawing import (
     NEW,
     REAL,
@@ -23,16 +24,9 @@ from counterbalance.displays.drawing import (
 from counterbalance.errors import ClassifierError, TableError
 from counterbalance.extras import require
 from counterbalance.projection import Projection
+from counterbalance.rows.provenance import Provenance
 from counterbalance.table import frames
 from counterbalance.table.labels import read_labels
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from numpy.typing import NDArray
-
-    from counterbalance.arrays import Floats, Integers, Mask
-    from counterbalance.rows.provenance import Provenance
 
 PlotKind = Literal["pairs", "changes"]
 
@@ -126,7 +120,8 @@ class CounterfactualDisplay(Display):
         classes = np.unique(self.classes).tolist()
         real = np.ones(len(self.points), dtype=bool)
         real[self.provenance["sample"]] = False
-        shown = self._shown(max_pairs)
+        inverted = np.flatnonzero(self.provenance["from_class"] != self.provenance["to_class"])
+        shown = some_of(inverted, max_pairs)
         samples = self.provenance["sample"][shown]
         for code, label in enumerate(classes):
             own = self.classes == label
@@ -148,8 +143,8 @@ class CounterfactualDisplay(Display):
             zorder=3,
         )
         label_axes(ax, self.projection)
-        n, most = int(self._inverted().sum()), len(shown)
-        ax.set_title("Counterfactual pairs" + _of(most, n), fontsize=TITLE)
+        some = f" ({len(shown)} of {len(inverted)})" if len(shown) < len(inverted) else ""
+        ax.set_title(f"Counterfactual pairs{some}", fontsize=TITLE)
         ax.legend(frameon=False, fontsize="small")
 
     def _draw_changes(self, ax: Any) -> None:
@@ -158,12 +153,6 @@ class CounterfactualDisplay(Display):
         ax.set(xlabel="share of the counterfactuals", xlim=(0, 1))
         ax.set_title("How often each feature changed", fontsize=TITLE)
         ax.spines[["top", "right"]].set_visible(False)
-
-    def _inverted(self) -> Mask:
-        return np.asarray(self.provenance["from_class"] != self.provenance["to_class"])
-
-    def _shown(self, most: int) -> Integers:
-        return some_of(np.flatnonzero(self._inverted()), most)
 
 
 def _changed(provenance: Provenance, X: Any) -> dict[str, float]:
@@ -185,10 +174,6 @@ def _two_most_changed(changed: dict[str, float], X: Any) -> list[int]:
     places = [names.index(name) for name in changed]
     places += [m for m in range(len(names)) if m not in places]
     return places[:2]
-
-
-def _of(shown: int, n: int) -> str:
-    return f" ({shown} of {n})" if shown < n else ""
 
 
 MARGIN = 0.06

@@ -4,8 +4,6 @@ table, labels, weights -> models (the classifier's own) -> scores of real rows, 
 -> calibration -> rule; asked: scores -> probabilities -> answers
 """
 
-from __future__ import annotations
-
 from abc import abstractmethod
 from dataclasses import replace
 from numbers import Integral, Real

@@ -1,10 +1,9 @@
 """Counterfactual: the classifier that learns f and its boundary in rounds of counterfactuals."""
 
-from __future__ import annotations
-
+from collections.abc import Iterator
 from dataclasses import replace
 from numbers import Integral
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.base import clone
@@ -15,6 +14,7 @@ from sklearn.utils import get_tags
 from sklearn.utils._param_validation import HasMethods, Interval
 from sklearn.utils.parallel import Parallel, delayed
 
+from counterbalance.arrays import Floats, Integers, Mask
 from counterbalance.classifier.fit import check_classifier
 from counterbalance.errors import TableError
 from counterbalance.estimators.base import DecidingClassifier
@@ -25,13 +25,8 @@ from counterbalance.samplers.counterfactual import CounterfactualOverSampler
 from counterbalance.table import containers
 from counterbalance.table.encoder import TableEncoder, TablePreparation
 from counterbalance.table.kinds import Kind
+from counterbalance.table.labels import Labels
 from counterbalance.table.table import read_table
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from counterbalance.arrays import Floats, Integers, Mask
-    from counterbalance.table.labels import Labels
 
 TREES, LEAF = 30, 2
 # Seeds of two tracks lie so far apart that their rounds never share one.

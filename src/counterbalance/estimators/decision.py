@@ -58,8 +58,6 @@ def prior_corrected(p: Floats, base: Floats, prior: Floats) -> Floats:
 
     Each probability is multiplied by base / prior and the row is scaled to sum to one.
 
-    Examples
-    --------
     >>> prior_corrected(np.array([[0.5, 0.5]]), np.array([0.9, 0.1]), np.array([0.5, 0.5]))
     array([[0.9, 0.1]])
     """
@@ -110,8 +108,6 @@ def tuned_thresholds(p: Floats, y: Integers, weights: Floats | None = None) -> d
     Every cut between two neighbouring probabilities of the minority is tried. Where several are
     best, the middle one is taken.
 
-    Examples
-    --------
     >>> p, y = np.array([0.1, 0.2, 0.3, 0.7]), np.array([0, 0, 1, 1])
     >>> tuned_thresholds(p, y)
     {'g_mean': 0.25, 'f1': 0.25, 'balanced_accuracy': 0.25}
@@ -134,8 +130,6 @@ def steady_cut(
     weights (the Bayesian bootstrap) they count differently in each draw, and the median of the
     logits of the best cuts is what they agree on.
 
-    Examples
-    --------
     >>> p, y = np.array([0.1, 0.2, 0.3, 0.7]), np.array([0, 0, 1, 1])
     >>> round(steady_cut(p, y, "g_mean"), 3)
     0.25
@@ -158,8 +152,6 @@ def right_cut(
     of the F1 that is reached (Lipton, Elkan and Naryanaswamy 2014); for costs the probability at
     which both answers cost the same (Elkan 2001).
 
-    Examples
-    --------
     >>> right_cut(np.array([0.9, 0.1]), "f1", share=0.5)
     0.45
     """

@@ -1,7 +1,5 @@
 """Resampled: any classifier behind any sampler, with probabilities that mean something."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from inspect import signature
 from typing import Any, ClassVar

@@ -6,35 +6,30 @@ and changes that f does not need are taken back. Of what is found the nearest is
 answers that are near and unlike each other.
 """
 
-from __future__ import annotations
-
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from sklearn.base import clone
 from sklearn.frozen import FrozenEstimator
 from sklearn.model_selection import StratifiedKFold
 
+from counterbalance.arrays import Floats, Integers
 from counterbalance.classifier.judge import Classifier, Insight
 from counterbalance.constraints.rules import differs
 from counterbalance.errors import ClassifierError, TableError
 from counterbalance.explain.explanation import Answer, Explanation, Room, Rooms
+from counterbalance.prepare import Prepared
 from counterbalance.profile import distance
+from counterbalance.samplers.counterfactual import CounterfactualOverSampler
 from counterbalance.search.minimal import take_back
 from counterbalance.search.minimum_any import AnyMinimum
 from counterbalance.search.nearest import Judge, Space, rebuild, search
+from counterbalance.search.problem import Judged, Problem
 from counterbalance.table import frames
 from counterbalance.table.labels import plain
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from counterbalance.arrays import Floats, Integers
-    from counterbalance.prepare import Prepared
-    from counterbalance.samplers.counterfactual import CounterfactualOverSampler
-    from counterbalance.search.problem import Judged, Problem
 
 # How many searches of T draws one row gets, and without how many features of the first answer.
 SEARCHES = 100
@@ -284,7 +279,8 @@ def _diverse(case: _Case, pool: Floats, n_answers: int, *, own: bool) -> list[in
     while len(chosen) < n_answers:
         best, least = None, np.inf
         for place in ranked:
-            shared = max(_shared(changes[place], changes[taken]) for taken in chosen)
+            here, before = changes[place], [changes[taken] for taken in chosen]
+            shared = max(len(here & one) / len(here | one) for one in before)
             if shared < 1 and far[place] / (1 - shared) < least:
                 best, least = place, far[place] / (1 - shared)
         if best is None:
@@ -295,10 +291,6 @@ def _diverse(case: _Case, pool: Floats, n_answers: int, *, own: bool) -> list[in
 
 def _directions(new: Floats, old: Floats) -> frozenset[tuple[int, bool]]:
     return frozenset((int(m), bool(new[m] > old[m])) for m in np.flatnonzero(differs(new, old)))
-
-
-def _shared(some: frozenset[Any], others: frozenset[Any]) -> float:
-    return len(some & others) / len(some | others)
 
 
 def _answers(case: _Case, rows: Floats, before: list[Any]) -> Iterator[Answer]:

@@ -1,7 +1,5 @@
 """Atomic writes: a file is written whole or not at all, and never over its own source."""
 
-from __future__ import annotations
-
 import os
 import secrets
 from collections.abc import Iterator
@@ -28,8 +26,6 @@ def written_whole(path: Path, like: Path | None = None, *, durable: bool = True)
 
     A file that need not be ``durable`` is not waited for: a power failure may damage it.
 
-    Examples
-    --------
     >>> from tempfile import mkdtemp
     >>> table = Path(mkdtemp(), "table.csv")
     >>> with written_whole(table) as part:

@@ -152,15 +152,10 @@ def _look_at_cells(column: pd.Series[Any], name: str) -> TableFinding | None:
     if known.dtype.kind in "mM":  # also those with a time zone
         return _date(name)
     if known.dtype.kind in "iu":
-        return _look_at_whole(known, name, different)
+        is_number_of_row = numbers_identify(name, known.to_numpy(dtype="float64"), different)
+        return _identifier(name, different, len(known)) if is_number_of_row else None
     if isinstance(known.iloc[0], str) and str(known.dtype) != "category":
         return _look_at_texts(known, name, different)
-    return None
-
-
-def _look_at_whole(known: pd.Series[Any], name: str, different: int) -> TableFinding | None:
-    if numbers_identify(name, known.to_numpy(dtype="float64"), different):
-        return _identifier(name, different, len(known))
     return None
 
 
@@ -187,7 +182,8 @@ def _look_at_texts(known: pd.Series[Any], name: str, different: int) -> TableFin
                 Topic.MIXED,
                 name,
                 f"column {name!r} is read as text because of cells such as "
-                f"{short_text(filled[~numbers].iloc[0])}, though {_most(numbers.mean())} are "
+                # rounded down: what is not all is not shown as all
+                f"{short_text(filled[~numbers].iloc[0])}, though {int(100 * numbers.mean())}% are "
                 "numbers",
             )
     if texts_identify(name, len(known), different):
@@ -211,11 +207,6 @@ def _date(name: str) -> TableFinding:
 
 def _left_out(topic: Topic, name: str, why: str) -> TableFinding:
     return TableFinding(topic, name, f"column {name!r} is kept but not used: it {why}")
-
-
-def _most(share: float) -> str:
-    """Write a share of most cells; what is not all is not shown as all."""
-    return f"{int(100 * share)}%"
 
 
 def short_text(cell: Any) -> str:

@@ -11,6 +11,7 @@ import csv
 import gzip
 import io
 import itertools
+import re
 import zlib
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -20,8 +21,9 @@ from typing import TYPE_CHECKING, Any, Self
 from counterbalance.errors import TableError
 from counterbalance.extras import require
 from counterbalance.io.csv_columns import (
+    LOOKED_AT,
+    MISSING,
     TextColumn,
-    decimal_mark,
     matches_any,
     read_column,
     write_cell,
@@ -55,6 +57,13 @@ MARKS = (
 )
 # Tried in turn where there is no mark; the last one reads any bytes.
 ENCODINGS = ("utf-8", "cp1252", "latin-1")
+# For the decimal mark of a file: 3,14 or 1.234,56, perhaps with a unit; what is either that or
+# thousands (1,234); and what can only be a decimal point.
+COMMA_NUMBER = re.compile(
+    r"\s*[^\w,.]?\s*[+-]?(?:[1-9]\d{0,2}(?:\.\d{3})+|\d+)(?:,\d+)?\s*[^\w,.]?\s*"
+)
+MAYBE_THOUSANDS = re.compile(r"\s*[^\w,.]?\s*[+-]?[1-9]\d{0,2}(?:,\d{3})*\s*[^\w,.]?\s*")
+POINT_NUMBER = re.compile(r"\s*[+-]?(?:\d+\.(?:\d{1,2}|\d{4,})|0\.\d+|\d+,\d{3}\.\d+)\s*")
 CHUNK = 2**20
 ROWS_FOR_SEPARATOR = 20
 # How many names or cells a note lists, and how many characters of each.
@@ -340,3 +349,23 @@ def _separator(text: str) -> str:
         if widths and widths[0] > most and widths.count(widths[0]) > len(widths) / 2:
             best, most = separator, widths[0]
     return best
+
+
+def decimal_mark(texts: pd.DataFrame, separator: str = ";") -> str:
+    """Return the comma if some column holds nothing but numbers like 3,14 or 1.234,56.
+
+    Where it might also separate thousands (1,234 in every cell), it is a decimal comma only in
+    a file with semicolons, and only if no other column has decimal points. In a file that is
+    separated by commas, the mark is the point.
+    """
+    if separator == ",":
+        return "."
+    doubtful = points = False
+    for name in texts:
+        known = texts[name][~texts[name].str.strip().isin(MISSING)].head(LOOKED_AT)
+        points |= bool(len(known)) and bool(known.str.fullmatch(POINT_NUMBER).all())
+        if known.str.fullmatch(COMMA_NUMBER).all() and known.str.contains(",").any():
+            if not known.str.fullmatch(MAYBE_THOUSANDS).all():
+                return ","
+            doubtful = True
+    return "," if doubtful and separator == ";" and not points else "."

@@ -223,6 +223,7 @@ def looks_like_rows(first: Sequence[str], below: pd.DataFrame, decimal: str = ".
     """Whether the first row is like those below it."""
     if _is_consecutive(first):
         return False
+    series = require("pandas", "reading a table").Series
     texts = []
     special = False
     for m, cell in enumerate(first):
@@ -231,16 +232,11 @@ def looks_like_rows(first: Sequence[str], below: pd.DataFrame, decimal: str = ".
             texts.append(bool(cell.strip()) and cell in set(below[m]))
         elif cell.strip().casefold() in NO_NUMBER:
             continue
-        elif _kind(_alone(cell), decimal) != kind:
+        elif _kind(series([cell], dtype=str), decimal) != kind:
             return False
         else:
             special = True
     return special or (bool(texts) and all(texts))
-
-
-def _alone(cell: str) -> pd.Series[str]:
-    column: pd.Series[str] = require("pandas", "reading a table").Series([cell], dtype=str)
-    return column
 
 
 def _is_consecutive(first: Sequence[str]) -> bool:

@@ -157,17 +157,7 @@ KNOWN = ", ".join([*TEXT, SHEET, *ARROW])
 
 
 class TableFile(Protocol):
-    """A table as a file of some format holds it.
-
-    Attributes
-    ----------
-    frame : pandas.DataFrame
-        Its cells as values. Column names are texts and may occur more than once.
-    notes : tuple of str
-        What had to be guessed to read it.
-    has_header : bool
-        Whether the names of the columns are part of the file.
-    """
+    """A table as a file of some format holds it."""
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -175,7 +165,7 @@ class TableFile(Protocol):
 
     @property
     def frame(self) -> pd.DataFrame:
-        """The cells as values."""
+        """The cells as values. Column names are texts and may occur more than once."""
 
     @property
     def has_header(self) -> bool:

@@ -2,30 +2,108 @@
 
 Each class to be enlarged is resampled against all other rows together (one-vs-rest), so a
 method published for two classes serves any number of them. One generator drives the draws of
-all classes.
+all classes. A parameter of a sampler is declared once, with its type, its default and its rule:
+
+    class Lee(PeerOverSampler):
+        n_neighbors: int = parameter(default=5, rule=POSITIVE_INTEGER)
+
+gives the class a constructor that takes ``n_neighbors`` by keyword, as scikit-learn's tools
+expect, and the rule by which ``fit_resample`` rejects a wrong value. An undeclared name is
+rejected as in any Python call. A class with several parents has the parameters of all of them.
 """
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from inspect import Parameter as Argument
+from inspect import Signature
+from numbers import Integral, Real
+from typing import Any, ClassVar, dataclass_transform
 
 import numpy as np
 from imblearn.over_sampling.base import BaseOverSampler
 from imblearn.under_sampling.base import BaseUnderSampler
 from imblearn.utils import check_target_type
 from scipy import sparse
+from sklearn.utils._param_validation import Interval
 
 from counterbalance.arrays import Floats, Integers, Mask
 from counterbalance.errors import TableError
-from counterbalance.methods.parameters import (
-    OVER_STRATEGY,
-    POSITIVE_INTEGER,
-    SEED,
-    UNDER_STRATEGY,
-    DeclaredParameters,
-    parameter,
-)
 from counterbalance.user_warnings import warn_user
+
+Rule = list[Any]
+
+POSITIVE_INTEGER: Rule = [Interval(Integral, 1, None, closed="left")]
+AT_LEAST_TWO: Rule = [Interval(Integral, 2, None, closed="left")]
+POSITIVE_REAL: Rule = [Interval(Real, 0, None, closed="neither")]
+NOT_NEGATIVE_REAL: Rule = [Interval(Real, 0, None, closed="left")]
+SHARE: Rule = [Interval(Real, 0, 1, closed="both")]
+POSITIVE_SHARE: Rule = [Interval(Real, 0, 1, closed="right")]
+SEED: Rule = ["random_state"]
+OVER_STRATEGY: Rule = BaseOverSampler._parameter_constraints["sampling_strategy"]  # noqa: SLF001  # this is how imbalanced-learn's samplers reuse each other's rules
+UNDER_STRATEGY: Rule = BaseUnderSampler._parameter_constraints["sampling_strategy"]  # noqa: SLF001  # as above
+
+# What the docstrings of all samplers say is written here once.
+_HEADING = """    Parameters
+    ----------
+"""
+_SHARED = """    sampling_strategy : float, str, dict or callable, default="auto"
+        How many rows each class gets, in imbalanced-learn's terms.
+    random_state : int, RandomState or None, default=None
+        Seed of all draws.
+"""
+
+
+@dataclass(frozen=True)
+class Declaration:
+    """Default and rule of one parameter."""
+
+    default: Any
+    rule: Rule
+
+
+def parameter(*, default: Any, rule: Rule) -> Any:
+    """Declare a parameter in the body of a class."""
+    return Declaration(default, rule)
+
+
+def _constructor(declared: dict[str, Declaration]) -> Callable[..., None]:
+    arguments = [
+        Argument(name, Argument.KEYWORD_ONLY, default=declaration.default)
+        for name, declaration in declared.items()
+    ]
+    own = Argument("self", Argument.POSITIONAL_OR_KEYWORD)
+
+    def __init__(self: Any, **values: Any) -> None:  # noqa: N807  # it becomes that very method
+        bound = signature.bind(self, **values)
+        bound.apply_defaults()
+        for name in declared:
+            setattr(self, name, bound.arguments[name])
+
+    signature = Signature([own, *arguments])
+    __init__.__signature__ = signature  # type: ignore[attr-defined]  # what inspect looks for
+    return __init__
+
+
+@dataclass_transform(kw_only_default=True, field_specifiers=(parameter,))
+class DeclaredParameters:
+    """Gives a class the constructor and the rules of the parameters it declares."""
+
+    _declared: ClassVar[dict[str, Declaration]] = {}
+    _parameter_constraints: ClassVar[dict[str, Rule]] = {}
+
+    def __init_subclass__(cls, **keywords: Any) -> None:
+        super().__init_subclass__(**keywords)
+        own = {name: d for name, d in vars(cls).items() if isinstance(d, Declaration)}
+        for name in own:
+            delattr(cls, name)
+        cls._declared = {}
+        for parent in reversed(cls.__mro__[1:]):
+            cls._declared |= vars(parent).get("_declared", {})
+        cls._declared |= own
+        if cls.__doc__ and {"sampling_strategy", "random_state"} <= cls._declared.keys():
+            cls.__doc__ = cls.__doc__.replace(_HEADING, _HEADING + _SHARED)
+        cls._parameter_constraints = {name: d.rule for name, d in cls._declared.items()}
+        cls.__init__ = _constructor(cls._declared)  # type: ignore[method-assign]
 
 
 class PeerFallbackWarning(UserWarning):
@@ -77,14 +155,9 @@ def check_labels(y: Any) -> None:
         check_target_type(y)
 
 
-def is_sparse(X: Any) -> bool:
-    """Return whether a table is sparse."""
-    return bool(sparse.issparse(X))
-
-
 def dense(X: Any) -> Floats:
     """Return the table as a new float64 array."""
-    return np.array(X.toarray() if is_sparse(X) else X, dtype=np.float64)
+    return np.array(X.toarray() if hasattr(X, "toarray") else X, dtype=np.float64)
 
 
 def in_form_of(X: Any, rows: Floats) -> Any:
@@ -94,12 +167,12 @@ def in_form_of(X: Any, rows: Floats) -> Any:
     """
     kept = X.dtype if np.issubdtype(X.dtype, np.floating) else np.dtype(np.float64)
     rows = rows.astype(kept, copy=False)
-    return sparse.csr_array(rows).asformat(X.format) if is_sparse(X) else rows
+    return sparse.csr_array(rows).asformat(X.format) if hasattr(X, "toarray") else rows
 
 
 def stacked(X: Any, rows: Any) -> Any:
     """Append the new rows to the untouched original ones."""
-    if is_sparse(X):
+    if hasattr(X, "toarray"):
         return sparse.vstack([X, rows], format=X.format)
     return np.vstack([X, rows])
 
@@ -175,9 +248,6 @@ class PeerOverSampler(RoundsIntegerColumns, DeclaredParameters, BaseOverSampler)
     def _warn(self, reason: str, instead: str) -> None:
         warn_fallback(self._method_name, reason, instead)
 
-    def _capped(self, k: int, available: int) -> int:
-        return capped(k, available, self._method_name)
-
     def _fit_resample(self, X: Any, y: Any) -> tuple[Any, Any]:
         rng = generator(self.random_state)
         table = dense(X)
@@ -241,7 +311,7 @@ class NeighbourOverSampler(PeerOverSampler):
 
     def _neighbours_within(self, n_rows: int) -> int:
         """Return how many neighbours a row has in a group of ``n_rows``, at most n_neighbors."""
-        return self._capped(self.n_neighbors, n_rows - 1)
+        return capped(self.n_neighbors, n_rows - 1, self._method_name)
 
 
 class RejectionOverSampler(PeerOverSampler):

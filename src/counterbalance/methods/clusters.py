@@ -15,16 +15,21 @@ import numpy.typing as npt
 from scipy.spatial.distance import cdist
 
 from counterbalance.arrays import Floats, Integers
-from counterbalance.methods.base import NeighbourOverSampler, PeerOverSampler
+from counterbalance.methods.base import (
+    POSITIVE_INTEGER,
+    SHARE,
+    NeighbourOverSampler,
+    PeerOverSampler,
+    parameter,
+)
 from counterbalance.methods.neighbours import (
     allocate,
     drawn_between,
-    group_starts,
+    drawn_of_groups,
     repeated,
     scale_of,
     smote,
 )
-from counterbalance.methods.parameters import POSITIVE_INTEGER, SHARE, parameter
 
 
 @dataclass(frozen=True)
@@ -196,14 +201,6 @@ def adjacent_units(side: int) -> Integers:
     return np.vstack([beside, above])
 
 
-def drawn_members(clusters: Integers, labels: Integers, rng: np.random.Generator) -> Integers:
-    """Draw a row of each cluster named in ``clusters``, all its rows equally likely."""
-    order = np.argsort(labels, kind="stable")
-    sizes = np.bincount(labels)
-    drawn: Integers = order[group_starts(sizes)[clusters] + rng.integers(sizes[clusters])]
-    return drawn
-
-
 def mean_distance(rows: Floats) -> float:
     """Return the mean Euclidean distance over the pairs of rows; zero for a single row."""
     if len(rows) == 1:
@@ -312,5 +309,6 @@ class SOMO(NeighbourOverSampler):
         # The density of a pair is the sum of both densities; its weight is the inverse.
         weights = 1 / (1 / sparse[pairs]).sum(axis=1)
         chosen = pairs[repeated(allocate(weights, n_samples))]
-        ends = [minority[drawn_members(chosen[:, end], ours, rng)] for end in (0, 1)]
-        return drawn_between(ends[0], ends[1], rng)
+        members, sizes = np.argsort(ours, kind="stable"), np.bincount(ours)
+        start, end = (members[drawn_of_groups(units, sizes, rng)] for units in chosen.T)
+        return drawn_between(minority[start], minority[end], rng)

@@ -15,7 +15,14 @@ import numpy as np
 
 from counterbalance.arrays import Floats, Integers, Mask
 from counterbalance.arrays import Words as Keys
-from counterbalance.methods.base import NeighbourOverSampler, PeerOverSampler
+from counterbalance.methods.base import (
+    NOT_NEGATIVE_REAL,
+    POSITIVE_INTEGER,
+    SHARE,
+    NeighbourOverSampler,
+    PeerOverSampler,
+    parameter,
+)
 from counterbalance.methods.neighbours import (
     between,
     drawn_neighbours,
@@ -23,18 +30,8 @@ from counterbalance.methods.neighbours import (
     nearest,
     standardised,
 )
-from counterbalance.methods.parameters import NOT_NEGATIVE_REAL, POSITIVE_INTEGER, SHARE, parameter
 
 _BLOCK = 4_000_000  # values of combinations held in memory at a time
-
-
-@dataclass(frozen=True)
-class NativePairs:
-    """Majority rows, each with the minority row that differs from it in the fewest features."""
-
-    factual: Integers
-    counterfactual: Integers
-    n_differences: int  # the largest number of differences that was admitted
 
 
 def fewest_differences(ours: Floats, theirs: Floats, tolerance: float) -> tuple[Integers, Integers]:
@@ -64,15 +61,6 @@ def fewest_differences(ours: Floats, theirs: Floats, tolerance: float) -> tuple[
     return partner, number
 
 
-def native_pairs(
-    partner: Integers, number: Integers, max_differences: int, n_features: int
-) -> NativePairs:
-    """Return the pairs with at most ``max_differences``, or more if there would be none."""
-    allowed = min(max(max_differences, int(number.min())), n_features)
-    factual = np.flatnonzero(number <= allowed)
-    return NativePairs(factual, partner[factual], allowed)
-
-
 def row_keys(minority: Floats, majority: Floats, rng: np.random.Generator) -> tuple[Keys, Keys]:
     """Draw a 64-bit number for each value of each column, in the shape of the two tables.
 
@@ -87,33 +75,29 @@ def row_keys(minority: Floats, majority: Floats, rng: np.random.Generator) -> tu
     return keys[: len(minority)], keys[len(minority) :]
 
 
-def transplanted(bases: Floats, counterfactuals: Floats, differs: Mask) -> Floats:
-    """Return each base row with the difference features of its pair's counterfactual."""
-    return np.where(differs, counterfactuals, bases)
-
-
 @dataclass(frozen=True)
 class Combinations:
     """The majority rows, the pairs, and how the two combine into a new row."""
 
     ours: Floats
     theirs: Floats
-    pairs: NativePairs
+    # A pair: a majority row, and the minority row that differs from it in the fewest features.
+    factual: Integers
+    counterfactual: Integers
     tolerance: float
     keys: tuple[Keys, Keys]
 
     @cached_property
     def differs(self) -> Mask:
         """Return the difference features of each pair."""
-        gaps = self.theirs[self.pairs.factual] - self.ours[self.pairs.counterfactual]
-        differs: Mask = np.abs(gaps) > self.tolerance
-        return differs
+        gaps = self.theirs[self.factual] - self.ours[self.counterfactual]
+        return np.abs(gaps) > self.tolerance
 
     def nearest_first(self, n_samples: int, rng: np.random.Generator) -> tuple[Integers, Integers]:
         """Find up to ``n_samples`` bases and pairs, the nearest pair of each base first."""
         rows = np.arange(len(self.theirs))
-        for bases in (np.setdiff1d(rows, self.pairs.factual), rows):
-            if not len(bases) or not len(self.pairs.factual):
+        for bases in (np.setdiff1d(rows, self.factual), rows):
+            if not len(bases) or not len(self.factual):
                 continue
             found = self._of_bases(rng.permutation(bases), n_samples)
             if len(found[0]):
@@ -121,10 +105,10 @@ class Combinations:
         return rows[:0], rows[:0]
 
     def _of_bases(self, bases: Integers, n_samples: int) -> tuple[Integers, Integers]:
-        n_pairs = len(self.pairs.factual)
+        n_pairs = len(self.factual)
         k = max(4, 2 * -(-n_samples // len(bases)))
         while True:
-            _, near = nearest(self.theirs[bases], self.theirs[self.pairs.factual], k)
+            _, near = nearest(self.theirs[bases], self.theirs[self.factual], k)
             makes_new = self._makes_new(bases, near)
             if makes_new.sum() >= n_samples or k >= n_pairs:
                 break
@@ -145,14 +129,13 @@ class Combinations:
 
     def _makes_new_block(self, bases: Integers, near: Integers) -> Mask:
         differs = self.differs[near]
-        donors = self.pairs.counterfactual[near]
+        donors = self.counterfactual[near]
         gaps = np.abs(self.theirs[bases][:, None] - self.ours[donors])
         changed = (differs & (gaps > self.tolerance)).any(axis=2)
         ours, theirs = self.keys
         key = np.where(differs, ours[donors], theirs[bases][:, None]).sum(axis=2)
         known = np.concatenate([ours.sum(axis=1), theirs.sum(axis=1)])
-        makes_new: Mask = changed & ~np.isin(key, known)
-        return makes_new
+        return changed & ~np.isin(key, known)
 
 
 class CFA(PeerOverSampler):
@@ -198,17 +181,17 @@ class CFA(PeerOverSampler):
     ) -> Floats:
         ours, theirs = standardised(minority, majority)
         partner, number = fewest_differences(ours, theirs, self.tolerance)
-        pairs = native_pairs(partner, number, self.max_differences, ours.shape[1])
-        if pairs.n_differences > self.max_differences and len(pairs.factual):
+        # More differences than asked for are admitted if there would be no pair.
+        admitted = min(max(self.max_differences, int(number.min())), ours.shape[1])
+        factual = np.flatnonzero(number <= admitted)
+        if admitted > self.max_differences and len(factual):
             self._warn(
                 f"no two rows of different classes differ in at most {self.max_differences} "
                 "features",
-                f"pairs with {pairs.n_differences} differences were used; a larger tolerance "
-                "avoids this",
+                f"pairs with {admitted} differences were used; a larger tolerance avoids this",
             )
-        search = Combinations(
-            ours, theirs, pairs, self.tolerance, row_keys(minority, majority, rng)
-        )
+        keys = row_keys(minority, majority, rng)
+        search = Combinations(ours, theirs, factual, partner[factual], self.tolerance, keys)
         base, pair = search.nearest_first(n_samples, rng)
         if not len(base):
             self._warn(
@@ -222,9 +205,8 @@ class CFA(PeerOverSampler):
                 "some new rows occur more than once",
             )
             base, pair = np.resize(base, n_samples), np.resize(pair, n_samples)
-        return transplanted(
-            majority[base], minority[pairs.counterfactual[pair]], search.differs[pair]
-        )
+        adopted = minority[search.counterfactual[pair]]
+        return np.where(search.differs[pair], adopted, majority[base])
 
 
 class CounterfactualSMOTE(NeighbourOverSampler):

@@ -12,22 +12,25 @@ from scipy.spatial import KDTree
 from scipy.spatial.distance import cdist
 
 from counterbalance.arrays import Floats, Integers, Mask
-from counterbalance.methods.base import Change, NeighbourOverSampler, PeerOverSampler
+from counterbalance.methods.base import (
+    NOT_NEGATIVE_REAL,
+    POSITIVE_INTEGER,
+    POSITIVE_REAL,
+    POSITIVE_SHARE,
+    Change,
+    NeighbourOverSampler,
+    PeerOverSampler,
+    parameter,
+)
 from counterbalance.methods.neighbours import (
     allocate,
     drawn_between,
+    drawn_of_groups,
     group_starts,
     nearer_than,
     nearest,
     nearest_others,
     repeated,
-)
-from counterbalance.methods.parameters import (
-    NOT_NEGATIVE_REAL,
-    POSITIVE_INTEGER,
-    POSITIVE_REAL,
-    POSITIVE_SHARE,
-    parameter,
 )
 
 
@@ -95,16 +98,9 @@ class ANS(PeerOverSampler):
         apart = distances_to_fellows(rows)
         neighbour = apart <= apart.min(axis=1).max()
         seeds = rng.integers(len(rows), size=n_samples)
-        return drawn_between(rows[seeds], rows[self._drawn(neighbour, seeds, rng)], rng)
-
-    @staticmethod
-    def _drawn(neighbour: Mask, seeds: Integers, rng: np.random.Generator) -> Integers:
-        """Draw one of the neighbours of each seed, all equally likely."""
-        # The neighbours of a row stand side by side in ``columns``.
-        _, columns = np.nonzero(neighbour)
-        sizes = neighbour.sum(axis=1)
-        drawn: Integers = columns[group_starts(sizes)[seeds] + rng.integers(sizes[seeds])]
-        return drawn
+        _, columns = np.nonzero(neighbour)  # the neighbours of a row stand side by side
+        ends = columns[drawn_of_groups(seeds, neighbour.sum(axis=1), rng)]
+        return drawn_between(rows[seeds], rows[ends], rng)
 
 
 def proximity_levels(minority: Floats, majority: Floats, n_levels: int, k: int) -> Integers:
@@ -242,8 +238,7 @@ def drawn_in_spheres(centres: Floats, radii: Floats, rng: np.random.Generator) -
     """Draw rows in a random direction from each centre, at a uniform fraction of the radius."""
     direction = rng.laplace(size=centres.shape)
     direction /= np.abs(direction).sum(axis=1, keepdims=True)
-    row: Floats = centres + direction * (radii * rng.random(len(radii)))[:, None]
-    return row
+    return centres + direction * (radii * rng.random(len(radii)))[:, None]
 
 
 class CCR(PeerOverSampler):

@@ -12,9 +12,15 @@ import numpy as np
 from sklearn.utils._param_validation import StrOptions
 
 from counterbalance.arrays import Floats
-from counterbalance.methods.base import PeerOverSampler, RejectionOverSampler
+from counterbalance.methods.base import (
+    POSITIVE_INTEGER,
+    POSITIVE_REAL,
+    PeerOverSampler,
+    RejectionOverSampler,
+    capped,
+    parameter,
+)
 from counterbalance.methods.neighbours import nearest_in_table, scale_of
-from counterbalance.methods.parameters import POSITIVE_INTEGER, POSITIVE_REAL, parameter
 
 
 def on_ellipse(alpha: Floats, n_axes: int, rng: np.random.Generator) -> Floats:
@@ -25,8 +31,7 @@ def on_ellipse(alpha: Floats, n_axes: int, rng: np.random.Generator) -> Floats:
     """
     direction = rng.normal(size=(len(alpha), n_axes))
     direction /= np.linalg.norm(direction, axis=1, keepdims=True)
-    unit: Floats = direction * np.sqrt(alpha)[:, None]
-    return unit
+    return direction * np.sqrt(alpha)[:, None]
 
 
 class MDO(PeerOverSampler):
@@ -86,7 +91,7 @@ class MDO(PeerOverSampler):
         return made
 
     def _seed_weights(self, minority: Floats, majority: Floats) -> Floats:
-        k2 = self._capped(self.k2, len(minority) + len(majority) - 1)
+        k2 = capped(self.k2, len(minority) + len(majority) - 1, self._method_name)
         _, indices = nearest_in_table(minority, majority, k2)
         same = (indices < len(minority)).sum(axis=1)
         passed = same >= self.k1
@@ -220,7 +225,6 @@ class SWIM(RejectionOverSampler):
             return np.column_stack([rows, at_seed[seeds]])
 
         def climbed(rows: Floats) -> Floats:
-            rise: Floats = radial_density(rows[:, :-1], theirs, width) - rows[:, -1]
-            return rise
+            return radial_density(rows[:, :-1], theirs, width) - rows[:, -1]
 
         return self._drawn_until_accepted(n_samples, draw, climbed)[:, :-1] * scale

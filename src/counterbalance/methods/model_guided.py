@@ -16,7 +16,16 @@ import numpy as np
 from sklearn.linear_model import LogisticRegression
 
 from counterbalance.arrays import Floats, Integers, Mask
-from counterbalance.methods.base import Change, NeighbourOverSampler, PeerOverSampler
+from counterbalance.methods.base import (
+    POSITIVE_INTEGER,
+    POSITIVE_REAL,
+    SHARE,
+    Change,
+    NeighbourOverSampler,
+    PeerOverSampler,
+    capped,
+    parameter,
+)
 from counterbalance.methods.neighbours import (
     allocate,
     drawn_between,
@@ -30,7 +39,6 @@ from counterbalance.methods.neighbours import (
     standardised,
     towards_neighbours,
 )
-from counterbalance.methods.parameters import POSITIVE_INTEGER, POSITIVE_REAL, SHARE, parameter
 
 
 def propensity_scores(minority: Floats, majority: Floats) -> tuple[Floats, Floats]:
@@ -85,19 +93,13 @@ class OUPS(PeerOverSampler):
         self, minority: Floats, majority: Floats, n_samples: int, rng: np.random.Generator
     ) -> Floats:
         wanted = self.n_neighbors or -(-len(majority) // len(minority))
-        k = self._capped(wanted, len(minority) + len(majority) - 1)
+        k = capped(wanted, len(minority) + len(majority) - 1, self._method_name)
         scores = np.concatenate(propensity_scores(minority, majority))
         indices = next_in_propensity(scores, len(minority), k)
         seeds = rng.integers(len(minority), size=n_samples)
         table = np.vstack([minority, majority])
         ends = drawn_neighbours(seeds, indices, rng)
         return drawn_between(minority[seeds], table[ends], rng)
-
-
-def with_propensity(minority: Floats, majority: Floats) -> tuple[Floats, Floats]:
-    """Return both tables with the propensity score as one more feature, standardised."""
-    ours, theirs = propensity_scores(minority, majority)
-    return standardised(np.column_stack([minority, ours]), np.column_stack([majority, theirs]))
 
 
 class NRAS(NeighbourOverSampler):
@@ -131,7 +133,11 @@ class NRAS(NeighbourOverSampler):
         self, table: Floats, ours: Mask, n_samples: int, rng: np.random.Generator
     ) -> Change:
         minority, majority = table[ours], table[~ours]
-        near, far = with_propensity(minority, majority)
+        own, other = propensity_scores(minority, majority)
+        # The score is one more feature.
+        near, far = standardised(
+            np.column_stack([minority, own]), np.column_stack([majority, other])
+        )
         _, indices = nearest_in_table(near, far, self.n_neighbors)
         noise = (indices < len(minority)).mean(axis=1) < self.threshold
         if len(minority) - noise.sum() < 2:  # noqa: PLR2004  # a segment has two ends
@@ -169,8 +175,7 @@ class RadialNetwork:
 
     def output(self, rows: Floats) -> Floats:
         """Return the output of the network: near 1 in the minority, near 0 in the majority."""
-        output: Floats = self.hidden(rows) @ self.weights
-        return output
+        return self.hidden(rows) @ self.weights
 
 
 def untrained_network(

@@ -127,8 +127,7 @@ def repeated(counts: Integers) -> Integers:
     >>> repeated(np.array([2, 0, 1]))
     array([0, 0, 2])
     """
-    index: Integers = np.repeat(np.arange(len(counts)), counts)
-    return index
+    return np.repeat(np.arange(len(counts)), counts)
 
 
 def group_starts(counts: Integers) -> Integers:
@@ -137,14 +136,17 @@ def group_starts(counts: Integers) -> Integers:
     >>> group_starts(np.array([2, 0, 1]))
     array([0, 2, 2])
     """
-    starts: Integers = np.cumsum(counts) - counts
-    return starts
+    return np.cumsum(counts) - counts
+
+
+def drawn_of_groups(groups: Integers, counts: Integers, rng: np.random.Generator) -> Integers:
+    """Draw a place in each of ``groups``, all alike, of all groups laid end to end."""
+    return group_starts(counts)[groups] + rng.integers(counts[groups])
 
 
 def between(start: Floats, end: Floats, fraction: Floats) -> Floats:
     """Return rows at ``fraction`` of the way from ``start`` to ``end``."""
-    row: Floats = start + fraction[:, None] * (end - start)
-    return row
+    return start + fraction[:, None] * (end - start)
 
 
 def drawn_between(start: Floats, end: Floats, rng: np.random.Generator) -> Floats:
@@ -161,8 +163,7 @@ def evenly_between(start: Floats, end: Floats, counts: Integers) -> Floats:
 
 def drawn_neighbours(seeds: Integers, indices: Integers, rng: np.random.Generator) -> Integers:
     """Draw one of the neighbours ``indices[seed]`` of each seed, all equally likely."""
-    drawn: Integers = indices[seeds, rng.integers(indices.shape[1], size=len(seeds))]
-    return drawn
+    return indices[seeds, rng.integers(indices.shape[1], size=len(seeds))]
 
 
 def towards_neighbours(

@@ -14,7 +14,15 @@ from sklearn.metrics import pairwise_distances_chunked
 from sklearn.utils._param_validation import StrOptions
 
 from counterbalance.arrays import Floats, Integers, Mask
-from counterbalance.methods.base import NeighbourOverSampler, PeerOverSampler, RejectionOverSampler
+from counterbalance.methods.base import (
+    NOT_NEGATIVE_REAL,
+    POSITIVE_INTEGER,
+    SHARE,
+    NeighbourOverSampler,
+    PeerOverSampler,
+    RejectionOverSampler,
+    parameter,
+)
 from counterbalance.methods.neighbours import (
     allocate,
     balls_holding,
@@ -27,7 +35,6 @@ from counterbalance.methods.neighbours import (
     smote,
     towards_neighbours,
 )
-from counterbalance.methods.parameters import NOT_NEGATIVE_REAL, POSITIVE_INTEGER, SHARE, parameter
 
 
 class Lee(RejectionOverSampler, NeighbourOverSampler):

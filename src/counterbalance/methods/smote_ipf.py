@@ -9,23 +9,21 @@ from sklearn.utils._param_validation import StrOptions
 
 from counterbalance.arrays import Floats, Integers, Mask
 from counterbalance.methods.base import (
-    NeighbourOverSampler,
-    RoundsIntegerColumns,
-    dense,
-    generator,
-    seed_from,
-    warn_fallback,
-)
-from counterbalance.methods.neighbours import smote
-from counterbalance.methods.parameters import (
     AT_LEAST_TWO,
     OVER_STRATEGY,
     POSITIVE_INTEGER,
     POSITIVE_SHARE,
     SEED,
     DeclaredParameters,
+    NeighbourOverSampler,
+    RoundsIntegerColumns,
+    dense,
+    generator,
     parameter,
+    seed_from,
+    warn_fallback,
 )
+from counterbalance.methods.neighbours import smote
 
 _MUCH = 0.1  # share of a class whose removal is worth a warning
 

@@ -8,17 +8,20 @@ from sklearn.utils._param_validation import StrOptions
 
 from counterbalance.arrays import Floats, Integers
 from counterbalance.methods.base import (
+    POSITIVE_INTEGER,
+    POSITIVE_SHARE,
     PeerUnderSampler,
     RoundsIntegerColumns,
+    Rule,
     check_labels,
     dense,
     generator,
     in_form_of,
+    parameter,
     stacked,
     warn_fallback,
 )
 from counterbalance.methods.neighbours import allocate, k_means, nearest, nearest_in_table
-from counterbalance.methods.parameters import POSITIVE_INTEGER, POSITIVE_SHARE, Rule, parameter
 
 
 def nearest_to_centres(rows: Floats, centres: Floats) -> Integers:
@@ -117,8 +120,7 @@ def imbalance_sensitivity(n_minority_near: Integers, k: int, ratio: float) -> Fl
     """
     p = (n_minority_near + 1 / (1 + ratio)) / (k + 1)
     q = ratio * p / (ratio * p + 1 - p)
-    sensitivity: Floats = np.abs(q - p)
-    return sensitivity
+    return np.abs(q - p)
 
 
 class SensitivityUnderSampler(PeerUnderSampler):

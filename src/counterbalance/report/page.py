@@ -5,13 +5,13 @@ their hashes and nothing more: no request leaves it, and no text of the user's t
 code. Jinja escapes every text, ElementTree every text of a picture.
 """
 
-from __future__ import annotations
-
 import base64
 import hashlib
+import os
+from collections.abc import Callable, Mapping
 from importlib.resources import files
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from counterbalance import __version__
 from counterbalance.compare.records import (
@@ -35,30 +35,17 @@ from counterbalance.report.plots import (
 from counterbalance.report.records import Page, read_page
 from counterbalance.report.svg import shortened
 
-if TYPE_CHECKING:
-    import os
-    from collections.abc import Callable, Mapping
-
-
-def _has_results(summary: Page) -> bool:
-    return summary.comparison is not None and bool(summary.comparison.rows)
-
-
-def _has_settings(summary: Page) -> bool:
-    return bool(summary.settings or summary.versions or summary.cite or summary.reproduce)
-
-
-# Of the sections in their order: the id, the name, and whether a summary has it.
-SECTIONS: tuple[tuple[str, str, Callable[[Page], bool]], ...] = (
-    ("verdict", "Verdict", lambda summary: summary.verdict is not None),
-    ("data", "Data", lambda summary: summary.data is not None),
-    ("comparison", "Comparison", _has_results),
-    ("curves", "Curves", lambda summary: bool(summary.curves)),
-    ("map", "Map", lambda summary: summary.map is not None),
-    ("explorer", "New rows", lambda summary: summary.explorer is not None),
-    ("features", "Features", lambda summary: summary.features is not None),
-    ("trust", "Trust", lambda summary: bool(summary.trust)),
-    ("settings", "Settings", _has_settings),
+# Of the sections in their order: the id, the name, and what a summary has if it has the section.
+SECTIONS: tuple[tuple[str, str, Callable[[Page], object]], ...] = (
+    ("verdict", "Verdict", lambda page: page.verdict),
+    ("data", "Data", lambda page: page.data),
+    ("comparison", "Comparison", lambda page: page.comparison and page.comparison.rows),
+    ("curves", "Curves", lambda page: page.curves),
+    ("map", "Map", lambda page: page.map),
+    ("explorer", "New rows", lambda page: page.explorer),
+    ("features", "Features", lambda page: page.features),
+    ("trust", "Trust", lambda page: page.trust),
+    ("settings", "Settings", lambda p: p.settings or p.versions or p.cite or p.reproduce),
 )
 
 

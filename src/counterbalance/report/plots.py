@@ -1,11 +1,10 @@
 """Plots of a page: curves of a classifier, intervals of all strategies, the map of the rows."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from itertools import groupby
-from typing import TYPE_CHECKING
 
+from counterbalance.compare.records import Curves, Metric, Score, ScoreRow, ScoreTable
+from counterbalance.report.records import Map, Regions
 from counterbalance.report.svg import (
     COLOURS,
     Drawing,
@@ -16,10 +15,6 @@ from counterbalance.report.svg import (
     triangles,
     widened,
 )
-
-if TYPE_CHECKING:
-    from counterbalance.compare.records import Curves, Metric, Score, ScoreRow, ScoreTable
-    from counterbalance.report.records import Map, Regions
 
 CURVE_SIZE, CURVE_LEFT, CURVE_BOTTOM, CURVE_TOP, CURVE_RIGHT = 250, 46, 40, 8, 10
 CURVE_TICKS = (0.0, 0.5, 1.0)
@@ -158,9 +153,10 @@ def draw_intervals(name: str, comparison: ScoreTable, metric: Metric, classifier
         known = [row for row in own if row.mean(metric.name) is not None]
         if not known:
             drawing.text((PANEL_LABELS + 4, middle + 4), "failed" if own else "not run", "tick")
-        for at, row in _spread(known, comparison.thresholds, middle):
+        first = middle - APART * (len(comparison.thresholds) - 1) / 2
+        for row in known:
             number = comparison.thresholds.index(row.threshold)
-            _dot(drawing, row, row.scores[metric.name], scale, at, number)
+            _dot(drawing, row, row.scores[metric.name], scale, first + APART * number, number)
     return drawing.markup()
 
 
@@ -208,14 +204,6 @@ def _baseline(
         plain = row.strategy == comparison.baseline and row.threshold == comparison.thresholds[0]
         if plain and score is not None:
             drawing.line((scale(score), PANEL_TOP - 6), (scale(score), bottom), "reference")
-
-
-def _spread(
-    rows: Sequence[ScoreRow], thresholds: Sequence[str], middle: float
-) -> list[tuple[float, ScoreRow]]:
-    """Return the rows with their heights, around the middle of their strategy."""
-    first = middle - APART * (len(thresholds) - 1) / 2
-    return [(first + APART * thresholds.index(row.threshold), row) for row in rows]
 
 
 def _dot(

@@ -7,25 +7,19 @@ fit to be seen, so that nothing that draws has to ask again what is there.
 ``BalancedTable`` is what they are made from: a table before and after a sampler.
 """
 
-from __future__ import annotations
-
+from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
-from typing import TYPE_CHECKING, Any, Literal, Self
+from typing import Any, Literal, Self
 
 import numpy as np
+from numpy.typing import NDArray
 
+from counterbalance.arrays import Integers
 from counterbalance.compare.records import OPTIONAL, Summary, SummaryError, read_record
 from counterbalance.rows.provenance import Provenance
 from counterbalance.table import frames
 from counterbalance.table.labels import plain, read_labels
 from counterbalance.table.table import Table, read_table
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from numpy.typing import NDArray
-
-    from counterbalance.arrays import Integers
 
 
 @dataclass(frozen=True)

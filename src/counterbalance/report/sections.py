@@ -5,15 +5,15 @@ Anywhere else a point of the map stands for many rows, and f has no single answe
 shows the answers that f gives to the rows lying nearest on the map, weighted by how near they are.
 """
 
-from __future__ import annotations
-
 import math
 from collections import Counter
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 from scipy.spatial import KDTree
 
+from counterbalance.arrays import Floats, Integers, Mask
 from counterbalance.errors import TableError
 from counterbalance.extras import require
 from counterbalance.projection import DIMENSIONS, Components, Projection, spread_evenly
@@ -28,16 +28,11 @@ from counterbalance.report.records import (
     Regions,
 )
 from counterbalance.rows.origins import CALLED
+from counterbalance.rows.provenance import Provenance
 from counterbalance.table import containers, frames
 from counterbalance.table.columns import column_position
 from counterbalance.table.labels import plain
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from counterbalance.arrays import Floats, Integers, Mask
-    from counterbalance.rows.provenance import Provenance
-    from counterbalance.table.table import Table
+from counterbalance.table.table import Table
 
 Frame = tuple[tuple[float, float], tuple[float, float]]
 

@@ -1,10 +1,9 @@
 """Summary: what a fitted sampler did, in words, numbers and pictures, as the records of a page."""
 
-from __future__ import annotations
-
 import shlex
+from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -35,13 +34,9 @@ from counterbalance.rows.origins import (
     tell_most,
     tell_origins,
 )
+from counterbalance.search.problem import Yield
 from counterbalance.table.labels import in_words, plain, rows_of
 from counterbalance.trials.fingerprint import versions
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from counterbalance.search.problem import Yield
 
 # Classes that the headline names, and features that a sentence does.
 MOST_NAMED = 3

@@ -4,15 +4,10 @@ Colours are never written here: elements carry classes, and the style sheet of t
 colours them, in light and in dark.
 """
 
-from __future__ import annotations
-
 import math
+from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 from xml.etree.ElementTree import Element, SubElement, tostring
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
 
 Point = tuple[float, float]
 
@@ -52,14 +47,8 @@ def widened(low: float, high: float, share: float = 0.06) -> tuple[float, float]
 class Drawing:
     """An svg picture with a title and a description for those who do not see it.
 
-    Parameters
-    ----------
-    name : str
-        An id that no other picture of the page has.
-    size : (width, height)
-        Its size in its own units, which are pixels where the page does not scale it.
-    title, description : str
-        What it is, and what it shows.
+    ``name`` is an id that no other picture of the page has, ``size`` its width and height in its
+    own units, which are pixels where the page does not scale it.
     """
 
     def __init__(
@@ -82,7 +71,9 @@ class Drawing:
     ) -> Element:
         """Add an element; numbers are rounded, ``class_`` and ``text_anchor`` lose underscores."""
         written = {
-            key.rstrip("_").replace("_", "-"): _number(value) if _is_number(value) else str(value)
+            key.rstrip("_").replace("_", "-"): _number(value)
+            if isinstance(value, (int, float))
+            else str(value)
             for key, value in attributes.items()
         }
         element = SubElement(self.root if inside is None else inside, tag, written)
@@ -137,10 +128,6 @@ def triangles(points: Iterable[Point], size: float = 3.2) -> str:
 def shortened(text: str, most: int) -> str:
     """Return a text that fits a place; what is cut off is shown by dots."""
     return text if len(text) <= most else text[: most - 1].rstrip() + "…"
-
-
-def _is_number(value: object) -> bool:
-    return isinstance(value, (int, float))
 
 
 def _number(value: object) -> str:

@@ -11,8 +11,6 @@ from the object itself: the parameters that a reader should see, whatever their 
 other one that is not at its default.
 """
 
-from __future__ import annotations
-
 import inspect
 from typing import Any
 
@@ -77,8 +75,6 @@ def prepare() -> Any:
 def make_classifier(name: str, seed: int, *, small: bool = False) -> Any:
     """Return a classifier of the paper, unfitted; `small` nets and forests fit faster.
 
-    Examples
-    --------
     >>> make_classifier("KNN", seed=0)
     KNeighborsClassifier()
     """
@@ -107,15 +103,8 @@ def descriptions(*, small: bool = False) -> dict[str, str]:
 
 
 def as_call(estimator: Any) -> str:
-    """Write an estimator as the call that makes it.
+    """Write an estimator, the very object that runs or its like, as the call that makes it.
 
-    Parameters
-    ----------
-    estimator : estimator
-        The very object that runs, or one made by the same function.
-
-    Examples
-    --------
     >>> from sklearn.linear_model import LogisticRegression
     >>> as_call(LogisticRegression(max_iter=1000, random_state=3))
     'LogisticRegression(C=1.0, class_weight=None, max_iter=1000)'
@@ -137,8 +126,6 @@ def f_of(sampler: Any) -> Any:
 
     It is the one that the sampler fits to a small table of numbers.
 
-    Examples
-    --------
     >>> from counterbalance import CounterfactualOverSampler
     >>> as_call(f_of(CounterfactualOverSampler(estimator="ridge"))).partition(" -> ")[0]
     'StandardScaler()'

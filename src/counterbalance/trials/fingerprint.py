@@ -8,18 +8,16 @@ from __future__ import annotations
 import hashlib
 import json
 import platform
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from importlib.metadata import PackageNotFoundError, version
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import counterbalance
 from counterbalance.errors import CounterbalanceError
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
 
 PACKAGES = ("numpy", "scipy", "scikit-learn", "imbalanced-learn")
 ABSENT = "absent"
@@ -121,7 +119,7 @@ def take_fingerprint(
 
 
 def source_digest(modules: Iterable[str]) -> str:
-    """Return the SHA-256 of the Python source of modules and packages."""
+    """Return the SHA-256 of the source of modules and packages: their Python and their tables."""
     digest = hashlib.sha256()
     for module in modules:
         spec = find_spec(module)
@@ -129,7 +127,8 @@ def source_digest(modules: Iterable[str]) -> str:
             raise FingerprintError(f"modules must be importable, got {module!r}; check its name")
         origin = Path(spec.origin)
         folder = origin.parent if spec.submodule_search_locations else None
-        for file in [origin] if folder is None else sorted(folder.rglob("*.py")):
+        own = [] if folder is None else [*folder.rglob("*.py"), *folder.rglob("*.csv")]
+        for file in sorted(own) or [origin]:
             name = file.name if folder is None else file.relative_to(folder).as_posix()
             digest.update(f"{module}/{name}\0".encode())
             digest.update(file.read_bytes())

@@ -9,8 +9,6 @@ the classes (macro). The G-mean is the geometric mean of the recalls: with two c
 square root of TPR x TNR, as the paper prints it.
 """
 
-from __future__ import annotations
-
 import numpy as np
 from numpy.typing import ArrayLike
 
@@ -22,8 +20,6 @@ BINARY = 2
 def recalls(counts: ArrayLike) -> Floats:
     """Return the recall of each class.
 
-    Examples
-    --------
     >>> recalls([[8, 2], [1, 3]]).tolist()
     [0.8, 0.75]
     """
@@ -34,8 +30,6 @@ def recalls(counts: ArrayLike) -> Floats:
 def g_mean(counts: ArrayLike) -> float:
     """Return the geometric mean of the recalls of the classes that have rows.
 
-    Examples
-    --------
     >>> round(g_mean([[8, 2], [1, 3]]), 4)
     0.7746
     """
@@ -45,17 +39,8 @@ def g_mean(counts: ArrayLike) -> float:
 
 
 def f_measure(counts: ArrayLike, minority: int | None = None) -> float:
-    """Return the F-measure of the minority class, or the mean over all classes.
+    """Return the F-measure of the class at the place ``minority``, or the mean over all classes.
 
-    Parameters
-    ----------
-    counts : array-like of shape (C, C)
-        Confusion matrix.
-    minority : int, optional
-        Position of the minority class, with two classes.
-
-    Examples
-    --------
     >>> round(f_measure([[8, 2], [1, 3]], minority=1), 4)
     0.6667
     >>> round(f_measure([[8, 2], [1, 3]]), 4)

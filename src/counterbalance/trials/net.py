@@ -13,8 +13,6 @@ releases of `FOLLOWED`. With another one, or a setting that is not followed, sci
 runs.
 """
 
-from __future__ import annotations
-
 import warnings
 from collections.abc import Sequence
 from functools import reduce
@@ -47,8 +45,6 @@ Array = NDArray[Any]  # of double or single precision, as the rows are
 class MLPClassifier(neural_network.MLPClassifier):
     """Scikit-learn's class with a quicker ``fit``; ``partial_fit`` after it starts Adam afresh.
 
-    Examples
-    --------
     >>> X, y = np.arange(40.0).reshape(20, 2) / 40, np.repeat(["no", "yes"], 10)
     >>> mine = MLPClassifier(max_iter=500, tol=0.01, random_state=0).fit(X, y)
     >>> theirs = neural_network.MLPClassifier(**mine.get_params()).fit(X, y)
@@ -61,7 +57,8 @@ class MLPClassifier(neural_network.MLPClassifier):
         is_followed = sklearn.__version__.startswith(FOLLOWED) and all(
             getattr(self, name) == value for name, value in SETTINGS.items()
         )
-        if not is_followed or incremental or sample_weight is not None or _is_sparse(X):
+        is_sparse = not isinstance(X, np.ndarray)
+        if not is_followed or incremental or sample_weight is not None or is_sparse:
             super()._fit_stochastic(X, y, sample_weight, *others)
             return
         training = _Training(self)
@@ -81,10 +78,6 @@ class MLPClassifier(neural_network.MLPClassifier):
             ConvergenceWarning,
             stacklevel=2,
         )
-
-
-def _is_sparse(X: Any) -> bool:
-    return not isinstance(X, np.ndarray)
 
 
 class _Training:

@@ -1,13 +1,9 @@
 """Progress of a run: what is running, the rate, the time left."""
 
-from __future__ import annotations
-
 import sys
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Protocol, TextIO
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
+from typing import Any, Protocol, TextIO
 
 MINUTE = 60.0
 HOUR = 3600.0
@@ -89,10 +85,10 @@ class QuietProgress:
         """Show nothing."""
 
     def close(self) -> None:
-        """Show nothing."""
+        """Show nothing more."""
 
 
-class LineProgress:
+class LineProgress(QuietProgress):
     """Write a line now and then, for a log or a pipe; the first after a minute."""
 
     def __init__(self, stream: TextIO | None = None) -> None:
@@ -114,9 +110,6 @@ class LineProgress:
             f"{duration(status.seconds)}{left}{failed}\n"
         )
         self._stream.flush()
-
-    def close(self) -> None:
-        """Write nothing more."""
 
 
 class RichProgress:
@@ -165,8 +158,6 @@ def default_progress() -> Progress:
 def duration(seconds: float) -> str:
     """Write a time in its natural unit.
 
-    Examples
-    --------
     >>> duration(45.2), duration(600), duration(9000)
     ('45 s', '10 min', '2.5 h')
     """

@@ -6,8 +6,6 @@
 Warnings that every experiment expects are silenced here: its page says the same in words.
 """
 
-from __future__ import annotations
-
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -41,8 +39,6 @@ def expected_warnings() -> Iterator[None]:
 def halved(y: Any) -> dict[Any, int]:
     """Return what CUSBoost's sampling step leaves of the largest class: half of it.
 
-    Examples
-    --------
     >>> halved(["a"] * 9 + ["b"] * 2), halved(["a"] * 4 + ["b"] * 3)
     ({'a': 4}, {'a': 3})
     """

@@ -14,24 +14,19 @@ import signal
 import threading
 import time
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import astuple, dataclass
+from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING
+from types import FrameType
 
+from counterbalance.trials.fingerprint import Fingerprint
 from counterbalance.trials.progress import Progress, QuietProgress, Status, default_progress
 from counterbalance.trials.store import TrialStore
 from counterbalance.trials.store_file import StoreError
 from counterbalance.trials.trial import Trial, TrialRecord, trial_key
 from counterbalance.trials.workers import Compute, Outcome, WorkerPool, WorkerStartError
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
-    from os import PathLike
-    from types import FrameType
-
-    from counterbalance.trials.fingerprint import Fingerprint
 
 Cost = Callable[[Trial], float]
 TICK = 0.2  # seconds between two looks at Ctrl-C and the display
@@ -207,14 +202,14 @@ def run(
         _interruptible() as interrupted,
         WorkerPool(compute, jobs) as pool,
     ):
-        state = _State(wanted, store, cost or _alike, retry_failed=retry_failed)
+        state = _State(wanted, store, cost or (lambda _: 1.0), retry_failed=retry_failed)
         while state.waiting or pool.running:
             while state.waiting and pool.has_room:
                 key = state.waiting.popleft()
                 pool.submit(key, wanted[key])
             for key, outcome in _ended(pool, interrupted):
                 state.settle(key, outcome)
-            running = [_name(wanted[key]) for key in pool.running]
+            running = [" ".join(map(str, wanted[key].values())) for key in pool.running]
             display.update(state.status(time.monotonic() - start, running))
             if interrupted.is_set():
                 break
@@ -306,10 +301,6 @@ def _by_key(trials: Iterable[Mapping[str, str | int]]) -> dict[str, Trial]:
     return wanted
 
 
-def _alike(trial: Trial) -> float:  # noqa: ARG001 - the form of a cost
-    return 1.0
-
-
 def _jobs(jobs: int) -> int:
     if jobs == -1:
         return os.cpu_count() or 1
@@ -328,7 +319,3 @@ def _shown(*, progress: Progress | bool | None) -> Iterator[Progress]:
         yield display
     finally:
         display.close()
-
-
-def _name(trial: Trial) -> str:
-    return " ".join(str(value) for value in trial.values())

@@ -8,8 +8,6 @@
 A checksum guards against accidents and careless edits, not against somebody who recomputes it.
 """
 
-from __future__ import annotations
-
 import errno
 import hashlib
 import json
@@ -18,9 +16,10 @@ import platform
 import sqlite3
 import sys
 import time
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from counterbalance.errors import CounterbalanceError
 
@@ -29,8 +28,6 @@ if sys.platform == "win32":
 else:
     import fcntl
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 APPLICATION = 0x43424353  # "CBCS", so that a file of another program is recognised
 VERSION = 3
@@ -69,17 +66,7 @@ class StoreError(CounterbalanceError):
 
 
 def checksum(section: str, key: str, state: str, parts: tuple[Any, ...]) -> str:
-    """Return the checksum of a record.
-
-    Parameters
-    ----------
-    section : str
-        Digest of the fingerprint that the record belongs to.
-    key, state : str
-        The trial, and done or failed.
-    parts : tuple
-        Figures, payload, error, traceback and seconds, as they are stored.
-    """
+    """Return the checksum of a record: the digest of its section, key, state and ``PARTS``."""
     text = json.dumps([section, key, state, *parts], default=repr)
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
 

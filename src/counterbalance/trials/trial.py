@@ -5,8 +5,6 @@ A trial is a mapping of short text and whole numbers that names everything its r
     {"data": "car-good", "method": "SMOTE", "classifier": "SVM", "run": 0, "fold": 3}
 """
 
-from __future__ import annotations
-
 import json
 import zlib
 from collections.abc import Mapping
@@ -43,8 +41,6 @@ class TrialRecord:
 def trial_key(trial: Mapping[str, str | int]) -> str:
     """Return the canonical text of a trial, the same for any order of its names.
 
-    Examples
-    --------
     >>> trial_key({"run": 0, "data": "glass"})
     '{"data": "glass", "run": 0}'
     """
@@ -60,8 +56,6 @@ def trial_key(trial: Mapping[str, str | int]) -> str:
 def seed_of(*names: str | int) -> int:
     """Return a seed that is a pure function of names, so that no order of work changes a figure.
 
-    Examples
-    --------
     >>> seed_of("WBC", "ours", 0, 3)
     1435577967
     """

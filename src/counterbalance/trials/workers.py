@@ -8,8 +8,6 @@ worker: `jobs` processes keep `jobs` cores busy, and a result does not depend on
 a machine would use.
 """
 
-from __future__ import annotations
-
 import contextlib
 import functools
 import json
@@ -19,21 +17,18 @@ import signal
 import threading
 import time
 import traceback
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass, field
 from multiprocessing import resource_tracker
-from typing import TYPE_CHECKING, Any, Self, cast
+from multiprocessing.context import BaseContext
+from typing import Any, Self, cast
 
 import threadpoolctl
 
 from counterbalance.safe_path import safe_path_for_children
 from counterbalance.trials.trial import Trial, TrialResult
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from multiprocessing.context import BaseContext
 
 THREAD_VARIABLES = (
     "OMP_NUM_THREADS",

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from counterbalance.errors import TableError
-from counterbalance.methods.deep.urls import is_url, make_urls
+from counterbalance.methods.deep.text_gan import is_url, make_urls
 
 
 def test_the_sample_is_distinct_valid_seeded_and_points_nowhere():

@@ -2,7 +2,6 @@
 
 from counterbalance.methods.deep.dos import DOSClassifier
 from counterbalance.methods.deep.gamo import GAMO, GAMOClassifier
-from counterbalance.methods.deep.text_gan import TextGAN
-from counterbalance.methods.deep.urls import is_url, make_urls
+from counterbalance.methods.deep.text_gan import TextGAN, is_url, make_urls
 
 __all__ = ["GAMO", "DOSClassifier", "GAMOClassifier", "TextGAN", "is_url", "make_urls"]

@@ -11,7 +11,7 @@ Glossary
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from sklearn.base import (
@@ -23,8 +23,15 @@ from sklearn.base import (
 from sklearn.neighbors import NearestNeighbors
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from counterbalance.arrays import Floats, Integers
 from counterbalance.errors import TableError
-from counterbalance.methods.base import generator
+from counterbalance.methods.base import (
+    NOT_NEGATIVE_REAL,
+    POSITIVE_INTEGER,
+    SEED,
+    generator,
+    parameter,
+)
 from counterbalance.methods.deep import networks as nn
 from counterbalance.methods.deep.training import (
     SIZES,
@@ -41,10 +48,6 @@ from counterbalance.methods.deep.training import (
     scaling,
 )
 from counterbalance.methods.neighbours import allocate, repeated
-from counterbalance.methods.parameters import NOT_NEGATIVE_REAL, POSITIVE_INTEGER, SEED, parameter
-
-if TYPE_CHECKING:
-    from counterbalance.arrays import Floats, Integers
 
 
 @dataclass(frozen=True)

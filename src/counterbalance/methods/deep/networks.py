@@ -11,8 +11,6 @@ line of code trains under autograd and jax and predicts under plain numpy. Train
 precision, prediction in double, so that an answer does not depend on the rows beside it.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache

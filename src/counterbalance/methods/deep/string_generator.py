@@ -1,4 +1,4 @@
-"""The generator of new strings of a class, the critic it is trained against, and what is drawn.
+"""The generator of new strings of a class, its critic, what is drawn; columns of strings.
 
 Glossary
     codes   (n, L)     characters as numbers; 0 is the end of a string and what follows it
@@ -10,14 +10,13 @@ The generator is causal: the probabilities of a place depend on the characters b
 string's likelihood is one pass, and a string is drawn character by character.
 """
 
-from __future__ import annotations
-
 from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
 
 from counterbalance.arrays import Floats, Integers
+from counterbalance.errors import TableError
 from counterbalance.methods.deep import networks as nn
 from counterbalance.methods.deep.training import Bar, Patience, Singles, batches
 
@@ -26,6 +25,9 @@ WIDTH = 5  # places that a convolution sees
 DILATIONS = (1, 2, 4)  # of the generator's layers: 29 characters back
 LEAST_TO_HOLD_OUT = 20  # strings below which all are trained on
 WORSE = 1.05  # times the best loss of a character, at which the game against the critic ends
+ONE_COLUMN = (
+    "give the column itself, such as frame['url'], frame[['url']] or an array of shape (n,)"
+)
 STEEPEST = 3.0  # a critic's score beyond this counts as this
 
 
@@ -68,8 +70,7 @@ def known_places(codes: Integers) -> Singles:
 
 def indicators(codes: Integers, size: int) -> Singles:
     """Give the indicators of the known places."""
-    hot: Singles = np.eye(size, dtype=np.float32)[codes] * known_places(codes)[..., None]
-    return hot
+    return np.eye(size, dtype=np.float32)[codes] * known_places(codes)[..., None]
 
 
 def shifted(hot: Singles, dropout: float = 0.0, rng: np.random.Generator | None = None) -> Singles:
@@ -298,3 +299,46 @@ def new_strings(
                 if counts.new == n:
                     break
     return list(found), counts
+
+
+def column_of_strings(X: Any) -> list[str]:
+    """Return the strings of a list, an array, a Series or a frame of one column."""
+    if hasattr(X, "columns"):
+        if len(X.columns) != 1:
+            raise TableError(
+                f"X must be one column of strings, it has {len(X.columns)}; {ONE_COLUMN}"
+            )
+        X = X[X.columns[0]]
+    if hasattr(X, "toarray"):
+        raise TableError(f"X must be one column of strings, it is sparse; {ONE_COLUMN}")
+    values = np.array(X.to_list() if hasattr(X, "to_list") else X, dtype=object)
+    if values.ndim == 2 and values.shape[1] == 1:  # noqa: PLR2004  # a column
+        values = values[:, 0]
+    if values.ndim != 1:
+        raise TableError(
+            f"X must be one column of strings, it has the shape {values.shape}; {ONE_COLUMN}"
+        )
+    for row, value in enumerate(values):
+        if not isinstance(value, str):
+            missing = value is None or value != value  # noqa: PLR0124  # nan is not itself
+            what = "is missing" if missing else f"is {value!r}, a {type(value).__name__}"
+            remedy = "drop such rows" if missing else ONE_COLUMN
+            raise TableError(f"X must hold strings, row {row} {what}; {remedy}")
+    return list(values)
+
+
+def in_container_of(given: Any, values: list[Any]) -> Any:
+    """Put values into the container that was given: its type, its names, its kind of values."""
+    if hasattr(given, "columns"):
+        name = given.columns[0]
+        return type(given)({name: in_container_of(given[name], values)})
+    module = type(given).__module__.partition(".")[0]
+    if module == "pandas":
+        return type(given)(values, dtype=given.dtype, name=given.name)
+    if module == "polars":
+        return type(given)(given.name, values, dtype=given.dtype)
+    if not isinstance(given, np.ndarray):
+        return values
+    kind = None if given.dtype.kind == "U" else given.dtype
+    array = np.array(values, dtype=kind)
+    return array.reshape(-1, 1) if given.ndim == 2 else array  # noqa: PLR2004  # a column

@@ -1,7 +1,14 @@
-"""Text-GAN: oversampling in data space, on a column of strings."""
+"""Text-GAN: oversampling in data space, on a column of strings; and strings to show it with.
+
+URL-like strings, benign and phishing-like, come from a small grammar of our own. Every host ends
+in a name that is reserved for examples (RFC 2606) or is an address reserved for documentation
+(RFC 5737): no string points anywhere. The two kinds overlap: an honest shop has a login page too,
+and some lures look clean.
+"""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -14,29 +21,29 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_consistent_length, column_or_1d
 
 from counterbalance.errors import TableError
-from counterbalance.methods.base import check_size, generator, warn_fallback
-from counterbalance.methods.deep.string_generator import (
-    StringCounts,
-    TrainedGenerator,
-    new_strings,
-    trained_generator,
-)
-from counterbalance.methods.deep.training import TrainingParameters
-from counterbalance.methods.deep.urls import is_url
-from counterbalance.methods.parameters import (
+from counterbalance.methods.base import (
     NOT_NEGATIVE_REAL,
     OVER_STRATEGY,
     POSITIVE_INTEGER,
     POSITIVE_REAL,
     SEED,
     SHARE,
+    check_size,
+    generator,
     parameter,
+    warn_fallback,
 )
+from counterbalance.methods.deep.string_generator import (
+    StringCounts,
+    TrainedGenerator,
+    column_of_strings,
+    in_container_of,
+    new_strings,
+    trained_generator,
+)
+from counterbalance.methods.deep.training import TrainingParameters
 
 LEAST = 10  # strings of a class below which a generator only repeats them
-ONE_COLUMN = (
-    "give the column itself, such as frame['url'], frame[['url']] or an array of shape (n,)"
-)
 
 
 class TextGAN(TrainingParameters, BaseOverSampler):
@@ -127,15 +134,14 @@ class TextGAN(TrainingParameters, BaseOverSampler):
         tuple
             The strings and the classes, in the containers that were given; the given ones first.
         """
-        if parameters:
-            raise TypeError(f"fit_resample takes X and y, got {sorted(parameters)}, too")
-        self._validate_params()
-        texts, labels, one_vs_all = self._checked(X, y)
+        texts, labels, one_vs_all = self._checked(X, y, "fit_resample", parameters)
         made, new_labels = self._fit_resample(texts, labels)
         all_labels = [*labels.tolist(), *new_labels]
         if one_vs_all:  # a column for each class comes back as such
-            return _like(X, [*texts, *made]), label_binarize(all_labels, classes=np.unique(labels))
-        return _like(X, [*texts, *made]), _like(y, all_labels)
+            return in_container_of(X, [*texts, *made]), label_binarize(
+                all_labels, classes=np.unique(labels)
+            )
+        return in_container_of(X, [*texts, *made]), in_container_of(y, all_labels)
 
     def _fit_resample(self, texts: list[str], labels: Any) -> tuple[list[str], list[Any]]:
         """Return the new strings and their classes."""
@@ -168,10 +174,7 @@ class TextGAN(TrainingParameters, BaseOverSampler):
         TextGAN
             The sampler.
         """
-        if parameters:
-            raise TypeError(f"fit takes X and y, got {sorted(parameters)}, too")
-        self._validate_params()
-        self._checked(X, y)
+        self._checked(X, y, "fit", parameters)
         return self
 
     def validity(self) -> Callable[[str], bool]:
@@ -180,7 +183,12 @@ class TextGAN(TrainingParameters, BaseOverSampler):
             return lambda _: True
         return is_url if self.valid == "url" else self.valid
 
-    def _checked(self, X: Any, y: Any) -> tuple[list[str], Any, bool]:
+    def _checked(
+        self, X: Any, y: Any, called: str, parameters: dict[str, Any]
+    ) -> tuple[list[str], Any, bool]:
+        if parameters:
+            raise TypeError(f"{called} takes X and y, got {sorted(parameters)}, too")
+        self._validate_params()
         texts = column_of_strings(X)
         check_classification_targets(y)
         labels, one_vs_all = check_target_type(np.asarray(y), indicate_one_vs_all=True)
@@ -243,44 +251,125 @@ class TextGAN(TrainingParameters, BaseOverSampler):
         return tags
 
 
-def column_of_strings(X: Any) -> list[str]:
-    """Return the strings of a list, an array, a Series or a frame of one column."""
-    if hasattr(X, "columns"):
-        if len(X.columns) != 1:
-            raise TableError(
-                f"X must be one column of strings, it has {len(X.columns)}; {ONE_COLUMN}"
-            )
-        X = X[X.columns[0]]
-    if hasattr(X, "toarray"):
-        raise TableError(f"X must be one column of strings, it is sparse; {ONE_COLUMN}")
-    values = np.array(X.to_list() if hasattr(X, "to_list") else X, dtype=object)
-    if values.ndim == 2 and values.shape[1] == 1:  # noqa: PLR2004  # a column
-        values = values[:, 0]
-    if values.ndim != 1:
-        raise TableError(
-            f"X must be one column of strings, it has the shape {values.shape}; {ONE_COLUMN}"
+ENDS = ("example", "test", "com.example", "org.example", "net.test", "co.test")
+BRANDS = (
+    *("mapletree", "nordbank", "cloudpost", "payriver", "bluecart", "letterbox", "parcelpro"),
+    *("quickloan", "streamhub", "homeledger", "skyticket", "farmfoods"),
+)
+WORDS = (
+    *("garden", "history", "travel", "recipes", "music", "science", "village", "cycling", "photo"),
+    *("museum", "weather", "library", "coffee", "school", "sports", "river", "theatre", "design"),
+)
+PAGES = ("index", "about", "news", "article", "products", "contact", "search", "help", "login")
+LURES = ("login", "verify", "secure", "account", "update", "signin", "confirm", "billing", "unlock")
+LOOKALIKES = {"o": "0", "l": "1", "e": "3", "a": "4", "i": "1"}
+QUERIES = ("id", "page", "ref", "lang", "session", "token", "user")
+
+_LABEL = r"[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?"
+_URL = re.compile(
+    rf"https?://(?:{_LABEL}(?:\.{_LABEL})*\.[a-z]{{2,}}|\d{{1,3}}(?:\.\d{{1,3}}){{3}})(?::\d{{1,5}})?"
+    r"(?:/[A-Za-z0-9._~!$&'()*+,;=:@%/-]*)?(?:\?[A-Za-z0-9._~!$&'()*+,;=:@%/?-]*)?"
+    r"(?:#[A-Za-z0-9._~!$&'()*+,;=:@%/?-]*)?",
+    re.IGNORECASE,
+)
+
+
+def is_url(text: str) -> bool:
+    """Say whether a text is a web address: scheme, a host with an end or an address, a path.
+
+    >>> is_url("https://www.garden.example/news?id=3"), is_url("https://garden/news")
+    (True, False)
+    """
+    if _URL.fullmatch(text) is None:
+        return False
+    host = re.split(r"[/:?#]", text.split("://", 1)[1])[0]
+    return not host.replace(".", "").isdigit() or all(int(n) < 256 for n in host.split("."))  # noqa: PLR2004
+
+
+def make_urls(
+    n_benign: int = 900, n_phishing: int = 100, *, random_state: int | None = 0
+) -> tuple[Any, Any]:
+    """Make a shuffled sample of distinct URL-like strings.
+
+    Returns
+    -------
+    urls, labels : ndarray of str objects
+        The strings, and ``"benign"`` or ``"phishing"`` for each.
+
+    >>> urls, labels = make_urls(3, 1)
+    >>> sorted(labels.tolist())
+    ['benign', 'benign', 'benign', 'phishing']
+    """
+    for name, n in (("n_benign", n_benign), ("n_phishing", n_phishing)):
+        if not 0 <= n <= 20_000:  # noqa: PLR2004  # the grammar has more, but not many times more
+            raise TableError(f"{name} must be between 0 and 20000, got {n}; ask for fewer")
+    rng = np.random.default_rng(random_state)
+    found: dict[str, str] = {}
+    for label, make, n in (("benign", _benign, n_benign), ("phishing", _phishing, n_phishing)):
+        wanted = len(found) + n
+        while len(found) < wanted:
+            found.setdefault(make(rng), label)
+    order = rng.permutation(len(found))
+    return (
+        np.array(list(found), dtype=object)[order],
+        np.array(list(found.values()), dtype=object)[order],
+    )
+
+
+def _one(rng: np.random.Generator, choices: tuple[str, ...]) -> str:
+    return choices[int(rng.integers(len(choices)))]
+
+
+def _query(rng: np.random.Generator, longest: int) -> str:
+    pairs = [
+        f"{_one(rng, QUERIES)}={rng.integers(10 ** rng.integers(1, longest))}"
+        for _ in range(rng.integers(1, 3))
+    ]
+    return "?" + "&".join(pairs)
+
+
+def _benign(rng: np.random.Generator) -> str:
+    name = _one(rng, WORDS) if rng.random() < 0.6 else _one(rng, BRANDS)  # noqa: PLR2004
+    if rng.random() < 0.3:  # noqa: PLR2004
+        name += f"-{_one(rng, WORDS)}"
+    front = _one(rng, ("www.", "www.", "blog.", "shop.", "secure.", "login.", "", ""))
+    scheme = "https" if rng.random() < 0.8 else "http"  # noqa: PLR2004
+    pages = (*PAGES, *LURES) if rng.random() < 0.3 else (*PAGES, *WORDS)  # noqa: PLR2004
+    path = "".join(f"/{_one(rng, pages)}" for _ in range(rng.integers(0, 4)))
+    if path and rng.random() < 0.25:  # noqa: PLR2004
+        path += _one(
+            rng, (".html", ".php", f"-{rng.integers(100)}", f"/{rng.integers(1990, 2026)}")
         )
-    for row, value in enumerate(values):
-        if not isinstance(value, str):
-            missing = value is None or value != value  # noqa: PLR0124  # nan is not itself
-            what = "is missing" if missing else f"is {value!r}, a {type(value).__name__}"
-            remedy = "drop such rows" if missing else ONE_COLUMN
-            raise TableError(f"X must hold strings, row {row} {what}; {remedy}")
-    return list(values)
+    tail = _query(rng, 5) if rng.random() < 0.3 else ""  # noqa: PLR2004
+    return f"{scheme}://{front}{name}.{_one(rng, ENDS)}{path or '/'}{tail}"
 
 
-def _like(given: Any, values: list[Any]) -> Any:
-    """Put values into the container that was given: its type, its names, its kind of values."""
-    if hasattr(given, "columns"):
-        name = given.columns[0]
-        return type(given)({name: _like(given[name], values)})
-    module = type(given).__module__.partition(".")[0]
-    if module == "pandas":
-        return type(given)(values, dtype=given.dtype, name=given.name)
-    if module == "polars":
-        return type(given)(given.name, values, dtype=given.dtype)
-    if not isinstance(given, np.ndarray):
-        return values
-    kind = None if given.dtype.kind == "U" else given.dtype
-    array = np.array(values, dtype=kind)
-    return array.reshape(-1, 1) if given.ndim == 2 else array  # noqa: PLR2004  # a column
+def _phishing(rng: np.random.Generator) -> str:
+    brand = _one(rng, BRANDS)
+    disguised = _disguised(rng, brand)
+    scheme = "http" if rng.random() < 0.5 else "https"  # noqa: PLR2004
+    kind = rng.integers(6)
+    if kind == 0:
+        network = _one(rng, ("192.0.2", "198.51.100", "203.0.113"))
+        host = f"{network}.{rng.integers(1, 255)}"
+    elif kind == 1:
+        host = f"{disguised}.{_one(rng, ENDS)}"
+    elif kind == 2:  # noqa: PLR2004
+        host = f"{brand}.{_one(rng, LURES)}-{_one(rng, LURES)}.{_one(rng, ENDS)}"
+    elif kind == 3:  # noqa: PLR2004  # an honest host that was broken into
+        host = f"{_one(rng, ('www.', ''))}{_one(rng, WORDS)}.{_one(rng, ENDS)}"
+    else:
+        host = f"{disguised}-{_one(rng, (*LURES, *WORDS))}.{_one(rng, ENDS)}"
+    parts = [_one(rng, (*LURES, *PAGES, *WORDS, brand)) for _ in range(rng.integers(1, 4))]
+    page = _one(rng, ("", ".php", ".html", "/"))
+    tail = _query(rng, 9) if rng.random() < 0.5 else ""  # noqa: PLR2004
+    return f"{scheme}://{host}/{'/'.join(parts)}{page}{tail}"
+
+
+def _disguised(rng: np.random.Generator, brand: str) -> str:
+    places = [place for place, letter in enumerate(brand) if letter in LOOKALIKES]
+    if rng.random() < 0.3:  # noqa: PLR2004
+        place = int(rng.integers(len(brand)))
+        return brand[:place] + brand[place] + brand[place:]
+    place = places[int(rng.integers(len(places)))]
+    return brand[:place] + LOOKALIKES[brand[place]] + brand[place + 1 :]

@@ -1,11 +1,10 @@
 """What the three systems share while they train: parameters, batches, patience, progress."""
 
-from __future__ import annotations
-
 import sys
 import time
 from abc import ABC, abstractmethod
-from typing import TYPE_CHECKING, Any, Self
+from collections.abc import Iterator
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,21 +12,17 @@ from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from counterbalance.arrays import Floats, Integers
 from counterbalance.errors import TableError
-from counterbalance.methods.base import check_labels
-from counterbalance.methods.parameters import (
+from counterbalance.methods.base import (
     NOT_NEGATIVE_REAL,
     POSITIVE_INTEGER,
     POSITIVE_REAL,
     Rule,
+    check_labels,
     parameter,
 )
-from counterbalance.methods.parameters import DeclaredParameters as Declared
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from counterbalance.arrays import Floats, Integers
+from counterbalance.methods.base import DeclaredParameters as Declared
 
 Singles = NDArray[np.float32]
 
@@ -70,10 +65,12 @@ class TrainingParameters(Declared):
     backend: str = parameter(default="auto", rule=BACKENDS)
     progress: Any = parameter(default="auto", rule=PROGRESS)
 
+    _shared_doc = SHARED_DOC
+
     def __init_subclass__(cls, **keywords: Any) -> None:
         super().__init_subclass__(**keywords)
         if cls.__doc__:
-            cls.__doc__ = cls.__doc__.replace("\n    %(training)s\n", SHARED_DOC)
+            cls.__doc__ = cls.__doc__.replace("\n    %(training)s\n", cls._shared_doc)
 
 
 def checked_rows(model: Any, X: Any, y: Any, **rules: Any) -> tuple[Any, Any]:
@@ -233,8 +230,7 @@ class Bar:
 
 def scaled(X: Floats, mean: Floats, scale: Floats) -> Singles:
     """Give the rows as the networks train on them."""
-    rows: Singles = ((X - mean) / scale).astype(np.float32)
-    return rows
+    return ((X - mean) / scale).astype(np.float32)
 
 
 def scaling(X: Floats) -> tuple[Floats, Floats]:
