@@ -1,10 +1,12 @@
 """What holds for every test: no test depends on seconds, and markers say what a test needs."""
 
 import os
+from collections.abc import Generator
 from fnmatch import fnmatch
 from pathlib import Path
 
 import pytest
+from _pytest.doctest import DoctestModule
 from hypothesis import settings
 
 from markers import MARKED
@@ -15,6 +17,15 @@ HERE = Path(__file__).parent
 EXAMPLES = int(os.environ.get("COUNTERBALANCE_EXAMPLES", "100"))
 settings.register_profile("counterbalance", deadline=None, max_examples=EXAMPLES)
 settings.load_profile("counterbalance")
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collect_file(file_path: Path) -> Generator[None, list[pytest.Collector], list]:
+    """Collect a test file as tests alone: as docstrings it is left out where it cannot be imported."""
+    collected = yield
+    if not file_path.is_relative_to(HERE):
+        return collected
+    return [one for one in collected if not isinstance(one, DoctestModule)]
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
