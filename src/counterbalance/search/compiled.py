@@ -16,9 +16,9 @@ from __future__ import annotations
 
 from functools import partial
 from typing import Any, Protocol
+from weakref import WeakKeyDictionary
 
 import numpy as np
-from numpy.typing import NDArray
 
 from counterbalance.arrays import Floats, Integers, Mask, Small
 from counterbalance.classifier import boosting
@@ -42,10 +42,8 @@ try:
 except (ImportError, TypeError):  # not built, or built for another version of scipy
     kernel = None  # type: ignore[assignment]
 
-# Kinds of cells, as the kernel counts them.
-NUMBER, NARROW, NOMINAL = range(3)
-# Bytes of a float that the kernel can hold its values in.
-WIDTHS = (4, 8)
+# The kernel's forests of the classifiers that are in use: a search asks for one pass by pass.
+_forests: WeakKeyDictionary[Classifier, Any] = WeakKeyDictionary()
 
 
 class Search(Protocol):
@@ -75,7 +73,7 @@ def tell_compiled() -> str:
 def make_search(space: Space, effort: Effort, f: Classifier, table: Table) -> Search:
     """Return the fastest search that gives the same winners."""
     by_numpy = partial(search, space, effort, f.on_candidates, insight=f.insight)
-    if kernel is None or not _kernel_takes(space):
+    if kernel is None or not space.draw_arrays.taken:
         return by_numpy
     if f.screen is not None:
         return partial(_search_linear, space, effort, f.screen, f.on_candidates)
@@ -104,8 +102,12 @@ def _as_forest(f: Classifier, table: Table) -> Any:
     """Return f as the kernel knows it, None where it does not."""
     if kernel is None or not _is_plain(f, table):
         return None
-    code = f.codes_of_f()
-    return kernel.Forest(f.trees, code, None if f.prior is None else f.prior[code])
+    forest = _forests.get(f)
+    if forest is None:
+        code = f.codes_of_f()
+        forest = kernel.Forest(f.trees, code, None if f.prior is None else f.prior[code])
+        _forests[f] = forest
+    return forest
 
 
 def _judge(forest: Any, x: Floats, rows: Integers) -> Integers:
@@ -149,18 +151,6 @@ def _tried(space: Space, x: Floats, rows: Floats, target: Integers | Small) -> t
     nominal = profile.nominal.astype(np.uint8)
     x, target = np.ascontiguousarray(x), target.astype(np.intp)
     return x, rows, target, np.ascontiguousarray(space.order), profile.scale, nominal
-
-
-def _kernel_takes(space: Space) -> bool:
-    perturbation = space.perturbation
-    rules = perturbation.rules
-    return (
-        perturbation.way == "exact"
-        and not rules.levels
-        and not rules.relations
-        and not rules.followers
-        and bool(np.isin(perturbation.grid.width[space.order], WIDTHS).all())
-    )
 
 
 def _is_plain(f: Classifier, table: Table) -> bool:
@@ -255,7 +245,7 @@ def _search_linear(
 
 def rebuild_found(space: Space, effort: Effort, x: Floats, found: Inversions) -> Floats:
     """Return the rows of drawn inversions, made from the factuals ``x``."""
-    if kernel is None or not _kernel_takes(space):
+    if kernel is None or not space.draw_arrays.taken:
         drawn = rebuild(space, x, found.factual, found.draw, found.round)
         drawn[np.isnan(drawn)] = np.nan  # arithmetic sets the sign of some
         return space.perturbation.rules.complete(found.put_back(x, drawn), x)
@@ -282,53 +272,14 @@ def _found(rows: Integers, distance: Floats, draw: Integers, round_: Integers) -
 
 def _draws(space: Space, effort: Effort, x: Floats, rows: Integers) -> Any:
     """Give the kernel what the draws of some rows are made with."""
-    perturbation, order = space.perturbation, space.order
-    profile, rules, grid = perturbation.profile, perturbation.rules, perturbation.grid
-    nominal, x = profile.nominal[order], np.ascontiguousarray(x)
-    # Without a rule of direction the bounds are those of every factual: one shows them.
-    directed = bool((rules.rising | rules.falling)[order].any())
-    _, *bounds = perturbation.bounds((x if directed else x[:1])[:, order], order)
-    lower, upper = (np.atleast_2d(array) for array in bounds)
-    shares = [_shares(space, int(m)) for m in order]
-    used = [np.flatnonzero(share) for share in shares]
-    arrays = {
-        "x": x,
-        "lower": lower,
-        "upper": upper,
-        "deviation": profile.deviation[order],
-        "scale": profile.scale[order],
-        "median": profile.median[order],
-        "resolution": np.where(nominal, 0.0, grid.resolution[order]),
-        "low": rules.low,
-        "high": rules.high,
-        "share": np.concatenate(shares),
-        "cumulative": np.concatenate([np.cumsum(share) for share in shares]),
-    }
-    kind = np.where(nominal, NOMINAL, np.where(grid.width[order] == WIDTHS[0], NARROW, NUMBER))
+    x = np.ascontiguousarray(x)
     return kernel.Draws(
-        **{name: np.ascontiguousarray(array, np.float64) for name, array in arrays.items()},
+        x=x,
         ids=(rows + space.first_row).astype(np.int64),
-        order=np.ascontiguousarray(order, dtype=np.intp),
-        changes=np.isin(np.arange(x.shape[1]), order).astype(np.uint8),
-        kind=kind.astype(np.uint8),
-        used=np.concatenate([np.zeros(0, dtype=np.intp), *used]),
-        first_level=_starts(shares),
-        first_used=_starts(used),
         seed=space.seed,
         first_draw=effort.draws.start,
         n_draws=len(effort.draws),
         epsilon=effort.epsilon,
-        most_changed=-1 if rules.most_changed is None else rules.most_changed,
-        change_missing=perturbation.change_missing,
-        bounded=rules.checked,
+        **space.draw_arrays.bounds(x),
+        **space.draw_arrays.fixed,
     )
-
-
-def _shares(space: Space, feature: int) -> Floats:
-    """Return the shares of the categories, with that of a missing cell behind them."""
-    share = space.perturbation.profile.frequency[feature]
-    return np.zeros(0) if share is None else np.append(share, 0.0)
-
-
-def _starts(parts: list[NDArray[Any]]) -> NDArray[np.intp]:
-    return np.cumsum([0, *(len(part) for part in parts)], dtype=np.intp)

@@ -33,6 +33,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 
@@ -41,6 +42,7 @@ from counterbalance.classifier.judge import Insight
 from counterbalance.classifier.linear import Screen
 from counterbalance.constraints.rules import Rules
 from counterbalance.profile import share_of_distance
+from counterbalance.search.draw_arrays import DrawArrays
 from counterbalance.search.draws import stream
 from counterbalance.search.inversions import Inversions
 from counterbalance.search.perturbation import Perturbation
@@ -68,6 +70,11 @@ class Space:
     order: Integers
     seed: int
     first_row: int = 0  # id of the first row of the table, which may be a block of a larger one
+
+    @cached_property
+    def draw_arrays(self) -> DrawArrays:
+        """What the kernel makes draws with."""
+        return DrawArrays.of(self.perturbation, self.order)
 
 
 @dataclass(frozen=True)
