@@ -88,7 +88,7 @@ class RankedSets:
 
 
 def in_lines(words: Words) -> Words:
-    """Return rows of words, each from the start of a line of the cache and 1 to the end of its last.
+    """Return rows of words, each from the start of a line of the cache, filled up with 1.
 
     A tree that is not there has one leaf: a kernel works on whole lines, without an end to mind.
     """

@@ -59,6 +59,7 @@ cdef inline double uniform(uint64_t state, uint64_t counter) noexcept nogil:
 
 include "kernel_draws.pxi"
 include "kernel_forest.pxi"
+include "kernel_cells.pxi"
 include "kernel_bounds.pxi"
 
 
