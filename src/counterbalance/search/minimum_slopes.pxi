@@ -22,6 +22,7 @@ cdef class Slopes:
     cdef int64_t* score  # (C,)
     cdef int64_t* change  # (bins, C)
     cdef uint64_t* marks
+    cdef uint8_t* touched  # (M,): features with another change since they were looked at
     cdef Py_ssize_t* first_mark  # (M + 1,): where the words of each feature begin
     cdef int64_t* running  # (C,)
     # Of one feature, see ``find_stretches``.
@@ -45,12 +46,13 @@ cdef class Slopes:
         self.score = <int64_t*>calloc(self.C, sizeof(int64_t))
         self.change = <int64_t*>calloc(n_bins * self.C, sizeof(int64_t))
         self.marks = <uint64_t*>calloc(self.first_mark[self.M], sizeof(uint64_t))
+        self.touched = <uint8_t*>calloc(self.M + 1, sizeof(uint8_t))
         self.running = <int64_t*>calloc(self.C, sizeof(int64_t))
         self.ends = <int32_t*>malloc((longest + 1) * sizeof(int32_t))
         self.margins = <int64_t*>malloc(longest * sizeof(int64_t))
         if not (
-            self.score and self.running and self.change and self.marks and self.ends
-            and self.margins
+            self.score and self.running and self.change and self.marks and self.touched
+            and self.ends and self.margins
         ):
             raise MemoryError
 
@@ -58,6 +60,7 @@ cdef class Slopes:
         free(self.score)
         free(self.change)
         free(self.marks)
+        free(self.touched)
         free(self.first_mark)
         free(self.ends)
         free(self.running)
@@ -66,6 +69,7 @@ cdef class Slopes:
     cdef void clear(self) noexcept nogil:
         cdef Py_ssize_t m, i, at
         memset(self.score, 0, self.C * sizeof(int64_t))
+        memset(self.touched, 1, self.M)
         for m in range(self.M):
             for i in range(self.first_mark[m], self.first_mark[m + 1]):
                 while self.marks[i]:
