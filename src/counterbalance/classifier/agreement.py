@@ -72,7 +72,7 @@ class Agreement:
         if not len(x):
             return np.zeros(0)
         probability = np.zeros((len(x), self.n_classes))
-        probability[:, self.boosting.classes_] = self.boosting.predict_proba(x)
+        probability[:, self.boosting.classes_] = self.boosting.probabilities(x)
         probability[:, self.logistic.classes] += self.logistic.probability(x)
         return np.asarray(probability[np.arange(len(x)), target] / 2)
 
@@ -105,13 +105,14 @@ class Logistic:
 
     def probability(self, x: Floats) -> Floats:
         """Return the probability of each class, (n, classes)."""
-        logit = np.repeat(self.start[None, :], len(x), axis=0)
+        by_class = np.repeat(self.start[:, None], len(x), axis=1)
         at = 0
         for m, own in enumerate(self.columns):
             # Summed column by column: a product of matrices rounds as their shapes have it.
             for column in own.place(x[:, m]).T:
-                logit += column[:, None] * self.weight[at]
+                by_class += self.weight[at][:, None] * column
                 at += 1
+        logit = np.ascontiguousarray(by_class.T)
         likely = np.exp(logit - logit.max(axis=1, keepdims=True))
         return np.asarray(likely / likely.sum(axis=1, keepdims=True))
 

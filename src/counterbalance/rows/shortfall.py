@@ -329,10 +329,12 @@ def _redraw(short: list[NewRows], problem: Problem, judged: Judged, first: list[
                 break
             found = problem.find(judged, number, targets, among)
             for rows in list(going):
-                more = _fresh(_of(found, rows.target), seen[rows.target], problem)
-                rows.add("redraw", select(more, rows.missing))
+                more = _of(found, rows.target)
                 words = problem.fingerprints(more)
-                seen[rows.target] = np.append(seen[rows.target], words)
+                fresh = ~np.isin(words, seen[rows.target])  # not made from the factual before
+                more = more.take(fresh)
+                rows.add("redraw", select(more, rows.missing))
+                seen[rows.target] = np.append(seen[rows.target], words[fresh])
                 if not len(more) or not rows.missing:
                     going.remove(rows)
 
@@ -381,11 +383,6 @@ def _move_threshold(short: list[NewRows], problem: Problem, f: Classifier) -> No
 def _fingerprints(rows: NewRows, problem: Problem) -> Words:
     parts = [problem.fingerprints(found) for _, found in rows.parts]
     return np.concatenate([np.zeros(0, dtype=np.uint64), *parts])
-
-
-def _fresh(found: Inversions, seen: Words, problem: Problem) -> Inversions:
-    """Leave out the rows that were made from the same factual before."""
-    return found.take(~np.isin(problem.fingerprints(found), seen))
 
 
 def _of(found: Inversions, target: int) -> Inversions:

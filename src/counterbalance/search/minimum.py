@@ -82,13 +82,13 @@ class MinimumSearch:
             reached &= distance(profile, order, x, rows) < self.effort.epsilon
         return rows, reached
 
-    def find(self, x: Floats, ids: Integers, wanted: Mask) -> Inversions:
-        """Find the nearest inversion of every row to every class it is wanted for."""
+    def find(self, x: Floats, ids: Integers, wanted: Mask) -> tuple[Inversions, Floats]:
+        """Find the nearest inversion of every row to every class it is wanted for, and its row."""
         row, target = np.nonzero(wanted)
         rows, reached = self.rows(x[row], target, ids[row])
         row, target, rows = row[reached], target[reached], rows[reached]
         far = distance(self.space.perturbation.profile, self.space.order, x[row], rows)
-        return Inversions.solved(ids[row], target, far, x[row], rows)
+        return Inversions.solved(ids[row], target, far, x[row], rows), rows
 
 
 def _has_numbers(table: Table) -> bool:

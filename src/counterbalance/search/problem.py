@@ -116,35 +116,36 @@ class Problem:
 
         def find(chunk: Integers) -> Inversions:
             found, _ = search(self.table.rows(chunk), chunk, wanted[chunk])
-            minimal = self.effort.minimal
-            return self._ranked(self._made_minimal(found, take_back) if minimal else found)
+            parts = [found.take(block) for block in self.build_blocks(len(found))]
+            return Inversions.join([found.take(slice(0)), *(finish(part) for part in parts)])
+
+        def finish(found: Inversions) -> Inversions:
+            """Take back what f does not need and give keys, with rows that are built once."""
+            if not self.effort.minimal and self.ranking.judges is None:
+                return self._ranked(found, None)
+            rows = self.rebuild(found)
+            if self.effort.minimal:
+                found, rows = self._made_minimal(found, rows, take_back)
+            return self._ranked(found, rows)
 
         return self._on_chunks(find, self._chunks(rows, f))
 
-    def _made_minimal(self, found: Inversions, take_back: TakeBack) -> Inversions:
-        """Take back every change of drawn inversions that f does not need."""
-        order, profile = self.space.order, self.space.perturbation.profile
-        parts = [Inversions.join([])]
-        for block in self.build_blocks(len(found)):
-            some = found.take(block)
-            x, drawn = self.table.rows(some.factual), self.rebuild(some)
-            rows = take_back(x, drawn, some.target, some.factual)
-            bits = np.packbits(differs(rows, drawn), axis=1)
-            far = distance(profile, order, x, rows)
-            parts.append(replace(some, distance=far, taken_back=bits))
-        return Inversions.join(parts)
+    def _made_minimal(
+        self, found: Inversions, drawn: Floats, take_back: TakeBack
+    ) -> tuple[Inversions, Floats]:
+        """Take back every change of drawn rows that f does not need; return the rows, too."""
+        x = self.table.rows(found.factual)
+        rows = take_back(x, drawn, found.target, found.factual)
+        bits = np.packbits(differs(rows, drawn), axis=1)
+        far = distance(self.space.perturbation.profile, self.space.order, x, rows)
+        return replace(found, distance=far, taken_back=bits), rows
 
-    def _ranked(self, found: Inversions) -> Inversions:
-        """Give inversions their keys: see ``selection``."""
+    def _ranked(self, found: Inversions, rows: Floats | None) -> Inversions:
+        """Give inversions their keys: see ``selection``; ``rows`` are for judges."""
         if self.ranking.how == "nearest":
             return replace(found, key=found.distance)
-        keys = [found.key[:0]]
-        for block in self.build_blocks(len(found)):
-            some = found.take(block)
-            state = stream(self.space.seed, some.factual + self.space.first_row, some.draw)
-            rows = None if self.ranking.judges is None else self.rebuild(some)
-            keys.append(self.ranking.keys(some, state, rows))
-        return replace(found, key=np.concatenate(keys))
+        state = stream(self.space.seed, found.factual + self.space.first_row, found.draw)
+        return replace(found, key=self.ranking.keys(found, state, rows))
 
     def solve(
         self,
@@ -168,7 +169,7 @@ class Problem:
         search = MinimumSearch.of(self.space, self.effort, f, self.table, starts)
 
         def find(chunk: Integers) -> Inversions:
-            return self._ranked(search.find(self.table.rows(chunk), chunk, wanted[chunk]))
+            return self._ranked(*search.find(self.table.rows(chunk), chunk, wanted[chunk]))
 
         return self._on_chunks(find, self._chunks(rows, f))
 
