@@ -20,6 +20,7 @@ own, to the last bit: it does not depend on those that are asked about with it.
 from __future__ import annotations
 
 import warnings
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Self
 
@@ -38,6 +39,7 @@ MOST_LEVELS = 20
 # A number farther from the mean counts as if it were so many deviations away.
 FARTHEST = 20.0
 MAX_ITER = 300
+CENTRED = ("centre", "scale")  # what a number is placed by
 
 
 def sampled(codes: Integers, seed: int) -> tuple[Integers, Floats]:
@@ -106,15 +108,31 @@ class Logistic:
     def probability(self, x: Floats) -> Floats:
         """Return the probability of each class, (n, classes)."""
         by_class = np.repeat(self.start[:, None], len(x), axis=1)
-        at = 0
-        for m, own in enumerate(self.columns):
-            # Summed column by column: a product of matrices rounds as their shapes have it.
-            for column in own.place(x[:, m]).T:
-                by_class += self.weight[at][:, None] * column
-                at += 1
+        # Summed column by column: a product of matrices rounds as their shapes have it.
+        for weight, column in zip(self.weight, self._placed(x), strict=True):
+            by_class += weight[:, None] * column
         logit = np.ascontiguousarray(by_class.T)
         likely = np.exp(logit - logit.max(axis=1, keepdims=True))
         return np.asarray(likely / likely.sum(axis=1, keepdims=True))
+
+    def _placed(self, x: Floats) -> Iterator[Floats]:
+        """Return the cells as columns, one behind the other; plain numbers are placed together."""
+        plain = [own.level is None and not own.holes for own in self.columns]
+        some = [own for own, is_plain in zip(self.columns, plain, strict=True) if is_plain]
+        centre, scale = (np.array([getattr(own, name) for own in some]) for name in CENTRED)
+        numbers = iter(place_numbers(np.ascontiguousarray(x.T[plain]), centre, scale))
+        for m, own in enumerate(self.columns):
+            if plain[m]:
+                yield next(numbers)
+            else:
+                yield from own.place(x[:, m]).T
+
+
+def place_numbers(cells: Floats, centre: Floats, scale: Floats) -> Floats:
+    """Return cells in deviations from the mean, (features, n)."""
+    with np.errstate(invalid="ignore"):  # infinite by infinite
+        place = np.clip((cells - centre[:, None]) / scale[:, None], -FARTHEST, FARTHEST)
+    return np.where(np.isnan(place), 0.0, place)
 
 
 @dataclass(frozen=True, eq=False)
@@ -146,9 +164,8 @@ class Columns:
         width = (1 if self.level is None else len(self.level)) + self.holes
         made = np.zeros((len(cell), width))
         if self.level is None:
-            with np.errstate(invalid="ignore"):  # infinite by infinite
-                place = np.clip((cell - self.centre) / self.scale, -FARTHEST, FARTHEST)
-            made[:, 0] = np.where(np.isnan(place), 0.0, place)
+            centre, scale = (np.array([getattr(self, name)]) for name in CENTRED)
+            made[:, 0] = place_numbers(cell[None, :], centre, scale)[0]
         else:
             made[:, : len(self.level)] = cell[:, None] == self.level
         if self.holes:

@@ -89,13 +89,18 @@ def make_search(space: Space, effort: Effort, f: Classifier, table: Table) -> Se
 def make_take_back(space: Space, f: Classifier, table: Table) -> TakeBack:
     """Return the fastest way to take back what f does not need: see ``minimal``."""
     forest, rules = _as_forest(f, table), space.perturbation.rules
-    judge = f.on_candidates if forest is None else partial(_judge, forest)
-    by_numpy = partial(take_back, space, judge, asked=f.insight.asked)
+    by_numpy = partial(take_back, space, make_judge(f, table), asked=f.insight.asked)
     if kernel is None or rules.checked:
         return by_numpy
     if f.screen is not None:
         return partial(_take_back_linear, space, f.screen, by_numpy)
     return by_numpy if forest is None else partial(_take_back, space, forest)
+
+
+def make_judge(f: Classifier, table: Table) -> Judge:
+    """Return the fastest way to ask f about candidates."""
+    forest = _as_forest(f, table)
+    return f.on_candidates if forest is None else partial(_judge, forest)
 
 
 def _as_forest(f: Classifier, table: Table) -> Any:
