@@ -187,18 +187,22 @@ cdef class Sets:
         """Add to the slopes of a feature what a tree says of it; nothing if that is one leaf."""
         cdef const int64_t* value = self.values + k * WORD * self.C
         cdef const uint16_t* lowest = &self.lowest[k, m, 0]
+        cdef uint64_t* marks = self.slopes.marks + self.slopes.first_mark[m]
+        cdef int64_t* change = self.slopes.change + self.slopes.first_bin[m] * self.C
         cdef const int64_t* last
         cdef const int64_t* leaf
-        cdef int64_t* change
+        cdef unsigned int bin
         cdef Py_ssize_t c, C = self.C
         if not leaves & (leaves - 1):
             return
         last = value + lowest_bit(here) * C
         while leaves:
-            leaf = value + lowest_bit(leaves) * C
-            if C > 1 or leaf[0] != last[0]:
-                change = self.slopes.mark(m, lowest[lowest_bit(leaves)])
+            leaf, bin = value + lowest_bit(leaves) * C, lowest[lowest_bit(leaves)]
+            if C == 1:
+                change[bin] += sign * (leaf[0] - last[0])
+            else:
                 for c in range(C):
-                    change[c] += sign * (leaf[c] - last[c])
+                    change[bin * C + c] += sign * (leaf[c] - last[c])
+            marks[bin // WORD] |= <uint64_t>1 << (bin % WORD)
             last = leaf
             leaves &= leaves - 1

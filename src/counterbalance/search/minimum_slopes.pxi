@@ -104,29 +104,32 @@ cdef class Slopes:
         """
         cdef uint64_t* marks = self.marks + self.first_mark[m]
         cdef const int64_t* change = self.change + self.first_bin[m] * self.C
+        cdef int32_t* ends = self.ends
+        cdef int64_t* margins = self.margins
         cdef int64_t sign = 1 if target else -1  # of the only score of two classes
         cdef int32_t i, bin, n = 0, at_home = 0
+        cdef int32_t n_words = <int32_t>(self.first_mark[m + 1] - self.first_mark[m])
         cdef uint64_t word
-        cdef Py_ssize_t c
-        if self.C > 1:
-            memcpy(self.running, self.score, self.C * sizeof(int64_t))
-        for i in range(<int32_t>(self.first_mark[m + 1] - self.first_mark[m])):
+        cdef Py_ssize_t c, C = self.C
+        if C > 1:
+            memcpy(self.running, self.score, C * sizeof(int64_t))
+        for i in range(n_words):
             word = marks[i] | (i == 0)  # the first stretch may have no mark
             while word:
                 bin = WORD * i + lowest_bit(word)
-                if self.C == 1:
+                if C == 1:
                     if change[bin] == 0 and bin:
                         marks[i] ^= word & -word
                         word &= word - 1
                         continue
                     here += sign * change[bin]
                 else:
-                    for c in range(self.C):
-                        self.running[c] += change[bin * self.C + c]
+                    for c in range(C):
+                        self.running[c] += change[bin * C + c]
                     here = self.margin(self.running, target)
-                self.ends[n], self.margins[n] = bin, here
-                at_home = n if bin <= home else at_home
+                ends[n], margins[n] = bin, here
+                at_home += bin <= home
                 n += 1
                 word &= word - 1
-        self.ends[n], self.at_home = self.first_bin[m + 1] - self.first_bin[m], at_home
+        ends[n], self.at_home = self.first_bin[m + 1] - self.first_bin[m], max(at_home - 1, 0)
         return n
