@@ -39,14 +39,6 @@ MOST_WORDS = 2**22
 BUCKETS_A_CUT = 2
 
 
-class FeaturesOfTrees(NamedTuple):
-    """Which features each tree looks at."""
-
-    feature: Small  # (trees, most features of a tree), the first ``n_features`` of a row are meant
-    n_features: Small  # (trees,)
-    place: Small  # (trees, M): of a feature in its row, -1 for none
-
-
 @dataclass(frozen=True, eq=False)
 class Trees:
     """An ensemble whose answer is the class with the largest mean of its leaves' values."""
@@ -121,18 +113,6 @@ class Trees:
         There is a value for each node.
         """
         return RankedSets.of(self.nodes, self.roots, self.missing_left, self.first_cut, value)
-
-    def features_of_trees(self) -> FeaturesOfTrees:
-        """Return which features each tree looks at."""
-        n_trees = len(self.roots)
-        used = np.zeros((n_trees, self.n_features), dtype=bool)
-        tree = np.searchsorted(self.roots, np.arange(len(self.nodes)), side="right") - 1
-        inner = self.nodes[:, 0] != LEAF
-        used[tree[inner], self.nodes[inner, 0]] = True
-        n_features = used.sum(axis=1).astype(np.int32)
-        feature = np.argsort(~used, axis=1, kind="stable").astype(np.int32)
-        place = np.where(used, np.cumsum(used, axis=1) - 1, -1).astype(np.int32)
-        return FeaturesOfTrees(feature[:, : n_features.max()].copy(), n_features, place)
 
     def cuts_of(self, feature: int) -> Floats:
         """Return the sorted cuts of a feature."""
