@@ -21,7 +21,7 @@ settings.load_profile("counterbalance")
 
 @pytest.hookimpl(wrapper=True)
 def pytest_collect_file(file_path: Path) -> Generator[None, list[pytest.Collector], list]:
-    """Collect a test file as tests alone: as docstrings it is left out where it cannot be imported."""
+    """Collect a test file as tests alone: as docstrings one that cannot be imported is skipped."""
     collected = yield
     if not file_path.is_relative_to(HERE):
         return collected

@@ -334,6 +334,18 @@ def test_without_the_kernel_the_bytes_are_the_same_in_trees_of_any_size(n_leaves
 
 
 @pytest.mark.filterwarnings("ignore:class")
+@pytest.mark.parametrize("n_classes", [2, 3])
+@pytest.mark.parametrize("n_trees", [63, 64, 65, 130])
+def test_without_the_kernel_as_many_trees_say_the_same(n_trees, n_classes, monkeypatch):
+    X, y = table(40, n_classes=n_classes)
+    f = RandomForestClassifier(n_trees, max_leaf_nodes=5, random_state=0).fit(X, y)
+    assert trees.read_trees(f).leaf_sets is not None
+    compiled = solved(X, y, f, prefit=True)[1]
+    monkeypatch.setattr(minimum_trees, "kernel", None)
+    assert solved(X, y, f, prefit=True)[1].tobytes() == compiled.tobytes()
+
+
+@pytest.mark.filterwarnings("ignore:class")
 @settings(max_examples=25, deadline=None)
 @given(
     seed=st.integers(0, 10**6),

@@ -6,7 +6,6 @@
     node       (feature, cut, left, right): a row goes left where its bin <= cut; a leaf has
                the feature -1
     value      what a leaf adds to the sum of each class
-    leaf set   some leaves of a tree as the bits of a word, the leftmost leaf the lowest bit
 
 The trees see nothing of a row but its bins, so a search among rows is one among bins.
 scikit-learn compares float32 cells with float64 thresholds: a threshold stands here as the
@@ -22,45 +21,19 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from counterbalance.arrays import Floats, Small, Words
+from counterbalance.arrays import Floats, Small
+from counterbalance.classifier.leaf_sets import LEAF, WORD, LeafSets, RankedSets, inner_levels
 from counterbalance.classifier.tree_readers import Cell, Tree, tree_list
 
-LEAF = -1
 MISSING = -1
-# Leaves that fit into a word.
-WORD = 64
 # Words of all leaf sets: more would not stay in the caches, and grow with the square of the trees.
 MOST_WORDS = 2**22
 BUCKETS_A_CUT = 2
-
-
-@dataclass(frozen=True, eq=False)
-class LeafSets:
-    """Which leaves of each tree a row can be in, by one of its bins: the idea of QuickScorer.
-
-    The AND over all features leaves the one leaf that the row is in; the AND over all features
-    but one leaves those that it is in for some value of that feature.
-    """
-
-    words: Words  # (rows, trees); bin b of feature m is in row first[m] + 1 + b, missing is -1
-    first: Small  # (M,)
-    every: Words  # (trees,): all leaves
-    leaf: Small  # (trees, WORD): the node of each leaf
-    lowest: Small  # (trees, M, WORD): the lowest bin of each feature that leads to each leaf
-    by_value: Words  # (M, trees): leaves that some bin leads to; to others only a missing cell does
-
-
-class FeaturesOfTrees(NamedTuple):
-    """Which features each tree looks at."""
-
-    feature: Small  # (trees, most features of a tree), the first ``n_features`` of a row are meant
-    n_features: Small  # (trees,)
-    place: Small  # (trees, M): of a feature in its row, -1 for none
 
 
 @dataclass(frozen=True, eq=False)
@@ -118,50 +91,25 @@ class Trees:
     @cached_property
     def leaf_sets(self) -> LeafSets | None:
         """The trees as leaf sets, None where they are too large for that."""
-        n_rows, n_trees = len(self.cuts) + 2 * self.n_features, len(self.roots)
-        size, first = _leaves_below(self.nodes, self.roots)
-        cells = n_trees * max(n_rows, WORD * self.n_features)
-        if size[self.roots].max() > WORD or cells > MOST_WORDS:
+        if not self.has_small_trees:
             return None
-        tree = np.searchsorted(self.roots, np.arange(len(self.nodes)), side="right") - 1
-        node = np.flatnonzero(self.nodes[:, 0] != LEAF)
-        m, cut, left, right = self.nodes[node].T
-        # A row that goes right has none of the leaves on the left, and the other way round.
-        not_left, not_right = (~_bits(first[below], size[below]) for below in (left, right))
-        start = (self.first_cut[:-1] + 2 * np.arange(self.n_features)).astype(np.int32)
-        every = _bits(first[self.roots], size[self.roots])
-        words = np.tile(every, (n_rows, 1))
-        down, up = words.copy(), words.copy()
-        np.bitwise_and.at(down, (start[m] + 2 + cut, tree[node]), not_left)
-        np.bitwise_and.at(up, (start[m] + 1 + cut, tree[node]), not_right)
-        for begin, stop in zip(start + 1, np.append(start[1:], n_rows), strict=True):
-            words[begin:stop] = np.bitwise_and.accumulate(down[begin:stop])
-            words[begin:stop] &= np.bitwise_and.accumulate(up[begin:stop][::-1])[::-1]
-        goes_left = self.missing_left[node] > 0
-        removed = np.where(goes_left, not_right, not_left)
-        np.bitwise_and.at(words, (start[m], tree[node]), removed)
-        leaf = np.zeros((n_trees, WORD), dtype=np.int32)
-        ends = np.flatnonzero(self.nodes[:, 0] == LEAF)
-        leaf[tree[ends], first[ends]] = ends
-        lowest = _lowest_bins(self.nodes, self.roots, self.n_features)[leaf].transpose(0, 2, 1)
-        stops = np.append(start[1:], n_rows)
-        by_value = [
-            np.bitwise_or.reduce(words[begin:stop])
-            for begin, stop in zip(start + 1, stops, strict=True)
-        ]
-        return LeafSets(words, start, every, leaf, np.ascontiguousarray(lowest), np.array(by_value))
+        return LeafSets.of(self.nodes, self.roots, self.missing_left, self.first_cut)
 
-    def features_of_trees(self) -> FeaturesOfTrees:
-        """Return which features each tree looks at."""
-        n_trees = len(self.roots)
-        used = np.zeros((n_trees, self.n_features), dtype=bool)
-        tree = np.searchsorted(self.roots, np.arange(len(self.nodes)), side="right") - 1
-        inner = self.nodes[:, 0] != LEAF
-        used[tree[inner], self.nodes[inner, 0]] = True
-        n_features = used.sum(axis=1).astype(np.int32)
-        feature = np.argsort(~used, axis=1, kind="stable").astype(np.int32)
-        place = np.where(used, np.cumsum(used, axis=1) - 1, -1).astype(np.int32)
-        return FeaturesOfTrees(feature[:, : n_features.max()].copy(), n_features, place)
+    @cached_property
+    def has_small_trees(self) -> bool:
+        """Whether the leaves of each tree fit into a word, and all words into the caches."""
+        n_rows, n_trees = len(self.cuts) + 2 * self.n_features, len(self.roots)
+        cells = n_trees * max(n_rows, WORD * self.n_features)
+        ends = np.searchsorted(np.flatnonzero(self.nodes[:, 0] == LEAF), self.roots)
+        n_leaves = np.diff(np.append(ends, np.count_nonzero(self.nodes[:, 0] == LEAF)))
+        return bool(n_leaves.max() <= WORD and cells <= MOST_WORDS)
+
+    def ranked_sets(self, value: Floats) -> RankedSets:
+        """Return small trees as leaf sets in which the leaf of the largest ``value`` comes first.
+
+        There is a value for each node.
+        """
+        return RankedSets.of(self.nodes, self.roots, self.missing_left, self.first_cut, value)
 
     def cuts_of(self, feature: int) -> Floats:
         """Return the sorted cuts of a feature."""
@@ -235,46 +183,6 @@ def _number_cuts(
     return np.concatenate(parts), np.array(first, dtype=np.int32), cut
 
 
-def _levels(nodes: Small, roots: Small) -> list[NDArray[np.intp]]:
-    """Return the inner nodes of all trees, level by level from the roots down."""
-    levels = []
-    level = roots[nodes[roots, 0] != LEAF].astype(np.intp)
-    while level.size:
-        levels.append(level)
-        below = nodes[level, 2:].ravel()
-        level = below[nodes[below, 0] != LEAF].astype(np.intp)
-    return levels
-
-
-def _leaves_below(nodes: Small, roots: Small) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-    """Return how many leaves are below each node, and the first of them, from the left."""
-    size = np.where(nodes[:, 0] == LEAF, 1, 0).astype(np.intp)
-    first = np.zeros(len(nodes), dtype=np.intp)
-    levels = _levels(nodes, roots)
-    for level in reversed(levels):
-        size[level] = size[nodes[level, 2]] + size[nodes[level, 3]]
-    for level in levels:
-        first[nodes[level, 2]] = first[level]
-        first[nodes[level, 3]] = first[level] + size[nodes[level, 2]]
-    return size, first
-
-
-def _lowest_bins(nodes: Small, roots: Small, n_features: int) -> Small:
-    """Return for each node and feature the lowest bin that leads there."""
-    lowest = np.zeros((len(nodes), n_features), dtype=np.int32)
-    for level in _levels(nodes, roots):
-        m, cut, left, right = nodes[level].T
-        lowest[left] = lowest[right] = lowest[level]
-        lowest[right, m] = np.maximum(lowest[right, m], cut + 1)
-    return lowest
-
-
-def _bits(first: NDArray[np.intp], count: NDArray[np.intp]) -> Words:
-    """Return words with ``count`` bits set from bit ``first`` on, 1 to 64 of them."""
-    ones = ~np.uint64(0) >> (WORD - count).astype(np.uint64)
-    return np.asarray(ones << first.astype(np.uint64))
-
-
 def _bounded(nodes: Small, roots: Small) -> NDArray[np.uint64]:
     """Return for each node which features are bounded on the way to it, from above and below.
 
@@ -282,7 +190,7 @@ def _bounded(nodes: Small, roots: Small) -> NDArray[np.uint64]:
     node, that of the second where one with a smaller bin may.
     """
     bounded = np.zeros((len(nodes), 2), dtype=np.uint64)
-    for level in _levels(nodes, roots):
+    for level in inner_levels(nodes, roots):
         bit = np.uint64(1) << (nodes[level, 0] % WORD).astype(np.uint64)
         for side in range(2):
             below = nodes[level, 2 + side]

@@ -16,6 +16,7 @@ from __future__ import annotations
 
 from functools import partial
 from typing import Any, Protocol
+from weakref import WeakKeyDictionary
 
 import numpy as np
 
@@ -24,7 +25,6 @@ from counterbalance.classifier import boosting
 from counterbalance.classifier.judge import Classifier
 from counterbalance.classifier.linear import Screen
 from counterbalance.classifier.tree_readers import has_trees
-from counterbalance.search.cells import bounds_of
 from counterbalance.search.inversions import Inversions
 from counterbalance.search.minimal import take_back
 from counterbalance.search.nearest import (
@@ -41,6 +41,9 @@ try:
     from counterbalance.search import kernel
 except (ImportError, TypeError):  # not built, or built for another version of scipy
     kernel = None  # type: ignore[assignment]
+
+# The kernel's forests of the classifiers that are in use: a search asks for one pass by pass.
+_forests: WeakKeyDictionary[Classifier, Any] = WeakKeyDictionary()
 
 
 class Search(Protocol):
@@ -70,7 +73,7 @@ def tell_compiled() -> str:
 def make_search(space: Space, effort: Effort, f: Classifier, table: Table) -> Search:
     """Return the fastest search that gives the same winners."""
     by_numpy = partial(search, space, effort, f.on_candidates, insight=f.insight)
-    if kernel is None or not space.is_known:
+    if kernel is None or not space.draw_arrays.taken:
         return by_numpy
     if f.screen is not None:
         return partial(_search_linear, space, effort, f.screen, f.on_candidates)
@@ -86,8 +89,7 @@ def make_search(space: Space, effort: Effort, f: Classifier, table: Table) -> Se
 def make_take_back(space: Space, f: Classifier, table: Table) -> TakeBack:
     """Return the fastest way to take back what f does not need: see ``minimal``."""
     forest, rules = _as_forest(f, table), space.perturbation.rules
-    judge = f.on_candidates if forest is None else partial(_judge, forest)
-    by_numpy = partial(take_back, space, judge, asked=f.insight.asked)
+    by_numpy = partial(take_back, space, make_judge(f, table), asked=f.insight.asked)
     if kernel is None or rules.checked:
         return by_numpy
     if f.screen is not None:
@@ -95,12 +97,22 @@ def make_take_back(space: Space, f: Classifier, table: Table) -> TakeBack:
     return by_numpy if forest is None else partial(_take_back, space, forest)
 
 
+def make_judge(f: Classifier, table: Table) -> Judge:
+    """Return the fastest way to ask f about candidates."""
+    forest = _as_forest(f, table)
+    return f.on_candidates if forest is None else partial(_judge, forest)
+
+
 def _as_forest(f: Classifier, table: Table) -> Any:
     """Return f as the kernel knows it, None where it does not."""
     if kernel is None or not _is_plain(f, table):
         return None
-    code = f.codes_of_f()
-    return kernel.Forest(f.trees, code, None if f.prior is None else f.prior[code])
+    forest = _forests.get(f)
+    if forest is None:
+        code = f.codes_of_f()
+        forest = kernel.Forest(f.trees, code, None if f.prior is None else f.prior[code])
+        _forests[f] = forest
+    return forest
 
 
 def _judge(forest: Any, x: Floats, rows: Integers) -> Integers:
@@ -247,7 +259,7 @@ def _search_linear(
 
 def rebuild_found(space: Space, effort: Effort, x: Floats, found: Inversions) -> Floats:
     """Return the rows of drawn inversions, made from the factuals ``x``."""
-    if kernel is None or not space.is_known:
+    if kernel is None or not space.draw_arrays.taken:
         drawn = rebuild(space, x, found.factual, found.draw, found.round)
         drawn[np.isnan(drawn)] = np.nan  # arithmetic sets the sign of some
         return space.perturbation.rules.complete(found.put_back(x, drawn), x)
@@ -274,15 +286,14 @@ def _found(rows: Integers, distance: Floats, draw: Integers, round_: Integers) -
 
 def _draws(space: Space, effort: Effort, x: Floats, rows: Integers) -> Any:
     """Give the kernel what the draws of some rows are made with."""
-    x, cells = np.ascontiguousarray(x), space.cells
-    bounds = {} if "lower" in cells else bounds_of(space.perturbation, space.order, x)
+    x = np.ascontiguousarray(x)
     return kernel.Draws(
-        **cells,
-        **bounds,
         x=x,
         ids=(rows + space.first_row).astype(np.int64),
         seed=space.seed,
         first_draw=effort.draws.start,
         n_draws=len(effort.draws),
         epsilon=effort.epsilon,
+        **space.draw_arrays.bounds(x),
+        **space.draw_arrays.fixed,
     )

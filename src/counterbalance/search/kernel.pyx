@@ -25,12 +25,12 @@ from scipy.special.cython_special cimport ndtr, ndtri
 
 import numpy as np
 
+from counterbalance.classifier.leaf_sets import in_lines
+
 # Sums of leaves that differ by less are added up once more, in the order of the forest.
 cdef double CLOSE = 1e-9
 # Trees that are walked at a time.
 DEF GROUP = 8
-# Cuts that are looked at one by one.
-DEF FEW = 4
 cdef uint64_t GOLDEN = 0x9E3779B97F4A7C15ULL
 
 include "leaf_sets.pxi"
@@ -59,6 +59,8 @@ cdef inline double uniform(uint64_t state, uint64_t counter) noexcept nogil:
 
 include "kernel_draws.pxi"
 include "kernel_forest.pxi"
+include "kernel_cells.pxi"
+include "kernel_bounds.pxi"
 
 
 cdef struct Head:
@@ -138,6 +140,11 @@ def search_forest(
     cdef int32_t* leaves = <int32_t*>malloc((T + 3) * n_trees * sizeof(int32_t))
     cdef double* votes = <double*>malloc((T + 1) * C * sizeof(double))
     cdef uint64_t* words = NULL  # the features that have changed, draw by draw; those that have not
+    cdef Hopes hopes
+    cdef Py_ssize_t n
+    cdef bint bounded = can_bound(draws, forest)
+    if bounded:
+        make_hopes(&hopes, draws, forest)
     if forest.has_sets:
         words = <uint64_t*>malloc((T + draws.n_changing + 1) * n_trees * sizeof(uint64_t))
     try:
@@ -146,7 +153,15 @@ def search_forest(
         with nogil:
             for r in range(draws.n_rows):
                 draws.begin()
-                if forest.has_sets:
+                n = -1
+                if bounded:
+                    n = search_row_by_bounds(
+                        draws, forest, r, &wanted[r, 0], wanted.shape[1], &hopes, bins, leaves,
+                        votes, &distance[r, 0], &draw[r, 0], &round_[r, 0],
+                    )
+                if n >= 0:
+                    judged += n
+                elif forest.has_sets:
                     judged += search_row_by_sets(
                         draws, forest, r, &wanted[r, 0], wanted.shape[1], heads, bins, words,
                         leaves, votes, &distance[r, 0], &draw[r, 0], &round_[r, 0],
@@ -157,6 +172,8 @@ def search_forest(
                         votes, &distance[r, 0], &draw[r, 0], &round_[r, 0],
                     )
     finally:
+        if bounded:
+            clear_hopes(&hopes)
         free(words)
         free(heads)
         free(bins)

@@ -1,5 +1,45 @@
 # A forest that is asked about rows; a part of the kernel.
 
+cdef extern from *:
+    """
+    #define FEW 4
+
+    /* The cuts of a feature, in buckets of equal width (see Trees.buckets). */
+    typedef struct {
+        const float *cuts;  /* FEW infinite ones are behind them */
+        const int32_t *buckets;
+        double low, rate;
+        int32_t last;  /* bucket */
+    } Cuts;
+
+    /* How many cuts are below a value. Those of later buckets are not, so that FEW of them are
+       always compared: no branch, the processor could not guess it. */
+    static inline int32_t cuts_below(const Cuts *at, float value)
+    {
+        double place = ((double)value - at->low) * at->rate;
+        int32_t bucket, n, half;
+        const float *base;
+        place = place > 0 ? place : 0;
+        bucket = place < at->last ? (int32_t)place : at->last;
+        base = at->cuts + at->buckets[bucket];
+        n = at->buckets[bucket + 1] - at->buckets[bucket];
+        while (n > FEW) {
+            half = n / 2;
+            base += base[half - 1] < value ? half : 0;
+            n -= half;
+        }
+        return (int32_t)(base - at->cuts)
+            + (base[0] < value) + (base[1] < value) + (base[2] < value) + (base[3] < value);
+    }
+    """
+    enum: FEW
+    ctypedef struct Cuts:
+        const float* cuts
+        const int32_t* buckets
+        double low, rate
+        int32_t last
+    int32_t cuts_below(const Cuts* at, float value) noexcept nogil
+
 cdef class Forest:
     """Trees, and how their sums become an answer."""
 
@@ -7,7 +47,8 @@ cdef class Forest:
     cdef const int32_t[::1] roots, first_cut
     cdef const double[:, ::1] leaf_value
     cdef const uint64_t[:, ::1] bounded  # see ``Trees``
-    cdef const float[::1] cuts
+    cdef const float[::1] cuts  # of all features, infinite ones behind those of each
+    cdef const int32_t[::1] first_padded
     # Buckets of equal width over the cuts of each feature; how many cuts are in those before each.
     cdef const int32_t[::1] first_bucket, buckets
     cdef const double[::1] bucket_low, bucket_rate
@@ -15,8 +56,9 @@ cdef class Forest:
     cdef const double[::1] prior
     cdef readonly Py_ssize_t n_trees, n_classes
     cdef bint moved
-    # Of trees that are small enough, see ``LeafSets``.
+    # Of trees that are small enough, see ``LeafSets``; of two classes the leaves of a tree are ranked.
     cdef readonly bint has_sets
+    cdef Py_ssize_t width  # words of a row: so many trees, and some without a choice behind them
     cdef const uint64_t[:, ::1] words
     cdef const int32_t[::1] first_word
     cdef const int32_t[:, ::1] leaf
@@ -26,43 +68,42 @@ cdef class Forest:
     def __init__(self, trees, code, prior):
         self.nodes, self.roots = trees.looped(), trees.roots
         self.leaf_value, self.bounded = trees.value, trees.bounded
-        self.first_cut, self.cuts = trees.first_cut, trees.cuts.astype(np.float32)
+        self.first_cut = trees.first_cut
+        self.first_padded = trees.first_cut + FEW * np.arange(len(trees.first_cut), dtype=np.int32)
+        behind = np.repeat(trees.first_cut[1:], FEW)
+        self.cuts = np.insert(trees.cuts.astype(np.float32), behind, np.inf)
         self.first_bucket, self.buckets, self.bucket_low, self.bucket_rate = trees.buckets()
         self.code = code
         self.n_trees, self.n_classes = self.roots.shape[0], self.leaf_value.shape[1]
         self.moved = prior is not None
         self.prior = np.ones(self.n_classes) if prior is None else prior
-        sets = trees.leaf_sets
-        self.has_sets = sets is not None
+        self.has_sets = trees.has_small_trees
         if self.has_sets:
-            self.words, self.first_word, self.leaf = sets.words, sets.first, sets.leaf
-            share = trees.value[sets.leaf] / np.asarray(self.prior)
-            self.ahead = np.ascontiguousarray((share[..., -1] - share[..., 0]).ravel())
-            self.close = CLOSE * float(np.abs(share).max()) * self.n_trees
+            share = trees.value / np.asarray(self.prior)
+            ahead = share[:, -1] - share[:, 0]
+            sets = trees.ranked_sets(ahead) if self.n_classes == 2 else trees.leaf_sets
+            self.first_word, self.leaf = sets.first, sets.leaf
+            self.words = in_lines(sets.words)
+            self.width = self.words.shape[1]
+            self.ahead = np.append(ahead[sets.leaf], np.zeros((self.width - self.n_trees) * WORD))
+            self.close = CLOSE * float(np.abs(share[sets.leaf]).max()) * self.n_trees
 
     cdef inline int32_t bin(self, Py_ssize_t m, double value) noexcept nogil:
         """How many cuts of the feature are below the value."""
-        cdef float single = <float>value
-        cdef int32_t start = self.first_cut[m], n = self.first_cut[m + 1] - start, half, more = 0
-        cdef const int32_t* bucket
-        cdef const float* base
-        cdef double place
+        cdef Cuts cuts
         if isnan(value):
             return -1
-        if n == 0:
+        if not self.asks(m):
             return 0
-        place = (<double>single - self.bucket_low[m]) * self.bucket_rate[m]
-        n = self.first_bucket[m + 1] - self.first_bucket[m] - 2  # the last one
-        n = 0 if place <= 0 else (n if place >= n else <int32_t>place)
-        bucket = &self.buckets[self.first_bucket[m] + n]
-        base, n = &self.cuts[start] + bucket[0], bucket[1] - bucket[0]
-        while n > FEW:
-            half = n // 2
-            base += half * (base[half - 1] < single)  # no branch: the processor could not guess it
-            n -= half
-        while more < n and base[more] < single:
-            more += 1
-        return <int32_t>(base - &self.cuts[start]) + more
+        self.look_up(m, &cuts)
+        return cuts_below(&cuts, <float>value)
+
+    cdef inline void look_up(self, Py_ssize_t m, Cuts* cuts) noexcept nogil:
+        """Where the cuts of a feature are, which has some."""
+        cuts.cuts = &self.cuts[self.first_padded[m]]
+        cuts.buckets = &self.buckets[self.first_bucket[m]]
+        cuts.last = self.first_bucket[m + 1] - self.first_bucket[m] - 2
+        cuts.low, cuts.rate = self.bucket_low[m], self.bucket_rate[m]
 
     cdef inline void walk(
         self, const int32_t* trees, int32_t n, const int32_t* bins, int32_t* leaves

@@ -21,13 +21,6 @@ cdef double ROUNDING = 1e-12
 # of a draw. What it gives are bounds, so its last bits do not matter.
 cdef extern from *:
     """
-    #if defined(__GNUC__) && defined(__x86_64__) && defined(__gnu_linux__) && !defined(__clang__)
-    #define ANY_WIDTH __attribute__((target_clones("arch=x86-64-v4", "avx2", "default")))
-    #define SIDE_BY_SIDE _Pragma("GCC ivdep")
-    #else
-    #define ANY_WIDTH
-    #define SIDE_BY_SIDE
-    #endif
     #define BINS 1024
     #define STEPS 64
     #define REACH 8

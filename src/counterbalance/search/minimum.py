@@ -23,12 +23,12 @@ from counterbalance.arrays import Floats, Integers, Mask
 from counterbalance.classifier.judge import Classifier
 from counterbalance.classifier.tree_readers import has_trees, is_boosting
 from counterbalance.profile import distance
-from counterbalance.search.compiled import TakeBack, make_take_back
+from counterbalance.search.compiled import TakeBack, make_judge, make_take_back
 from counterbalance.search.inversions import Inversions
 from counterbalance.search.minimum_any import AnyMinimum
 from counterbalance.search.minimum_linear import LinearMinimum
 from counterbalance.search.minimum_trees import TreeMinimum
-from counterbalance.search.nearest import Effort, Space
+from counterbalance.search.nearest import Effort, Judge, Space
 from counterbalance.table.table import Table
 
 
@@ -38,11 +38,11 @@ class MinimumSearch:
 
     space: Space
     effort: Effort
-    f: Classifier
     trees: TreeMinimum | None
     linear: LinearMinimum | None
     other: AnyMinimum
     take_back: TakeBack
+    judge: Judge  # what f says of a row
 
     @classmethod
     def of(
@@ -58,8 +58,9 @@ class MinimumSearch:
             trees = TreeMinimum.of(space, f, references)
         elif row_by_row and not rules.levels and not rules.followers and _has_numbers(table):
             linear = LinearMinimum.of(space, f)
-        other = AnyMinimum(space, effort, f.on_candidates, references)
-        return cls(space, effort, f, trees, linear, other, make_take_back(space, f, table))
+        judge = make_judge(f, table)
+        other = AnyMinimum(space, effort, judge, references)
+        return cls(space, effort, trees, linear, other, make_take_back(space, f, table), judge)
 
     def rows(self, x: Floats, target: Integers, ids: Integers) -> tuple[Floats, Mask]:
         """Return for each row the nearest one of class ``target``, and where there is one."""
@@ -68,7 +69,7 @@ class MinimumSearch:
             rows, reached = self.trees.nearest(x, target)
             some = np.flatnonzero(reached)
             if some.size:
-                reached[some] = self.f.on_candidates(rows[some], ids[some]) == target[some]
+                reached[some] = self.judge(rows[some], ids[some]) == target[some]
         elif self.linear is not None:
             rows, reached = self.linear.nearest(x, target, ids)
         left = np.flatnonzero(~reached)
@@ -83,7 +84,7 @@ class MinimumSearch:
         return rows, reached
 
     def find(self, x: Floats, ids: Integers, wanted: Mask) -> tuple[Inversions, Floats]:
-        """Find the nearest inversion of every row to every class it is wanted for; and the rows."""
+        """Find the nearest inversion of every row to every class it is wanted for, and its row."""
         row, target = np.nonzero(wanted)
         rows, reached = self.rows(x[row], target, ids[row])
         row, target, rows = row[reached], target[reached], rows[reached]

@@ -6,10 +6,13 @@ leaf sets for small trees (``minimum_sets``), by walking for large ones (``minim
 """
 
 from libc.math cimport INFINITY, fabs
-from libc.stdint cimport int32_t, int64_t, uint8_t, uint64_t
+from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t, uint64_t
 from libc.stdlib cimport calloc, free, malloc, realloc
 from libc.string cimport memcpy, memset
 
+import numpy as np
+
+from counterbalance.classifier.leaf_sets import in_lines
 from counterbalance.search.minimum_twin import AHEAD as _AHEAD
 from counterbalance.search.minimum_twin import LONGEST as _LONGEST
 
@@ -28,6 +31,18 @@ cdef struct Move:
     double cost
 
 
+cdef struct Step:
+    # Where a feature may go to: no bin nearer to home brings as much.
+    int64_t brings
+    double cost
+    int32_t bin
+
+
+cdef struct Steps:
+    # How many there are: at home, then below it, then above.
+    int32_t home, below, above
+
+
 cdef class Walker:
     """Walks in a landscape; it has room for one row, so every thread has its own."""
 
@@ -41,6 +56,8 @@ cdef class Walker:
     cdef int32_t* bins
     cdef double* costs
     cdef int32_t* window  # (M, 2): the bins that are looked at
+    cdef Step* steps  # (bins,): of each feature
+    cdef Steps* counts  # (M,)
     cdef bint failed
 
     def __init__(self, land):
@@ -56,13 +73,17 @@ cdef class Walker:
         self.bins = <int32_t*>malloc(self.M * sizeof(int32_t))
         self.costs = <double*>malloc(self.M * sizeof(double))
         self.window = <int32_t*>malloc(2 * self.M * sizeof(int32_t))
-        if not (self.bins and self.costs and self.window):
+        self.steps = <Step*>malloc(self.first_bin[self.M] * sizeof(Step))
+        self.counts = <Steps*>malloc(self.M * sizeof(Steps))
+        if not (self.bins and self.costs and self.window and self.steps and self.counts):
             raise MemoryError
 
     def __dealloc__(self):
         free(self.bins)
         free(self.costs)
         free(self.window)
+        free(self.steps)
+        free(self.counts)
 
     cdef inline int32_t last_bin(self, Py_ssize_t m) noexcept nogil:
         return self.first_bin[m + 1] - self.first_bin[m] - 1
@@ -133,57 +154,102 @@ cdef class Walker:
 
     cdef Move best_move(self, Row* row) noexcept nogil:
         cdef Move best
-        cdef int32_t m, i, n, at_home
-        cdef const int64_t* margins = self.slopes.margins
-        cdef int64_t here = self.slopes.margin(self.slopes.score, row.target), reached, nearest
+        cdef int32_t m
+        cdef int64_t here = self.slopes.margin(self.slopes.score, row.target)
         cdef bint inside = here > AHEAD
+        # Of two classes, what a step brings does not depend on where the row is.
+        cdef bint known = self.slopes.C == 1 and here <= 0
         cdef double top = 0.0
         best.feature, best.bin, best.cost = -1, -1, 0.0
         for m in range(<int32_t>self.M):
             if not row.mutable[m] or (inside and not self.costs[m] > 0):
                 continue
-            n = self.slopes.find_stretches(m, row.target, here, row.home[m])
-            at_home = self.slopes.at_home
             # A stretch beyond another one must bring more; more than enough is never needed.
-            reached = AHEAD if inside else min(here, 0) + AHEAD
-            if margins[at_home] > reached and self.try_move(row, m, at_home, here, &best, &top):
-                reached = margins[at_home]
-            nearest = reached
-            for i in range(at_home - 1, -1, -1):
-                if reached > AHEAD:
-                    break
-                if margins[i] > reached and self.try_move(row, m, i, here, &best, &top):
-                    reached = margins[i]
-            reached = nearest
-            for i in range(at_home + 1, n):
-                if reached > AHEAD:
-                    break
-                if margins[i] > reached and self.try_move(row, m, i, here, &best, &top):
-                    reached = margins[i]
+            if not known:
+                self.find_steps(row, m, AHEAD - here if inside else min(here, 0) + AHEAD - here)
+            elif self.slopes.touched[m]:
+                self.find_steps(row, m, AHEAD)
+            self.slopes.touched[m] = not known
+            self.try_steps(m, here, &best, &top)
         return best
 
-    cdef inline bint try_move(
-        self, Row* row, int32_t m, int32_t i, int64_t here, Move* best, double* top
+    cdef void find_steps(self, Row* row, int32_t m, int64_t enough) noexcept nogil:
+        """Write the steps of a feature that bring more than enough, and than any nearer one.
+
+        Those beyond one that leads into the class are not needed, now and where the row is nearer.
+        """
+        cdef const int64_t* margins = self.slopes.margins
+        cdef int64_t here = self.slopes.margin(self.slopes.score, row.target)
+        cdef int32_t n = self.slopes.find_stretches(m, row.target, here, row.home[m])
+        cdef int32_t i, at_home = self.slopes.at_home
+        cdef int64_t reached = here + enough, nearest
+        cdef Step* step = self.steps + self.first_bin[m]
+        cdef Steps* count = self.counts + m
+        count.home = count.below = count.above = 0
+        if margins[at_home] > reached and self.can_step(row, m, at_home, here, step):
+            reached, count.home = margins[at_home], 1
+            step += 1
+        nearest = reached
+        for i in range(at_home - 1, -1, -1):
+            if reached > AHEAD:
+                break
+            if margins[i] > reached and self.can_step(row, m, i, here, step):
+                reached = margins[i]
+                count.below += 1
+                step += 1
+        reached = nearest
+        for i in range(at_home + 1, n):
+            if reached > AHEAD:
+                break
+            if margins[i] > reached and self.can_step(row, m, i, here, step):
+                reached = margins[i]
+                count.above += 1
+                step += 1
+
+    cdef inline bint can_step(
+        self, Row* row, int32_t m, int32_t i, int64_t here, Step* step
     ) noexcept nogil:
-        """Keep a move into stretch i if it is the best so far; say whether there is any."""
+        """Write the step into stretch i; say whether there is any."""
         cdef int32_t low = self.slopes.ends[i], high = self.slopes.ends[i + 1] - 1
-        cdef int32_t bin = self.nearest_bin(m, row.home[m], low, high)
-        cdef double cost, gain, dearer
-        if bin < 0:
+        step.bin = self.nearest_bin(m, row.home[m], low, high)
+        if step.bin < 0:
             return False
-        cost = self.cost(row, m, bin)
-        if cost == INFINITY:
-            return False
+        step.cost, step.brings = self.cost(row, m, step.bin), self.slopes.margins[i] - here
+        return step.cost != INFINITY
+
+    cdef inline void try_steps(self, int32_t m, int64_t here, Move* best, double* top) noexcept nogil:
+        """Keep a step of a feature if it is the best so far; those beyond enough are not needed."""
+        cdef const Step* step = self.steps + self.first_bin[m]
+        cdef const Steps* count = self.counts + m
+        cdef int32_t i
+        if count.home:
+            self.try_step(m, here, step, best, top)
+            if here + step.brings > AHEAD:
+                return
+            step += 1
+        for i in range(count.below):
+            self.try_step(m, here, step + i, best, top)
+            if here + step[i].brings > AHEAD:
+                break
+        step += count.below
+        for i in range(count.above):
+            self.try_step(m, here, step + i, best, top)
+            if here + step[i].brings > AHEAD:
+                break
+
+    cdef inline void try_step(
+        self, int32_t m, int64_t here, const Step* step, Move* best, double* top
+    ) noexcept nogil:
+        cdef double gain, dearer
         if here > AHEAD:  # what is saved
-            gain, dearer = self.costs[m] - cost, 1.0
+            gain, dearer = self.costs[m] - step.cost, 1.0
         else:  # what is brought for the cost
-            gain = <double>(min(self.slopes.margins[i], AHEAD + 1) - here)
-            dearer = cost - self.costs[m]
+            gain = <double>(min(here + step.brings, AHEAD + 1) - here)
+            dearer = step.cost - self.costs[m]
             if not dearer > 0:
                 gain, dearer = INFINITY, 1.0
         if gain > top[0] * dearer:
-            top[0], best.feature, best.bin, best.cost = gain / dearer, m, bin, cost
-        return True
+            top[0], best.feature, best.bin, best.cost = gain / dearer, m, step.bin, step.cost
 
     cdef double settle(self, Row* row) noexcept nogil:
         cdef Move move
@@ -191,12 +257,13 @@ cdef class Walker:
         cdef double total = 0.0
         cdef bint inside = False
         if self.sets is not None:
-            self.sets.start(row, self.bins)
+            self.sets.start(self.bins)
         for steps in range(LONGEST * self.M):
             if self.sets is not None:
                 self.sets.look_around(row)
             else:
                 self.open_windows(row, inside)
+                memset(self.slopes.touched, 1, self.M)
                 if not self.branches.look_around(row, self.bins, self.window):
                     self.failed = True
                     return INFINITY

@@ -1,11 +1,51 @@
 # Slopes of small trees, by leaf sets; a part of the minimum kernel.
 
-cdef struct Tree:
-    uint64_t every  # all leaves
-    int32_t here  # the leaf that the row is in
-    int32_t n_features
-    int32_t n_written  # entries of what the tree has added to the slopes
-    bint moved  # whether a leaf set has changed since the slopes were written
+cdef extern from *:
+    """
+    /* Write the leaves that rows are in before each feature is looked at, and those of the row. */
+    ANY_WIDTH static void look_forward(const uint64_t **at, Py_ssize_t n, Py_ssize_t width,
+                                       uint64_t *before, uint64_t *here)
+    {
+        Py_ssize_t i, j;
+        for (i = 0; i < width; i++) here[i] = ~(uint64_t)0;
+        for (j = 0; j < n; j++) {
+            const uint64_t *own = at[j];
+            uint64_t *into = before + j * width;
+            SIDE_BY_SIDE
+            for (i = 0; i < width; i++) {
+                into[i] = here[i];
+                here[i] &= own[i];
+            }
+        }
+    }
+
+    /* Write the leaves that a row is in for some value of a feature, of up to 64 trees. What is
+       returned has a bit for each tree where they were others, and are or were more than one. */
+    ANY_WIDTH static uint64_t look_back(
+        const uint64_t *own, const uint64_t *before, const uint64_t *by_value,
+        uint64_t *behind, uint64_t *others, uint64_t *was, Py_ssize_t width)
+    {
+        uint64_t changed = 0;
+        SIDE_BY_SIDE
+        for (Py_ssize_t i = 0; i < width; i++) {
+            uint64_t set = before[i] & behind[i] & by_value[i], old = others[i];
+            uint64_t more = (set & (set - 1)) | (old & (old - 1));
+            uint64_t bit = (set != old) & (more != 0);
+            changed |= bit << i;
+            others[i] = set;
+            was[i] = old;
+            behind[i] &= own[i];
+        }
+        return changed;
+    }
+    """
+    void look_forward(
+        const uint64_t** at, Py_ssize_t n, Py_ssize_t width, uint64_t* before, uint64_t* here
+    ) nogil
+    uint64_t look_back(
+        const uint64_t* own, const uint64_t* before, const uint64_t* by_value,
+        uint64_t* behind, uint64_t* others, uint64_t* was, Py_ssize_t width
+    ) nogil
 
 
 cdef class Sets:
@@ -13,163 +53,156 @@ cdef class Sets:
 
     The AND of the leaf sets of all features but one leaves the leaves that the row falls into as
     that one moves, from left to right as its bin grows; those that only a missing cell leads to
-    are no part of it. After a move only the trees are looked at again that have a cut on its way.
+    are no part of it. After a move the sets of all trees are formed anew, side by side, and the
+    slopes of those pairs of a tree and a feature are written anew whose set is another one.
+
+    Where the set of a pair stays and the leaf of the row does not, the feature is the one that was
+    moved: all else equal, both leaves are in the set of any other only if both hold the row. What
+    the moved feature leads to stays, and is told from another score.
     """
 
     cdef Slopes slopes
-    cdef const uint64_t[:, ::1] words
+    cdef const uint64_t[:, ::1] words, by_value  # (M, width)
     cdef const int32_t[::1] first_word
-    cdef const int32_t[:, :, ::1] lowest  # (trees, M, WORD)
-    cdef const uint64_t[:, ::1] by_value  # (M, trees)
+    cdef const uint16_t[:, :, ::1] lowest  # (trees, M, WORD): small trees have few bins
     cdef const int64_t[:, :, ::1] value  # (trees, WORD, C)
     cdef const int64_t* values  # the same, without strides
-    cdef const int32_t[:, ::1] feature  # (trees, features of the tree)
-    cdef const int32_t[:, ::1] place  # (trees, M): of a feature among those of the tree, or -1
-    cdef Py_ssize_t M, C, K, width
-    cdef Tree* trees
-    cdef uint64_t* now  # (trees, width): the leaf sets of the row's features
-    # Of one tree: the sets of the features before each; those that hold more than one leaf with all
-    # features but one, and which one that is.
-    cdef uint64_t* before
-    cdef uint64_t* others
-    cdef int32_t* which
-    cdef int32_t* written  # (trees, 2 * WORD, 2): feature and bin in the slopes
-    cdef int64_t* added  # (trees, 2 * WORD, C)
+    cdef int32_t[::1] feature  # those that any tree looks at, n of them
+    cdef int32_t[::1] place  # (M,): of a feature among them, or -1
+    cdef Py_ssize_t n, C, K, width
+    cdef const uint64_t** at  # (n,): the leaf sets of the row's bins
+    cdef uint64_t* others  # (n, width): of all features but one
+    cdef uint64_t* before  # (n, width)
+    cdef uint64_t* here  # (width,): the leaf of the row in each tree
+    cdef uint64_t* was_here
+    cdef uint64_t* behind
+    cdef uint64_t* was  # (width,): the others of a feature before
+    cdef int32_t moved  # the feature that was moved last, -1 for none
 
     def __init__(self, land, Slopes slopes):
-        sets, used = land.trees.leaf_sets, land.trees.features_of_trees()
+        sets = land.trees.leaf_sets
         self.slopes, self.C = slopes, slopes.C
-        self.words, self.first_word, self.lowest = sets.words, sets.first, sets.lowest
-        self.by_value = sets.by_value
+        self.words, self.first_word = in_lines(sets.words), sets.first
+        self.lowest = sets.lowest.astype(np.uint16)
+        self.by_value = in_lines(sets.by_value)
         self.value = land.value[sets.leaf]
         self.values = &self.value[0, 0, 0]
-        self.feature, self.place = used.feature, used.place
-        self.K, self.M, self.width = self.place.shape[0], self.place.shape[1], self.feature.shape[1]
-        self.trees = <Tree*>calloc(self.K, sizeof(Tree))
-        self.now = <uint64_t*>malloc((self.K * self.width + 1) * sizeof(uint64_t))
-        self.before = <uint64_t*>malloc((self.width + 1) * sizeof(uint64_t))
-        self.others = <uint64_t*>malloc((self.width + 1) * sizeof(uint64_t))
-        self.which = <int32_t*>malloc((self.width + 1) * sizeof(int32_t))
-        self.written = <int32_t*>malloc(self.K * 4 * WORD * sizeof(int32_t))
-        self.added = <int64_t*>malloc(self.K * 2 * WORD * self.C * sizeof(int64_t))
-        if not (
-            self.trees and self.now and self.before and self.others and self.which and self.written
-            and self.added
-        ):
+        asked = np.diff(land.trees.first_cut) > 0
+        self.feature = np.flatnonzero(asked).astype(np.int32)
+        self.place = np.where(asked, np.cumsum(asked) - 1, -1).astype(np.int32)
+        self.n, self.K, self.width = len(self.feature), self.value.shape[0], self.words.shape[1]
+        self.at = <const uint64_t**>malloc((self.n + 1) * sizeof(void*))
+        self.others = <uint64_t*>malloc((2 * self.n + 4) * self.width * sizeof(uint64_t))
+        if not (self.at and self.others):
             raise MemoryError
-        for k in range(self.K):
-            self.trees[k].n_features, self.trees[k].every = used.n_features[k], sets.every[k]
+        self.before = self.others + self.n * self.width
+        self.here = self.before + self.n * self.width
+        self.was_here = self.here + self.width
+        self.behind = self.was_here + self.width
+        self.was = self.behind + self.width
 
     def __dealloc__(self):
-        free(self.trees)
-        free(self.now)
-        free(self.before)
+        free(self.at)
         free(self.others)
-        free(self.which)
-        free(self.written)
-        free(self.added)
 
-    cdef void start(self, Row* row, const int32_t* bins) noexcept nogil:
+    cdef void start(self, const int32_t* bins) noexcept nogil:
         """Take a row; nothing is known of it."""
-        cdef Py_ssize_t k, j
-        cdef int32_t m
+        cdef Py_ssize_t j
         self.slopes.clear()
-        for k in range(self.K):
-            self.trees[k].here, self.trees[k].n_written, self.trees[k].moved = -1, 0, True
-            for j in range(self.trees[k].n_features):
-                m = self.feature[k, j]
-                self.now[k * self.width + j] = self.words[self.first_word[m] + 1 + bins[m], k]
+        self.moved = -1
+        for j in range(self.n):
+            self.set_bin(j, bins[self.feature[j]])
+        memset(self.others, 0, self.n * self.width * sizeof(uint64_t))
+        memset(self.here, 0, self.width * sizeof(uint64_t))
+
+    cdef inline void set_bin(self, Py_ssize_t j, int32_t bin) noexcept nogil:
+        self.at[j] = &self.words[self.first_word[self.feature[j]] + 1 + bin, 0]
 
     cdef void move(self, int32_t m, int32_t bin) noexcept nogil:
         """Move a feature into another bin."""
-        cdef Py_ssize_t k
-        cdef const uint64_t* word = &self.words[self.first_word[m] + 1 + bin, 0]
-        cdef uint64_t* now
-        for k in range(self.K):
-            if self.place[k, m] >= 0:
-                now = self.now + k * self.width + self.place[k, m]
-                if now[0] != word[k]:
-                    now[0], self.trees[k].moved = word[k], True
+        self.moved = m
+        if self.place[m] >= 0:
+            self.set_bin(self.place[m], bin)
 
     cdef void look_around(self, Row* row) noexcept nogil:
-        """Write the scores and the slopes anew, of those trees that are concerned."""
+        """Write the scores and the slopes anew where they are others."""
+        cdef Py_ssize_t j, k, first, width = self.width
+        cdef int32_t m
+        cdef uint64_t changed
+        cdef uint64_t* others
+        self.was_here, self.here = self.here, self.was_here
+        look_forward(self.at, self.n, width, self.before, self.here)
+        self.score()
+        memset(self.behind, 0xFF, width * sizeof(uint64_t))
+        for j in range(self.n - 1, -1, -1):
+            m, others = self.feature[j], self.others + j * width
+            first = 0
+            while first < width:
+                changed = look_back(
+                    self.at[j] + first, self.before + j * width + first,
+                    &self.by_value[m, first], self.behind + first, others + first,
+                    self.was + first, min(width - first, WORD),
+                )
+                if changed and row.mutable[m]:
+                    self.write(m, first, changed, others)
+                first += WORD
+
+    cdef inline void write(
+        self, int32_t m, Py_ssize_t first, uint64_t changed, const uint64_t* others
+    ) noexcept nogil:
+        """Write the slopes of a feature anew, of those trees, from the first on, that have a bit."""
         cdef Py_ssize_t k
+        self.slopes.touched[m] = True
+        while changed:
+            k = first + lowest_bit(changed)
+            self.add(k, m, self.was[k], self.was_here[k], -1)
+            self.add(k, m, others[k], self.here[k], 1)
+            changed &= changed - 1
+
+    cdef void score(self) noexcept nogil:
+        """Write the scores of the row; what the moved feature leads to keeps its own."""
+        cdef Py_ssize_t k, c, C = self.C
+        cdef int64_t* score = self.slopes.score
+        cdef int64_t* change = self.slopes.change
+        cdef int64_t more
+        cdef const int64_t* value
+        if self.moved >= 0:
+            change = self.slopes.mark(self.moved, 0)
+            self.slopes.touched[self.moved] = True
         for k in range(self.K):
-            if self.trees[k].moved:
-                self.take_back(k)
-                self.write(k, row)
-                self.trees[k].moved = False
-
-    cdef void take_back(self, Py_ssize_t k) noexcept nogil:
-        cdef Py_ssize_t i, c
-        cdef const int32_t* written = self.written + k * 4 * WORD
-        cdef const int64_t* added = self.added + k * 2 * WORD * self.C
-        cdef Tree* tree = self.trees + k
-        cdef int64_t* score = self.slopes.score
-        cdef int64_t* change
-        for i in range(tree.n_written):
-            # It is marked once more: where changes cancelled out, the mark was taken back.
-            change = self.slopes.mark(written[2 * i], written[2 * i + 1])
-            for c in range(self.C):
-                change[c] -= added[i * self.C + c]
-        if tree.here >= 0:
-            for c in range(self.C):
-                score[c] -= self.value[k, tree.here, c]
-        tree.n_written = 0
-
-    cdef void write(self, Py_ssize_t k, Row* row) noexcept nogil:
-        cdef Tree* tree = self.trees + k
-        cdef const uint64_t* now = self.now + k * self.width
-        cdef uint64_t every = tree.every, behind = every, others
-        cdef int32_t j, m, n, last, leaf
-        cdef Py_ssize_t c
-        cdef int64_t* score = self.slopes.score
-        cdef const int32_t* lowest
-        for j in range(tree.n_features):
-            self.before[j] = every
-            every &= now[j]
-        tree.here = lowest_bit(every)
-        for c in range(self.C):
-            score[c] += self.value[k, tree.here, c]
-        n = 0
-        for j in range(tree.n_features - 1, -1, -1):  # no branch: the processor could not guess it
-            others = self.before[j] & behind & self.by_value[self.feature[k, j], k]
-            behind &= now[j]
-            self.others[n], self.which[n] = others, j
-            n += others != every
-        for j in range(n):
-            others, m = self.others[j], self.feature[k, self.which[j]]
-            if not row.mutable[m]:
+            if self.here[k] == self.was_here[k]:
                 continue
-            lowest = &self.lowest[k, m, 0]
-            last = lowest_bit(others)
-            self.add(k, m, 0, tree.here, last)
-            others &= others - 1
-            while others:
-                leaf = lowest_bit(others)
-                self.add(k, m, lowest[leaf], last, leaf)
-                last = leaf
-                others &= others - 1
+            value = self.values + k * WORD * C
+            for c in range(C):
+                more = value[lowest_bit(self.here[k]) * C + c]
+                if self.was_here[k]:
+                    more -= value[lowest_bit(self.was_here[k]) * C + c]
+                score[c] += more
+                if self.moved >= 0:
+                    change[c] -= more
 
     cdef inline void add(
-        self, Py_ssize_t k, int32_t m, int32_t bin, int32_t old, int32_t new
+        self, Py_ssize_t k, int32_t m, uint64_t leaves, uint64_t here, int64_t sign
     ) noexcept nogil:
-        """Note that from a bin on the row falls into another leaf."""
-        cdef Py_ssize_t c, C = self.C, at = k * 2 * WORD + self.trees[k].n_written
-        cdef const int64_t* before = self.values + (k * WORD + old) * C
-        cdef const int64_t* after = self.values + (k * WORD + new) * C
-        cdef int64_t* added = self.added + at * C
-        cdef int64_t* change
-        if C == 1:
-            added[0] = after[0] - before[0]
-            if added[0] == 0:
-                return
-            change = self.slopes.mark(m, bin)
-            change[0] += added[0]
-        else:
-            change = self.slopes.mark(m, bin)
-            for c in range(C):
-                added[c] = after[c] - before[c]
-                change[c] += added[c]
-        self.written[2 * at], self.written[2 * at + 1] = m, bin
-        self.trees[k].n_written += 1
+        """Add to the slopes of a feature what a tree says of it; nothing if that is one leaf."""
+        cdef const int64_t* value = self.values + k * WORD * self.C
+        cdef const uint16_t* lowest = &self.lowest[k, m, 0]
+        cdef uint64_t* marks = self.slopes.marks + self.slopes.first_mark[m]
+        cdef int64_t* change = self.slopes.change + self.slopes.first_bin[m] * self.C
+        cdef const int64_t* last
+        cdef const int64_t* leaf
+        cdef unsigned int bin
+        cdef Py_ssize_t c, C = self.C
+        if not leaves & (leaves - 1):
+            return
+        last = value + lowest_bit(here) * C
+        while leaves:
+            leaf, bin = value + lowest_bit(leaves) * C, lowest[lowest_bit(leaves)]
+            if C == 1:
+                change[bin] += sign * (leaf[0] - last[0])
+            else:
+                for c in range(C):
+                    change[bin * C + c] += sign * (leaf[c] - last[c])
+            marks[bin // WORD] |= <uint64_t>1 << (bin % WORD)
+            last = leaf
+            leaves &= leaves - 1

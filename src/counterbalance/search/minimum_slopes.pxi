@@ -22,6 +22,7 @@ cdef class Slopes:
     cdef int64_t* score  # (C,)
     cdef int64_t* change  # (bins, C)
     cdef uint64_t* marks
+    cdef uint8_t* touched  # (M,): features with another change since they were looked at
     cdef Py_ssize_t* first_mark  # (M + 1,): where the words of each feature begin
     cdef int64_t* running  # (C,)
     # Of one feature, see ``find_stretches``.
@@ -45,12 +46,13 @@ cdef class Slopes:
         self.score = <int64_t*>calloc(self.C, sizeof(int64_t))
         self.change = <int64_t*>calloc(n_bins * self.C, sizeof(int64_t))
         self.marks = <uint64_t*>calloc(self.first_mark[self.M], sizeof(uint64_t))
+        self.touched = <uint8_t*>calloc(self.M + 1, sizeof(uint8_t))
         self.running = <int64_t*>calloc(self.C, sizeof(int64_t))
         self.ends = <int32_t*>malloc((longest + 1) * sizeof(int32_t))
         self.margins = <int64_t*>malloc(longest * sizeof(int64_t))
         if not (
-            self.score and self.running and self.change and self.marks and self.ends
-            and self.margins
+            self.score and self.running and self.change and self.marks and self.touched
+            and self.ends and self.margins
         ):
             raise MemoryError
 
@@ -58,6 +60,7 @@ cdef class Slopes:
         free(self.score)
         free(self.change)
         free(self.marks)
+        free(self.touched)
         free(self.first_mark)
         free(self.ends)
         free(self.running)
@@ -66,6 +69,7 @@ cdef class Slopes:
     cdef void clear(self) noexcept nogil:
         cdef Py_ssize_t m, i, at
         memset(self.score, 0, self.C * sizeof(int64_t))
+        memset(self.touched, 1, self.M)
         for m in range(self.M):
             for i in range(self.first_mark[m], self.first_mark[m + 1]):
                 while self.marks[i]:
@@ -100,29 +104,32 @@ cdef class Slopes:
         """
         cdef uint64_t* marks = self.marks + self.first_mark[m]
         cdef const int64_t* change = self.change + self.first_bin[m] * self.C
+        cdef int32_t* ends = self.ends
+        cdef int64_t* margins = self.margins
         cdef int64_t sign = 1 if target else -1  # of the only score of two classes
         cdef int32_t i, bin, n = 0, at_home = 0
+        cdef int32_t n_words = <int32_t>(self.first_mark[m + 1] - self.first_mark[m])
         cdef uint64_t word
-        cdef Py_ssize_t c
-        if self.C > 1:
-            memcpy(self.running, self.score, self.C * sizeof(int64_t))
-        for i in range(<int32_t>(self.first_mark[m + 1] - self.first_mark[m])):
+        cdef Py_ssize_t c, C = self.C
+        if C > 1:
+            memcpy(self.running, self.score, C * sizeof(int64_t))
+        for i in range(n_words):
             word = marks[i] | (i == 0)  # the first stretch may have no mark
             while word:
                 bin = WORD * i + lowest_bit(word)
-                if self.C == 1:
+                if C == 1:
                     if change[bin] == 0 and bin:
                         marks[i] ^= word & -word
                         word &= word - 1
                         continue
                     here += sign * change[bin]
                 else:
-                    for c in range(self.C):
-                        self.running[c] += change[bin * self.C + c]
+                    for c in range(C):
+                        self.running[c] += change[bin * C + c]
                     here = self.margin(self.running, target)
-                self.ends[n], self.margins[n] = bin, here
-                at_home = n if bin <= home else at_home
+                ends[n], margins[n] = bin, here
+                at_home += bin <= home
                 n += 1
                 word &= word - 1
-        self.ends[n], self.at_home = self.first_bin[m + 1] - self.first_bin[m], at_home
+        ends[n], self.at_home = self.first_bin[m + 1] - self.first_bin[m], max(at_home - 1, 0)
         return n

@@ -34,7 +34,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 
@@ -43,7 +42,7 @@ from counterbalance.classifier.judge import Insight
 from counterbalance.classifier.linear import Screen
 from counterbalance.constraints.rules import Rules
 from counterbalance.profile import share_of_distance
-from counterbalance.search.cells import are_known, cells_of
+from counterbalance.search.draw_arrays import DrawArrays
 from counterbalance.search.draws import stream
 from counterbalance.search.inversions import Inversions
 from counterbalance.search.perturbation import Perturbation
@@ -78,14 +77,9 @@ class Space:
         return np.isin(np.arange(len(self.perturbation.profile.lower)), self.order)
 
     @cached_property
-    def is_known(self) -> bool:
-        """Whether the compiled kernel can make the draws."""
-        return are_known(self.perturbation, self.order)
-
-    @cached_property
-    def cells(self) -> dict[str, Any]:
-        """What the compiled kernel is told of the cells that change."""
-        return cells_of(self.perturbation, self.order)
+    def draw_arrays(self) -> DrawArrays:
+        """What the kernel makes draws with."""
+        return DrawArrays.of(self.perturbation, self.order)
 
 
 @dataclass(frozen=True)
