@@ -42,7 +42,7 @@ from counterbalance.rows.origins import (
     tell_inflated,
 )
 from counterbalance.search.inversions import Inversions
-from counterbalance.search.problem import Judged, Problem, Yield
+from counterbalance.search.problem import Judged, Problem
 from counterbalance.search.selection import rank, select
 from counterbalance.table.labels import Labels, plain
 from counterbalance.user_warnings import warn_user
@@ -129,12 +129,24 @@ class NewRows:
         return np.concatenate([np.zeros(0, np.intp), *(found.factual for _, found in self.parts)])
 
 
-def choose(found: Inversions, asked: dict[int, int], *, pool: int = 1) -> list[NewRows]:
-    """Choose for each class as many inversions as are asked for, or for a pool so many times."""
-    classes = [NewRows(target, n, pool, pool > 1) for target, n in asked.items() if n]
+def choose(
+    found: Inversions, asked: dict[int, int], pooling: tuple[Policy, ...] = ()
+) -> list[NewRows]:
+    """Choose for each class as many inversions as are asked for, or for a pool POOL times that."""
+    pool = POOL if pooling else 1
+    classes = [NewRows(target, n, pool, bool(pooling)) for target, n in asked.items()]
     for rows in classes:
         rows.add("inversion", select(_of(found, rows.target), rows.missing))
     return classes
+
+
+def fill_pool(
+    classes: list[NewRows], problem: Problem, judged: Judged, pooling: tuple[Policy, ...]
+) -> None:
+    """Fill the pool of each class, if there is one, and keep of it as many as are asked for."""
+    if pooling:
+        fill(classes, problem, judged, pooling)
+        settle(classes)
 
 
 def settle(classes: list[NewRows]) -> None:
@@ -250,48 +262,6 @@ def before_the_end(policies: tuple[Policy, ...]) -> tuple[Policy, ...]:
 def _last_word(policies: tuple[Policy, ...]) -> Policy:
     """Return what to do in the end: the first of accept and raise, or raise."""
     return next((policy for policy in policies if policy in {"accept", "raise"}), "raise")
-
-
-def count_yields(
-    asked: Iterable[int], found: Inversions, problem: Problem, judged: Judged
-) -> dict[tuple[Any, Any], Yield]:
-    """Count for each pair (larger class, smaller class) what the first pass gave."""
-    labels, right = problem.labels, problem.right(judged)
-    table = {}
-    for target in asked:
-        of_target = _of(found, target).factual
-        for source in np.flatnonzero(problem.pairs([target])[:, target]):
-            here = labels.codes == source
-            pair = (labels.classes[source], labels.classes[target])
-            table[tuple(map(plain, pair))] = Yield(
-                rows=int(here.sum()),
-                factuals=int((here & right).sum()),
-                inversions=int(here[of_target].sum()),
-                used=0,
-                origins={},
-            )
-    return table
-
-
-def count_by_origin(
-    yields: dict[tuple[Any, Any], Yield], classes: list[NewRows], labels: Labels
-) -> dict[tuple[Any, Any], Yield]:
-    """Note with each yield the new rows that came of the pair in the end, by origin."""
-    codes = {plain(label): code for code, label in enumerate(labels.classes)}
-    rows_of = {rows.target: rows for rows in classes}
-
-    def count(source: int, target: int) -> dict[str, int]:
-        made = dict.fromkeys(SEARCHED, 0)
-        for origin, found in rows_of[target].parts:
-            made[origin] += int(np.count_nonzero(labels.codes[found.factual] == source))
-        return made
-
-    def counted(pair: tuple[Any, Any], got: Yield) -> Yield:
-        source, target = (codes[label] for label in pair)
-        origins = count(source, target)
-        return got._replace(used=origins["inversion"], origins=origins)
-
-    return {pair: counted(pair, got) for pair, got in yields.items()}
 
 
 def _solve(short: list[NewRows], problem: Problem, judged: Judged) -> None:

@@ -6,6 +6,7 @@ table -> columns -> profile -> classifier f -> search -> selection -> decoded ta
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 from numbers import Integral, Real
 from typing import Any, ClassVar
 
@@ -19,6 +20,7 @@ from counterbalance.plausible.learn import Plausible
 from counterbalance.prepare import Choices, DefaultF, make_ranking
 from counterbalance.rows import shortfall
 from counterbalance.rows.build import Builder
+from counterbalance.rows.yields import count_by_origin, count_yields
 from counterbalance.samplers.base import TableOverSampler
 from counterbalance.search.draws import Way
 from counterbalance.search.nearest import Effort
@@ -290,23 +292,20 @@ class CounterfactualOverSampler(TableOverSampler):
 
     def _fit_resample(self, table: Table, labels: Labels, weights: Floats | None) -> Builder:
         prepared = self._prepare(table, labels, weights)  # profile, rules, order, f
-        judged, asked = prepared.judged(), self._asked(labels)
         ranking = make_ranking(self.ranks_by, prepared.problem, weights)
-        problem = replace(prepared.problem, ranking=ranking)
-        targets = [target for target, n in asked.items() if n]
+        problem, judged = replace(prepared.problem, ranking=ranking), prepared.judged()
+        asked = {target: n for target, n in self._asked(labels).items() if n}
         by_draws = self.search == "perturb"  # Algorithm 1, or the minimum itself
-        found = problem.find(judged, 0, targets) if by_draws else problem.solve(judged, targets)
-        pooling, policies = self.pooling(), self.policies()
-        rows = shortfall.choose(found, asked, pool=shortfall.POOL if pooling else 1)
-        yields = shortfall.count_yields(targets, found, problem, judged)
+        find = partial(problem.find, number=0) if by_draws else problem.solve
+        found = find(judged, targets=list(asked))
+        yields = count_yields(asked, found, problem, judged)
+        rows = shortfall.choose(found, asked, pooling=self.pooling())
         del found  # it may be larger than all that follows
-        if pooling:
-            shortfall.fill(rows, problem, judged, pooling)
-            shortfall.settle(rows)
-        shortfall.fill(rows, problem, judged, policies)
-        self.yield_ = shortfall.count_by_origin(yields, rows, labels)
-        constraints = as_constraints(self.constraints)
-        shortfall.report([part.tally for part in rows], labels, policies, constraints)
+        shortfall.fill_pool(rows, problem, judged, self.pooling())
+        shortfall.fill(rows, problem, judged, self.policies())
+        self.yield_ = count_by_origin(yields, rows, labels)
+        tallies = [part.tally for part in rows]
+        shortfall.report(tallies, labels, self.policies(), as_constraints(self.constraints))
         return Builder(problem, prepared.f, rows, prepared.outliers)
 
     @property
