@@ -120,8 +120,11 @@ wheel: ## build the sdist and a wheel into dist/ and check them as the index wou
 clean: ## remove the environments and what the commands wrote
 	rm -rf $(VENV) .venv-* demo screenshots dist build docs/_build docs/gallery docs/tutorials docs/generated .pytest_cache .mypy_cache .ruff_cache .hypothesis
 
+# The trials behind docs/reproduction.md: make reproduce FROM=docs/data/reproduction-trials.sqlite.gz goes on from them.
 .PHONY: reproduce
+FROM ?=
 reproduce: $(READY) ## run the paper's experiments in full; takes hours, can be stopped and resumed
+	@test -z "$(FROM)" -o -e reproduction/trials.sqlite || { mkdir -p reproduction && gunzip -c "$(FROM)" > reproduction/trials.sqlite; }
 	@$(BIN)/counterbalance reproduce --jobs $(JOBS) --out reproduction
 
 .PHONY: reproduce-quick
