@@ -7,14 +7,9 @@
                the feature -1
     value      what a leaf adds to the sum of each class
 
-The trees see nothing of a row but its bins, so a search among rows is one among bins.
-scikit-learn compares float32 cells with float64 thresholds: a threshold stands here as the
-largest float32 that is not above it, which splits the float32 numbers in the same way. Its
-histogram boosting compares cells as they are.
-
-A forest says the class with the largest mean of probabilities. Boosting adds up raw scores, of the
-second class where there are two, and where it starts from; as that is one number for each class,
-it stands with the leaves of the first tree, and what is left is a sum over trees like any other.
+The trees see nothing of a row but its bins, so a search among rows is one among bins. Where they
+come from, and what a cell is to them, is told in ``tree_readers``: a threshold between two numbers
+that a cell can be stands here as the lower of them, which splits the cells in the same way.
 """
 
 from __future__ import annotations
