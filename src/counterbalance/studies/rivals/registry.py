@@ -44,6 +44,7 @@ from counterbalance.errors import TableError
 from counterbalance.estimators.counterfactual import CounterfactualClassifier
 from counterbalance.estimators.resampled import ResampledClassifier
 from counterbalance.methods.neighbours import allocate
+from counterbalance.methods.under_sampling import CUSBoostClassifier
 from counterbalance.samplers.interior import InteriorOverSampler
 from counterbalance.studies.study.methods import NONE, OURS, WEIGHTS, resampled
 from counterbalance.table.encoder import TablePreparation
@@ -186,6 +187,7 @@ class Rival:
     make: Callable[[int], Any]
     about: str
     ours: bool = False
+    ensemble: bool = False  # one that balances its members itself
     requires: str | None = None  # the optional package that it needs
 
 
@@ -311,18 +313,29 @@ _ALL = {
     "balanced random forest": Rival(
         partial(_encoded, BalancedRandomForestClassifier),
         "every tree sees as many rows of each class (Chen et al. 2004)",
+        ensemble=True,
     ),
     "easy ensemble": Rival(
         partial(_encoded, EasyEnsembleClassifier),
         "boosted trees on ten balanced parts (Liu et al. 2009)",
+        ensemble=True,
     ),
     "RUSBoost": Rival(
         # its paper boosts C4.5 trees; the stumps that are the default here fail on some folds
         partial(_encoded, RUSBoostClassifier, estimator=DecisionTreeClassifier(max_depth=5)),
         "boosting that undersamples in every round (Seiffert et al. 2010)",
+        ensemble=True,
+    ),
+    "CUSBoost": Rival(
+        # its paper boosts C4.5 trees too
+        partial(_encoded, CUSBoostClassifier, estimator=DecisionTreeClassifier(max_depth=5)),
+        "boosting that undersamples clusters in every round (Rayhan et al. 2017)",
+        ensemble=True,
     ),
     "self-paced ensemble": Rival(
-        _self_paced, "ten times the base, on parts of the majority by hardness (Liu et al. 2020)"
+        _self_paced,
+        "ten times the base, on parts of the majority by hardness (Liu et al. 2020)",
+        ensemble=True,
     ),
     "SMOTE": Rival(_smote, "SMOTE before the base; SMOTENC where there are categories"),
     **{
@@ -343,6 +356,7 @@ _ALL = {
         lambda seed: CounterfactualClassifier(random_state=seed),
         "f learned in rounds with its counterfactuals, with its defaults",
         ours=True,
+        ensemble=True,
     ),
 }
 RIVALS = {
