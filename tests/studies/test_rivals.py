@@ -12,6 +12,7 @@ from counterbalance.studies.rivals import run as rival_page
 from counterbalance.studies.rivals.registry import Encoded
 from counterbalance.studies.rivals.run import compute
 from counterbalance.studies.study import StudySettings, StudySettingsError, settings_of, study
+from counterbalance.studies.study.methods import OURS
 from counterbalance.studies.study.scores import collect
 from counterbalance.studies.study.trials import measure
 from counterbalance.trials import TrialRecord
@@ -61,7 +62,7 @@ def test_those_that_the_issue_names_are_there():
     names = " ".join(RIVALS)
     for name in ("none", "threshold", "class weights", "balanced random forest", "easy ensemble"):
         assert name in names
-    for name in ("RUSBoost", "self-paced ensemble", "SMOTE", "counterfactuals", "interior"):
+    for name in ("RUSBoost", "CUSBoost", "self-paced ensemble", "SMOTE", *OURS):
         assert name in RIVALS
     assert ("LightGBM with threshold for macro-F1" in RIVALS) == (find_spec("lightgbm") is not None)
     assert not any("," in name for name in RIVALS), "commas separate names on the command line"
@@ -111,6 +112,18 @@ def test_those_that_share_the_first_place_are_all_named():
     scores = scored({"none": 0.9, "threshold for macro-F1": 0.9, "SMOTE": 0.5})
     line = rival_page.leaders(scores)[0]
     assert "none and threshold for macro-F1 (mean rank 1.50) lead" in line
+
+
+def test_the_ensembles_are_ranked_among_themselves():
+    levels = {"none": 0.9, "easy ensemble": 0.5, "CounterfactualClassifier": 0.7, "CUSBoost": 0.3}
+    (table,) = rival_page.ensemble_tables(scored(levels))
+    by_name = {record["method"]: record for record in table.records}
+    assert list(by_name) == ["CounterfactualClassifier", "easy ensemble", "CUSBoost"]
+    assert by_name["CounterfactualClassifier"]["together"] == 1
+    assert by_name["CounterfactualClassifier"]["brier"] == 3, "lower is better"
+    assert "easy ensemble 0, CUSBoost 0." in table.notes[1]
+    del levels["CounterfactualClassifier"]
+    assert not list(rival_page.ensemble_tables(scored(levels))), "nothing of ours to compare"
 
 
 def test_a_rival_study_is_written_and_goes_on_from_its_store(tmp_path):

@@ -16,10 +16,11 @@ from counterbalance.result_table import ResultTable, Value, as_markdown
 from counterbalance.studies.rivals.registry import RIVALS
 from counterbalance.studies.study.methods import NONE
 from counterbalance.studies.study.run import PACKAGES, SHOWN, TRIAL_MODULES, Part, Protocol, sizes
-from counterbalance.studies.study.scores import ScoreKind, StudyScores, mean_ranks, standing
+from counterbalance.studies.study.scores import ScoreKind, StudyScores, mean_ranks, record, standing
 from counterbalance.studies.study.tables import (
     CAPTION,
     against_table,
+    bold,
     failure_tables,
     mean_table,
     rank_table,
@@ -31,7 +32,7 @@ from counterbalance.trials.resamplers import expected_warnings
 from counterbalance.trials.trial import Trial, seed_of
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
 METRICS = {
     "average_precision": "average precision",
@@ -39,6 +40,7 @@ METRICS = {
     "balanced_accuracy": "balanced accuracy",
     "brier": "Brier score",
 }
+TOGETHER = ("average_precision", "macro_f1", "balanced_accuracy")
 MODEL = "model"  # a rival is one classifier, where a method of the study stands before six
 RANK_NOTE = (
     ". `ms` is the median processor time of one fit, everything included, `failed` the number of "
@@ -76,6 +78,7 @@ def tables(scores: StudyScores) -> list[ResultTable]:
     """Return every table of a part."""
     return [
         rank_table(scores, RANK_NOTE),
+        *ensemble_tables(scores),
         leaders_table(scores),
         mean_table(scores),
         *(against_table(scores, method) for method in scores.ours),
@@ -124,6 +127,49 @@ def _leader(scores: StudyScores, metric: str) -> str:
     return (
         f"{text}. The best of ours is {own} ({found.rank:.2f}); the probability that it is better "
         f"than {found.best} on a further table is {found.probability:.2f}."
+    )
+
+
+def ensemble_tables(scores: StudyScores) -> Iterable[ResultTable]:
+    """Return the mean ranks of the ensembles among themselves, if ours ran beside another.
+
+    Ranks on all metrics but the Brier score together are what a user sees who wants one model for
+    everything; the Brier score is set beside them.
+    """
+    names = [name for name in scores.methods if RIVALS[name].ensemble]
+    own = [name for name in names if name in scores.ours]
+    if not own or len(names) == len(own):
+        return
+    among = scores.among(names)
+    by_metric = {metric: mean_ranks(among, metric) for metric in METRICS}
+    together = np.mean([by_metric[metric] for metric in TOGETHER], axis=0)
+    columns = {**by_metric, "together": together}
+    rows: list[tuple[str, ...]] = []
+    records: list[dict[str, Value]] = []
+    for place in np.argsort(together, kind="stable"):
+        name = names[place]
+        values = {column: float(ranks[place]) for column, ranks in columns.items()}
+        shown = (bold(f"{v:.2f}", when=v == columns[c].min()) for c, v in values.items())
+        rows.append((bold(name, when=name in own), *shown))
+        records.append({"method": name, **values})
+    others = [name for name in names if name not in own]
+    notes = [_brier_wins(among, name, others) for name in own]
+    head = "; ".join(METRICS[metric] for metric in TOGETHER)
+    yield ResultTable(
+        "ensembles",
+        f"The {len(names)} ensembles among themselves",
+        ("method", *METRICS.values(), "together"),
+        rows,
+        (f"Mean ranks of {len(names)}. Together is the mean of {head}.", *notes),
+        records,
+    )
+
+
+def _brier_wins(scores: StudyScores, name: str, others: Sequence[str]) -> str:
+    won = (f"{other} {record(scores, 'brier', name, other).wins}" for other in others)
+    return (
+        f"Of {len(scores.datasets)} data sets {name} has a better Brier score than the other on: "
+        f"{', '.join(won)}."
     )
 
 

@@ -17,7 +17,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -89,6 +89,18 @@ class StudyScores:
     def place(self, method: str) -> int:
         """Return where a method is along the first axis."""
         return self.methods.index(method)
+
+    def among(self, methods: Sequence[str]) -> StudyScores:
+        """Return the scores of these methods alone, so that they are ranked among themselves."""
+        places = [self.place(method) for method in methods]
+        return replace(
+            self,
+            methods=tuple(methods),
+            of={metric: values[places] for metric, values in self.of.items()},
+            seconds=self.seconds[places],
+            failed={key: count for key, count in self.failed.items() if key[0] in methods},
+            origins={name: counts for name, counts in self.origins.items() if name in methods},
+        )
 
 
 def collect(records: Sequence[TrialRecord], kind: ScoreKind = RESAMPLERS) -> StudyScores:

@@ -73,8 +73,8 @@ def rank_table(scores: StudyScores, note: str = RANK_NOTE) -> ResultTable:
         seconds = float(scores.seconds[place])
         rows.append(
             (
-                _bold(method, when=method in scores.ours),
-                *(_bold(f"{v:.2f}", when=v == best[metric]) for metric, v in values.items()),
+                bold(method, when=method in scores.ours),
+                *(bold(f"{v:.2f}", when=v == best[metric]) for metric, v in values.items()),
                 f"{seconds * MILLISECONDS:.0f}",
                 str(failed[method] or ""),
             )
@@ -101,9 +101,7 @@ def origin_tables(scores: StudyScores) -> Iterable[ResultTable]:
         shares = dict(zip(ORIGINS, share.tolist(), strict=True))
         nearest = made[:, [ORIGINS.index(origin) for origin in NEAREST]]
         without = int(np.sum(nearest.sum(axis=1) == 0))
-        rows.append(
-            (_bold(method, when=True), *(percent(s) for s in shares.values()), str(without))
-        )
+        rows.append((bold(method, when=True), *(percent(s) for s in shares.values()), str(without)))
         records.append({"method": method, **shares, "without_inversion": without})
     yield ResultTable(
         "origins",
@@ -233,7 +231,7 @@ def mean_table(scores: StudyScores) -> ResultTable:
     """Return the plain means over data sets and classifiers."""
     rows = [
         (
-            _bold(method, when=method in scores.ours),
+            bold(method, when=method in scores.ours),
             *(f"{scores.by_dataset(m)[place].mean():.4f}" for m in scores.metrics),
         )
         for place, method in enumerate(scores.methods)
@@ -256,7 +254,8 @@ def failure_tables(scores: StudyScores) -> Iterable[ResultTable]:
         )
 
 
-def _bold(text: str, *, when: bool) -> str:
+def bold(text: str, *, when: bool) -> str:
+    """Return a text of markdown, bold if it is."""
     return f"**{text}**" if when else text
 
 
