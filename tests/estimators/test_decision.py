@@ -4,10 +4,12 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from imblearn.metrics import geometric_mean_score
 from scipy.special import expit, logit
 from sklearn.metrics import f1_score
 
 from counterbalance.estimators.decision import (
+    METRICS,
     Calibration,
     Rule,
     between,
@@ -130,6 +132,21 @@ def test_the_right_cut_for_f1_is_the_best_one_where_probabilities_are_right():
     assert f1_score(y, shifted >= heavier, sample_weight=weights) > scores["f1"].max() - 0.002
 
 
+def test_the_compromise_is_the_mean_of_two_metrics_and_its_cut_lies_between_theirs():
+    p, y = scored(60_000, share=0.1)
+
+    def reached(cut):
+        answer = p[:, 1] >= cut
+        return (geometric_mean_score(y, answer) + f1_score(y, answer)) / 2
+
+    cuts, scores = cut_scores(p[:, 1], y)
+    for place in np.linspace(0, len(cuts) - 1, 7).astype(int):
+        assert scores["compromise"][place] == pytest.approx(reached(cuts[place]))
+    right = {metric: right_cut(p[:, 1], metric, y.mean()) for metric in METRICS}
+    assert right["g_mean"] < right["compromise"] < right["f1"]
+    assert reached(right["compromise"]) > scores["compromise"].max() - 0.002
+
+
 @given(st.floats(0.01, 0.99), st.floats(0.01, 0.99))
 def test_many_rows_trust_the_tuned_cut_and_few_the_right_one(tuned, right):
     assert between(tuned, right, 0) == pytest.approx(right)
@@ -150,7 +167,7 @@ def test_a_cost_matrix_gives_elkans_threshold(miss, alarm):
     np.testing.assert_array_equal(flipped.answer(p[:, ::-1]), 1 - rule.answer(p))
 
 
-@pytest.mark.parametrize("metric", ["g_mean", "f1", "balanced_accuracy", "cost"])
+@pytest.mark.parametrize("metric", [*METRICS, "cost"])
 def test_factors_of_three_classes_are_no_worse_than_none(metric):
     rng = np.random.default_rng(0)
     p = rng.dirichlet([6, 1, 0.5], 600)
@@ -162,10 +179,12 @@ def test_factors_of_three_classes_are_no_worse_than_none(metric):
         counts = np.zeros((3, 3))
         np.add.at(counts, (y, answer), 1)
         recall = np.diag(counts) / counts.sum(axis=1)
+        f1 = f1_score(y, answer, average="macro", zero_division=0)
         return {
             "g_mean": recall.prod(),
             "balanced_accuracy": recall.mean(),
-            "f1": f1_score(y, answer, average="macro", zero_division=0),
+            "f1": f1,
+            "compromise": (np.cbrt(recall.prod()) + f1) / 2,
             "cost": -(counts * cost).sum() if cost is not None else 0,
         }[metric]
 

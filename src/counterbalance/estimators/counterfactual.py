@@ -65,7 +65,8 @@ class CounterfactualClassifier(DecidingClassifier):
         Most rounds; fewer if the boundary settles, which is when the calls of fewer than one in
         a hundred real rows change, out of fold, from one round to the next.
 
-    threshold : {"g_mean", "f1", "balanced_accuracy"}, cost matrix, float or None, default="g_mean"
+    threshold : {"g_mean", "f1", "balanced_accuracy", "compromise"}, cost matrix, float or None, \
+            default="compromise"
         How ``predict`` chooses: see :class:`ResampledClassifier`. It costs no further fit here.
 
     calibration : {"sigmoid", "isotonic"} or None, default="sigmoid"
@@ -141,7 +142,7 @@ class CounterfactualClassifier(DecidingClassifier):
         *,
         sampler: Any = None,
         rounds: int = 3,
-        threshold: Any = "g_mean",
+        threshold: Any = "compromise",
         calibration: str | None = "sigmoid",
         cv: Any = 5,
         n_jobs: int | None = None,

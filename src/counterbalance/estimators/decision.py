@@ -24,8 +24,8 @@ from sklearn.isotonic import IsotonicRegression
 
 from counterbalance.arrays import Floats, Integers
 
-Metric = Literal["g_mean", "f1", "balanced_accuracy"]
-METRICS: tuple[Metric, ...] = ("g_mean", "f1", "balanced_accuracy")
+Metric = Literal["g_mean", "f1", "balanced_accuracy", "compromise"]
+METRICS: tuple[Metric, ...] = ("g_mean", "f1", "balanced_accuracy", "compromise")
 BINARY = 2
 AS_GOOD = 1e-12
 # Draws of weights for the rows: the best cut of one sample is noisy, the median of many less so.
@@ -67,12 +67,12 @@ def prior_corrected(p: Floats, base: Floats, prior: Floats) -> Floats:
 
 
 def cut_scores(
-    p: Floats, y: Integers, weights: Floats | None = None, cost: Floats | None = None
+    p: Floats, y: Integers | Floats, weights: Floats | None = None, cost: Floats | None = None
 ) -> tuple[Floats, dict[str, Floats]]:
     """Return every cut between two neighbouring probabilities, and what is reached at each.
 
     p        (N,) probability of the rarest class
-    y        (N,) 1 where a row is of that class
+    y        (N,) 1 where a row is of that class, or the share of it that is
     weights  (N,) or (D, N) what each row counts for; with D draws of weights the scores
              have shape (D, cuts)
     cost     (2, 2) rows are the truth, columns the answer, the rarest class last; adds the
@@ -91,10 +91,13 @@ def cut_scores(
     recall = hits / np.where(positive > 0, positive, 1)
     negative = whole - positive
     other = 1 - false / np.where(negative > 0, negative, 1)
+    g_mean = np.sqrt(np.maximum(recall * other, 0))
+    f1 = 2 * hits / (2 * hits + misses + false)
     scores = {
-        "g_mean": np.sqrt(np.maximum(recall * other, 0)),
-        "f1": 2 * hits / (2 * hits + misses + false),
+        "g_mean": g_mean,
+        "f1": f1,
         "balanced_accuracy": (recall + other) / 2,
+        "compromise": (g_mean + f1) / 2,
     }
     if cost is not None:
         right = (negative - false) * cost[0, 0] + hits * cost[1, 1]
@@ -102,8 +105,8 @@ def cut_scores(
     return cuts, scores
 
 
-def tuned_thresholds(p: Floats, y: Integers, weights: Floats | None = None) -> dict[str, float]:
-    """Return the threshold that is best for each metric that needs one.
+def tuned_thresholds(p: Floats, y: Integers | Floats, weights: Floats | None = None) -> dict[str, float]:
+    """Return the threshold that is best for each metric of the field that needs one.
 
     Every cut between two neighbouring probabilities of the minority is tried. Where several are
     best, the middle one is taken.
@@ -113,7 +116,7 @@ def tuned_thresholds(p: Floats, y: Integers, weights: Floats | None = None) -> d
     {'g_mean': 0.25, 'f1': 0.25, 'balanced_accuracy': 0.25}
     """
     cuts, scores = cut_scores(p, y, weights)
-    return {name: float(cuts[_middle_best(score)]) for name, score in scores.items()}
+    return {name: float(cuts[_middle_best(scores[name])]) for name in METRICS[:3]}
 
 
 def steady_cut(
@@ -150,7 +153,8 @@ def right_cut(
 
     For balanced accuracy, and nearly so for G-mean, that is the share of the class; for F1 half
     of the F1 that is reached (Lipton, Elkan and Naryanaswamy 2014); for costs the probability at
-    which both answers cost the same (Elkan 2001).
+    which both answers cost the same (Elkan 2001); for the compromise, which has no such form, the
+    cut that is best where every row counts for both classes, by its probability.
 
     >>> right_cut(np.array([0.9, 0.1]), "f1", share=0.5)
     0.45
@@ -160,6 +164,9 @@ def right_cut(
         counts = np.ones(len(p)) if weights is None else weights[order]
         hits = np.cumsum(counts * p[order])
         return float((2 * hits / (np.cumsum(counts) + hits[-1])).max() / 2)
+    if metric == "compromise":
+        cuts, scores = cut_scores(p, p, weights)
+        return float(cuts[_middle_best(scores[metric])])
     if cost is None:
         return share
     alarm, miss = cost[0, 1] - cost[0, 0], cost[1, 0] - cost[1, 1]
@@ -264,12 +271,11 @@ def _score(
     if metric == "cost":
         return -float((counts * cost).sum())
     right, true, said = np.diag(counts), counts.sum(axis=1), counts.sum(axis=0)
-    if metric == "f1":
-        return float(np.mean(2 * right / np.maximum(true + said, EDGE)))
+    f1 = float(np.mean(2 * right / np.maximum(true + said, EDGE)))
     recall = right[true > 0] / true[true > 0]
-    return float(
-        recall.mean() if metric == "balanced_accuracy" else recall.prod() ** (1 / len(recall))
-    )
+    g_mean = float(recall.prod() ** (1 / len(recall)))
+    scores = {"g_mean": g_mean, "f1": f1, "balanced_accuracy": float(recall.mean())}
+    return (g_mean + f1) / 2 if metric == "compromise" else scores[metric]
 
 
 def _answers(p: Floats, factors: Floats, cost: Floats | None) -> Integers:

@@ -43,13 +43,15 @@ class ResampledClassifier(DecidingClassifier):
         is :class:`InteriorOverSampler`. ``"passthrough"`` leaves the rows as they are, for the
         threshold and the calibration alone.
 
-    threshold : {"g_mean", "f1", "balanced_accuracy"}, cost matrix, float or None, default=None
+    threshold : {"g_mean", "f1", "balanced_accuracy", "compromise"}, cost matrix, float or None, \
+            default=None
         How ``predict`` chooses. A metric, or a matrix of costs (a row for each true class, a
         column for each answer, in the order of ``classes_``): the threshold that is best for it
         out of fold. A number: the rarest class is answered where its probability is at least
         that. ``None``: the most probable class. F1 is that of the rarest class; with more than
         two classes it is the mean over all, and factors of the classes are tuned in place of a
-        threshold.
+        threshold. ``"compromise"`` is the mean of G-mean and F1: nearly as many rows of the
+        rarest class are found as with the first, with fewer false alarms.
 
     calibration : {"sigmoid", "isotonic"} or None, default=None
         A curve from corrected probabilities to the shares that are seen out of fold. A sigmoid
