@@ -105,7 +105,9 @@ def cut_scores(
     return cuts, scores
 
 
-def tuned_thresholds(p: Floats, y: Integers | Floats, weights: Floats | None = None) -> dict[str, float]:
+def tuned_thresholds(
+    p: Floats, y: Integers | Floats, weights: Floats | None = None
+) -> dict[str, float]:
     """Return the threshold that is best for each metric of the field that needs one.
 
     Every cut between two neighbouring probabilities of the minority is tried. Where several are

@@ -40,7 +40,11 @@ METRICS = {
     "balanced_accuracy": "balanced accuracy",
     "brier": "Brier score",
 }
-TOGETHER = ("average_precision", "macro_f1", "balanced_accuracy")
+BESIDE = {"g_mean": "G-mean", "f_measure": "F-measure"}  # the paper's, of the ensembles
+TOGETHER = (
+    ("average_precision", "macro_f1", "balanced_accuracy"),
+    ("average_precision", "f_measure", "g_mean"),
+)
 MODEL = "model"  # a rival is one classifier, where a method of the study stands before six
 RANK_NOTE = (
     ". `ms` is the median processor time of one fit, everything included, `failed` the number of "
@@ -133,20 +137,22 @@ def _leader(scores: StudyScores, metric: str) -> str:
 def ensemble_tables(scores: StudyScores) -> Iterable[ResultTable]:
     """Return the mean ranks of the ensembles among themselves, if ours ran beside another.
 
-    Ranks on all metrics but the Brier score together are what a user sees who wants one model for
-    everything; the Brier score is set beside them.
+    A user who wants one model for everything looks at several metrics together: CLIMB's, or those
+    of the paper and average precision.
     """
     names = [name for name in scores.methods if RIVALS[name].ensemble]
     own = [name for name in names if name in scores.ours]
     if not own or len(names) == len(own):
         return
     among = scores.among(names)
-    by_metric = {metric: mean_ranks(among, metric) for metric in METRICS}
-    together = np.mean([by_metric[metric] for metric in TOGETHER], axis=0)
-    columns = {**by_metric, "together": together}
+    labels = {**METRICS, **BESIDE}
+    columns = {labels[metric]: mean_ranks(among, metric) for metric in labels}
+    for together in TOGETHER:
+        joined = ", ".join(labels[metric] for metric in together)
+        columns[joined] = np.mean([columns[labels[metric]] for metric in together], axis=0)
     rows: list[tuple[str, ...]] = []
     records: list[dict[str, Value]] = []
-    for place in np.argsort(together, kind="stable"):
+    for place in np.argsort(columns[joined], kind="stable"):
         name = names[place]
         values = {column: float(ranks[place]) for column, ranks in columns.items()}
         shown = (bold(f"{v:.2f}", when=v == columns[c].min()) for c, v in values.items())
@@ -154,15 +160,9 @@ def ensemble_tables(scores: StudyScores) -> Iterable[ResultTable]:
         records.append({"method": name, **values})
     others = [name for name in names if name not in own]
     notes = [_brier_wins(among, name, others) for name in own]
-    head = "; ".join(METRICS[metric] for metric in TOGETHER)
-    yield ResultTable(
-        "ensembles",
-        f"The {len(names)} ensembles among themselves",
-        ("method", *METRICS.values(), "together"),
-        rows,
-        (f"Mean ranks of {len(names)}. Together is the mean of {head}.", *notes),
-        records,
-    )
+    note = f"Mean ranks of {len(names)}; the last {len(TOGETHER)} columns are means of others."
+    title = f"The {len(names)} ensembles among themselves"
+    yield ResultTable("ensembles", title, ("method", *columns), rows, (note, *notes), records)
 
 
 def _brier_wins(scores: StudyScores, name: str, others: Sequence[str]) -> str:
@@ -229,7 +229,7 @@ def fingerprint(*, ours: bool) -> Fingerprint:
 RIVAL_STUDY = Protocol(
     "rivals",
     "rivals",
-    ScoreKind(METRICS, (MODEL,), frozenset(name for name, r in RIVALS.items() if r.ours)),
+    ScoreKind(METRICS, (MODEL,), frozenset(name for name, r in RIVALS.items() if r.ours), BESIDE),
     compute,
     fingerprint,
     tables,

@@ -52,6 +52,7 @@ class ScoreKind:
     # Classifiers that a trial judges: a figure is named ``classifier metric``.
     classifiers: tuple[str, ...]
     ours: frozenset[str]  # methods that are ours
+    beside: Mapping[str, str] = field(default_factory=dict)  # metrics of some tables only
 
 
 RESAMPLERS = ScoreKind(METRICS, CLASSIFIERS, frozenset(OURS))
@@ -130,7 +131,7 @@ def collect(records: Sequence[TrialRecord], kind: ScoreKind = RESAMPLERS) -> Stu
     return StudyScores(
         methods,
         datasets,
-        {metric: means[..., m] for m, metric in enumerate(kind.metrics)},
+        {metric: means[..., m] for m, metric in enumerate([*kind.metrics, *kind.beside])},
         np.array([_seconds(by_method[method].values()) for method in methods]),
         Counter(
             (method, record.error)
@@ -162,7 +163,7 @@ def _figures(
     if record.state == "failed":
         record = by_method[NONE][place]
     return [
-        [record.figures.get(f"{name} {metric}", np.nan) for metric in kind.metrics]
+        [record.figures.get(f"{name} {m}", np.nan) for m in (*kind.metrics, *kind.beside)]
         for name in kind.classifiers
     ]
 
