@@ -136,5 +136,5 @@ study: $(READY) ## rank all methods over the development and the final suite; ta
 	@OMP_NUM_THREADS=1 $(BIN)/counterbalance study --suite development,final --jobs $(JOBS) --out study
 
 .PHONY: rivals
-rivals: $(READY) ## what one would take instead of resampling: the page of rivals; an hour, can be stopped and resumed
+rivals: $(READY) ## what one would take instead of resampling: the page of rivals; an hour or two, can be stopped and resumed
 	@OMP_NUM_THREADS=1 $(BIN)/counterbalance study --rivals --suite field-open,field-held,development --rows 1000 --jobs $(JOBS) --out rivals --page docs/rivals.md

@@ -42,11 +42,11 @@ from sklearn.metrics import (
 
 from counterbalance.arrays import Floats, Integers, Mask
 from counterbalance.compare.records import Metric
+from counterbalance.estimators.decision import THRESHOLDED
 from counterbalance.trials.metrics import f_measure, g_mean, recalls
 
 BINARY = 2
 EVEN = 0.5  # the threshold that is not tuned
-THRESHOLDED = ("g_mean", "f1", "balanced_accuracy")
 RANKING = ("roc_auc", "average_precision")
 CALIBRATION = ("calibration_slope", "calibration_intercept")
 VERDICT_METRICS = (*THRESHOLDED, *RANKING, "brier")

@@ -10,7 +10,7 @@ from typing import Any
 
 from counterbalance.compare.advice import scope
 from counterbalance.compare.data import read_compared
-from counterbalance.compare.metrics import CALIBRATION, CORRECTED, METRICS, THRESHOLDED
+from counterbalance.compare.metrics import CALIBRATION, CORRECTED, METRICS
 from counterbalance.compare.plan import ComparisonPlan, Settings
 from counterbalance.compare.records import Score, Summary, Verdict, as_plain
 from counterbalance.compare.results import HALF, PACKAGES, TUNED, Pair, Results, summarise
@@ -22,6 +22,7 @@ from counterbalance.compare.strategies import (
 )
 from counterbalance.compare.trials import SCORES, TRUST, all_trials, compute
 from counterbalance.compare.verdict import judge
+from counterbalance.estimators.decision import THRESHOLDED
 from counterbalance.io.atomic import written_whole
 from counterbalance.result_table import ABSENT, FAILED, ResultTable, Value, as_csv, as_html
 from counterbalance.trials.fingerprint import SAMPLER_MODULES, Fingerprint, take_fingerprint

@@ -25,7 +25,8 @@ from sklearn.isotonic import IsotonicRegression
 from counterbalance.arrays import Floats, Integers
 
 Metric = Literal["g_mean", "f1", "balanced_accuracy", "compromise"]
-METRICS: tuple[Metric, ...] = ("g_mean", "f1", "balanced_accuracy", "compromise")
+THRESHOLDED: tuple[Metric, ...] = ("g_mean", "f1", "balanced_accuracy")  # scores of the field
+METRICS: tuple[Metric, ...] = (*THRESHOLDED, "compromise")
 BINARY = 2
 AS_GOOD = 1e-12
 # Draws of weights for the rows: the best cut of one sample is noisy, the median of many less so.
@@ -105,9 +106,7 @@ def cut_scores(
     return cuts, scores
 
 
-def tuned_thresholds(
-    p: Floats, y: Integers | Floats, weights: Floats | None = None
-) -> dict[str, float]:
+def tuned_thresholds(p: Floats, y: Integers, weights: Floats | None = None) -> dict[str, float]:
     """Return the threshold that is best for each metric of the field that needs one.
 
     Every cut between two neighbouring probabilities of the minority is tried. Where several are
@@ -118,7 +117,7 @@ def tuned_thresholds(
     {'g_mean': 0.25, 'f1': 0.25, 'balanced_accuracy': 0.25}
     """
     cuts, scores = cut_scores(p, y, weights)
-    return {name: float(cuts[_middle_best(scores[name])]) for name in METRICS[:3]}
+    return {name: float(cuts[_middle_best(scores[name])]) for name in THRESHOLDED}
 
 
 def steady_cut(
@@ -276,8 +275,12 @@ def _score(
     f1 = float(np.mean(2 * right / np.maximum(true + said, EDGE)))
     recall = right[true > 0] / true[true > 0]
     g_mean = float(recall.prod() ** (1 / len(recall)))
-    scores = {"g_mean": g_mean, "f1": f1, "balanced_accuracy": float(recall.mean())}
-    return (g_mean + f1) / 2 if metric == "compromise" else scores[metric]
+    return {
+        "g_mean": g_mean,
+        "f1": f1,
+        "balanced_accuracy": float(recall.mean()),
+        "compromise": (g_mean + f1) / 2,
+    }[metric]
 
 
 def _answers(p: Floats, factors: Floats, cost: Floats | None) -> Integers:

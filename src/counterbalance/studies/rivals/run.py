@@ -145,14 +145,19 @@ def ensemble_tables(scores: StudyScores) -> Iterable[ResultTable]:
     if not own or len(names) == len(own):
         return
     among = scores.among(names)
-    labels = {**METRICS, **BESIDE}
-    columns = {labels[metric]: mean_ranks(among, metric) for metric in labels}
-    for together in TOGETHER:
-        joined = ", ".join(labels[metric] for metric in together)
-        columns[joined] = np.mean([columns[labels[metric]] for metric in together], axis=0)
+    labels = scores.kind.collected
+    single = {metric: mean_ranks(among, metric) for metric in labels}
+    joined = {
+        ", ".join(labels[metric] for metric in together): np.mean(
+            [single[metric] for metric in together], axis=0
+        )
+        for together in TOGETHER
+    }
+    columns = {**{labels[metric]: ranks for metric, ranks in single.items()}, **joined}
+    *_, decides = joined.values()
     rows: list[tuple[str, ...]] = []
     records: list[dict[str, Value]] = []
-    for place in np.argsort(columns[joined], kind="stable"):
+    for place in np.argsort(decides, kind="stable"):
         name = names[place]
         values = {column: float(ranks[place]) for column, ranks in columns.items()}
         shown = (bold(f"{v:.2f}", when=v == columns[c].min()) for c, v in values.items())

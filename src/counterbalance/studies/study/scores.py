@@ -54,6 +54,11 @@ class ScoreKind:
     ours: frozenset[str]  # methods that are ours
     beside: Mapping[str, str] = field(default_factory=dict)  # metrics of some tables only
 
+    @property
+    def collected(self) -> Mapping[str, str]:
+        """All metrics that are read from the trials."""
+        return {**self.metrics, **self.beside}
+
 
 RESAMPLERS = ScoreKind(METRICS, CLASSIFIERS, frozenset(OURS))
 
@@ -131,7 +136,7 @@ def collect(records: Sequence[TrialRecord], kind: ScoreKind = RESAMPLERS) -> Stu
     return StudyScores(
         methods,
         datasets,
-        {metric: means[..., m] for m, metric in enumerate([*kind.metrics, *kind.beside])},
+        {metric: means[..., m] for m, metric in enumerate(kind.collected)},
         np.array([_seconds(by_method[method].values()) for method in methods]),
         Counter(
             (method, record.error)
@@ -163,7 +168,7 @@ def _figures(
     if record.state == "failed":
         record = by_method[NONE][place]
     return [
-        [record.figures.get(f"{name} {m}", np.nan) for m in (*kind.metrics, *kind.beside)]
+        [record.figures.get(f"{name} {metric}", np.nan) for metric in kind.collected]
         for name in kind.classifiers
     ]
 
