@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from counterbalance.cli.options import Command, flag, valued
-from counterbalance.cli.terminal import note, say, show_tables
+from counterbalance.cli.terminal import note, say, show_tables, working
 from counterbalance.extras import require
 
 if TYPE_CHECKING:
@@ -176,7 +176,7 @@ def run_study(
 ) -> int:
     """Run the study; trials that fail count as no resampling and are shown."""
     from counterbalance.studies.rivals import RIVAL_STUDY, RIVALS
-    from counterbalance.studies.study import RESAMPLER_STUDY, settings_of, study
+    from counterbalance.studies.study import RESAMPLER_STUDY, named_trials, settings_of, study
     from counterbalance.studies.study.methods import METHODS
     from counterbalance.studies.study.settings import StudySettingsError
 
@@ -193,6 +193,10 @@ def run_study(
         )
     except StudySettingsError as error:
         raise typer.BadParameter(str(error)) from error
+    protocol = RIVAL_STUDY if rivals else RESAMPLER_STUDY
+    with working("tables are read, and methods tried on small ones"):
+        for part in settings.values():
+            named_trials(part, protocol)
     result = study(
         settings,
         store=store or out / "trials.sqlite",
@@ -200,7 +204,7 @@ def run_study(
         jobs=jobs,
         retry_failed=retry_failed,
         page_file=page,
-        protocol=RIVAL_STUDY if rivals else RESAMPLER_STUDY,
+        protocol=protocol,
     )
     for part in result.parts:
         show_tables(part.tables)

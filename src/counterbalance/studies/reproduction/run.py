@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING
 
 from counterbalance.datasets import DataNotFoundError
 from counterbalance.result_table import ResultTable, as_csv, as_markdown
+from counterbalance.studies.probes import LENGTH
 from counterbalance.studies.reproduction import (
     areas,
     class_counts,
@@ -80,7 +81,7 @@ class Reproduction:
 
 def all_trials(settings: ReproductionSettings) -> list[Trial]:
     """Return every trial of a reproduction, those of the small experiments first."""
-    source = source_digest(SMALL_MODULES)[: identity.LENGTH]
+    source = source_digest(SMALL_MODULES)[:LENGTH]
     return [
         {
             **trial,

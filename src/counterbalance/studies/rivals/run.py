@@ -8,14 +8,17 @@ asked for probabilities too. ``seconds`` is the processor time of the whole fit.
 from __future__ import annotations
 
 import time
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from counterbalance.result_table import ResultTable, Value, as_markdown
+from counterbalance.studies.probes import Probe, joined, larger_probe, of_looks, probe_tables
 from counterbalance.studies.rivals.registry import RIVALS
+from counterbalance.studies.study.identity import of_data, of_figures
 from counterbalance.studies.study.methods import NONE
-from counterbalance.studies.study.run import PACKAGES, SHOWN, TRIAL_MODULES, Part, Protocol, sizes
+from counterbalance.studies.study.run import PACKAGES, Part, Protocol, sizes
 from counterbalance.studies.study.scores import ScoreKind, StudyScores, mean_ranks, record, standing
 from counterbalance.studies.study.tables import (
     CAPTION,
@@ -27,7 +30,6 @@ from counterbalance.studies.study.tables import (
 )
 from counterbalance.studies.study.trials import LOWER_IS_BETTER, folds_of, load_labelled, measure
 from counterbalance.trials.classifiers import as_call
-from counterbalance.trials.fingerprint import SAMPLER_MODULES, Fingerprint, take_fingerprint
 from counterbalance.trials.resamplers import expected_warnings
 from counterbalance.trials.trial import Trial, seed_of
 
@@ -205,11 +207,6 @@ def leaders_table(scores: StudyScores) -> ResultTable:
     return ResultTable("by_data_set", "First on each table", columns, rows, (note,), records)
 
 
-# SMOTE and the preparation are the study's; a rival of ours depends on the samplers too.
-MODULES = (*TRIAL_MODULES, "counterbalance.studies.rivals.registry")
-OTHERS = ("counterbalance.methods",)
-
-
 def compute(trial: Trial) -> dict[str, float]:
     """Fit a rival to a training fold and judge it on the test fold."""
     data, rows = str(trial["data"]), int(trial["rows"])
@@ -225,10 +222,21 @@ def compute(trial: Trial) -> dict[str, float]:
     return {"seconds": seconds, **{f"{MODEL} {name}": value for name, value in judged.items()}}
 
 
-def fingerprint(*, ours: bool) -> Fingerprint:
-    """Return what makes the figures: code and versions. The settings are in the trials."""
-    own = (*SAMPLER_MODULES, "counterbalance.estimators") if ours else OTHERS
-    return take_fingerprint({}, modules=[*own, *MODULES], packages=(*PACKAGES, "lightgbm"))
+def made_by(trial: Trial) -> str:
+    """Return the digest of all that a trial's figures depend on, apart from its own names."""
+    return joined(of_data(trial), of_rival(str(trial["method"])))
+
+
+@lru_cache
+def of_rival(name: str) -> str:
+    """Return the digest of the figures that a rival has on the probe tables."""
+
+    def look(probe: Probe) -> bytes:
+        y, known = probe.codes, np.arange(len(probe.y)) % 2 == 0
+        rival = RIVALS[name].make(1).fit(probe.X[known], y[known])
+        return of_figures(rival, probe.X[~known], y[~known])
+
+    return of_looks(look, (*probe_tables()[:2], larger_probe()))
 
 
 RIVAL_STUDY = Protocol(
@@ -236,8 +244,8 @@ RIVAL_STUDY = Protocol(
     "rivals",
     ScoreKind(METRICS, (MODEL,), frozenset(name for name, r in RIVALS.items() if r.ours), BESIDE),
     compute,
-    fingerprint,
+    made_by,
     tables,
     page,
-    (*SHOWN, "lightgbm"),
+    (*PACKAGES, "lightgbm"),
 )

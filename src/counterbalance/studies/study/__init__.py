@@ -1,6 +1,6 @@
 """The study: which resampler helps, over many data sets, classifiers and metrics."""
 
-from counterbalance.studies.study.run import RESAMPLER_STUDY, Study, study
+from counterbalance.studies.study.run import RESAMPLER_STUDY, Study, named_trials, study
 from counterbalance.studies.study.settings import StudySettings, StudySettingsError, settings_of
 
 __all__ = [
@@ -8,6 +8,7 @@ __all__ = [
     "Study",
     "StudySettings",
     "StudySettingsError",
+    "named_trials",
     "settings_of",
     "study",
 ]

