@@ -120,11 +120,12 @@ wheel: ## build the sdist and a wheel into dist/ and check them as the index wou
 clean: ## remove the environments and what the commands wrote
 	rm -rf $(VENV) .venv-* demo screenshots dist build docs/_build docs/gallery docs/tutorials docs/generated .pytest_cache .mypy_cache .ruff_cache .hypothesis
 
-# The trials behind docs/reproduction.md: make reproduce FROM=docs/data/reproduction-trials.sqlite.gz goes on from them.
-.PHONY: reproduce
+# The trials behind two pages are in docs/data: make rivals FROM=docs/data/rivals-trials.sqlite.gz goes on from them.
 FROM ?=
+go_on = @test -z "$(FROM)" -o -e $(1)/trials.sqlite || { mkdir -p $(1) && gunzip -c "$(FROM)" > $(1)/trials.sqlite; }
+.PHONY: reproduce
 reproduce: $(READY) ## run the paper's experiments in full; takes hours, can be stopped and resumed
-	@test -z "$(FROM)" -o -e reproduction/trials.sqlite || { mkdir -p reproduction && gunzip -c "$(FROM)" > reproduction/trials.sqlite; }
+	$(call go_on,reproduction)
 	@$(BIN)/counterbalance reproduce --jobs $(JOBS) --out reproduction
 
 .PHONY: reproduce-quick
@@ -137,4 +138,5 @@ study: $(READY) ## rank all methods over the development and the final suite; ta
 
 .PHONY: rivals
 rivals: $(READY) ## what one would take instead of resampling: the page of rivals; an hour or two, can be stopped and resumed
+	$(call go_on,rivals)
 	@OMP_NUM_THREADS=1 $(BIN)/counterbalance study --rivals --suite field-open,field-held,development --rows 1000 --jobs $(JOBS) --out rivals --page docs/rivals.md
