@@ -10,7 +10,6 @@ from __future__ import annotations
 # method: new samples in the areas majority, boundary, interior
 AREAS = {"SSO": (265, 108, 457), "ADASYN": (90, 182, 580), "ours": (0, 314, 523)}
 ORIGINAL_AREAS = (4, 19, 60)
-NEW_SAMPLES = 837
 
 CLASSIFIERS = ("SVM", "KNN", "NN", "GBDT", "RF", "LR")
 METHODS = ("SOMO", "k-SMOTE", "CUSBoost", "ours")
