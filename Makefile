@@ -89,7 +89,7 @@ bench-deploy: $(READY) ## the classifiers to deploy beside others on 16 tables
 
 SCALE ?=
 .PHONY: bench-scale
-bench-scale: $(READY) ## both samplers on 1, 5 and 20 million rows beside the floor; 20 minutes, 10 GB of disk
+bench-scale: $(READY) ## both samplers on 1, 5 and 20 million rows beside the floor, three times; an hour at most, 10 GB of disk
 	@OMP_NUM_THREADS=1 $(BIN)/python benchmarks/scale.py $(SCALE)
 
 .PHONY: check-peers

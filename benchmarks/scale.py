@@ -10,14 +10,15 @@
     one worker  floor, linear and interior on one worker, on the middle table
     mixed       KEEL's fars, replicated: both samplers, the same rows as in memory
 
-Each row is a run of its own, on two workers. Times are wall-clock seconds, beside the CPU seconds
-of the workers, because the machine may be shared: both have their ratio to the floor of the same
-size. Starting the workers and importing the package there is not measured: it takes the same time
-for any table. Below the figures stands whether the aims are met. --page puts both between the two
-marks of a document.
+Each row is a run of its own, on two workers; --repeats makes all of them again, in turn, and a row
+is the median one, because the floor alone varies by a third. Times are wall-clock seconds, beside
+the CPU seconds of the workers, because the machine may be shared: both have their ratio to the
+floor of the same size. Starting the workers and importing the package there is not measured: it
+takes the same time for any table. Below the figures stands whether the aims are met. --page puts
+both between the two marks of a document.
 
 Tables take 148 bytes a row, and a run some 350 more while it lasts: 10 GB for 20 million rows. What
-is free is checked first, and everything but FOLDER/figures.json is removed at the end. A run whose
+is free is checked first, and everything but FOLDER/runs.json is removed at the end. A run whose
 figures are there is not made again, so a stopped benchmark goes on; --most-minutes stops it.
 """
 
@@ -265,6 +266,15 @@ def runs(millions: list[int]) -> dict[str, tuple[str, int, int]]:
     return {f"{what}, {n} million, {k}": (what, n, k) for what, n, k in planned}
 
 
+def medians(made: dict[str, list[dict[str, Any]]]) -> dict[str, dict[str, Any]]:
+    """Return the median run of each name, by its seconds; the faster of the two in the middle."""
+    return {
+        name: sorted(times, key=lambda one: one["seconds"])[(len(times) - 1) // 2]
+        for name, times in made.items()
+        if times and "seconds" in times[0]
+    }
+
+
 def table_of(figures: dict[str, Any], planned: dict[str, tuple[str, int, int]]) -> str:
     """Return the figures as a table in Markdown, with the ratios to the floor of the same size."""
     lines = [
@@ -352,6 +362,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n", maxsplit=1)[0])
     parser.add_argument("--folder", type=Path, default=Path(tempfile.gettempdir()) / "bench-scale")
     parser.add_argument("--millions", type=int, nargs="+", default=list(MILLIONS))
+    parser.add_argument("--repeats", type=int, default=3, help="runs of each, the median counts")
     parser.add_argument("--only", nargs="+", default=["floor", *SAMPLERS, "mixed"])
     parser.add_argument("--page", type=Path, help="document to put the table into")
     parser.add_argument("--most-minutes", type=float, default=60.0, help="no run starts later")
@@ -360,31 +371,37 @@ def main() -> None:
     given.folder.mkdir(parents=True, exist_ok=True)
     millions = sorted(given.millions)
     check_room(given.folder, millions[-1])
-    notes = given.folder / "figures.json"
-    figures = json.loads(notes.read_text()) if notes.exists() else {}
+    notes = given.folder / "runs.json"
+    made: dict[str, list[dict[str, Any]]] = json.loads(notes.read_text()) if notes.exists() else {}
     planned, begin = runs(millions), time.monotonic()
 
-    def run(name: str, call: Callable[[], dict[str, Any]]) -> None:
-        if name in figures:
+    def run(name: str, times: int, call: Callable[[], dict[str, Any]]) -> None:
+        if len(made.setdefault(name, [])) >= times:
             return
         if time.monotonic() - begin > 60 * given.most_minutes:
             print(f"{name}: left out, --most-minutes is over", flush=True)
             return
-        figures[name] = call()
-        notes.write_text(json.dumps(figures, indent=1))
-        print(f"{name}: {json.dumps(figures[name])}", flush=True)
+        made[name].append(call())
+        notes.write_text(json.dumps(made, indent=1))
+        print(f"{name}: {json.dumps(made[name][-1])}", flush=True)
 
     try:
-        for name, (what, n, k) in planned.items():
-            if what == "floor" and what in given.only:
-                run(name, partial(floor, given.folder, n, k))
-            elif what in given.only:
-                run(name, partial(balance, given.folder, what, n, k))
+        for turn in range(1, given.repeats + 1):
+            for name, (what, n, k) in planned.items():
+                if what == "floor" and what in given.only:
+                    run(name, turn, partial(floor, given.folder, n, k))
+                elif what in given.only:
+                    run(name, turn, partial(balance, given.folder, what, n, k))
         if "mixed" in given.only:
-            run("mixed", partial(mixed, given.folder))
+            run("mixed", 1, partial(mixed, given.folder))
     finally:
         clean(given.folder)
-    table = f"{table_of(figures, planned)}\n\n{aims_of(figures, millions)}"
+    figures = medians(made)
+    most = max((len(made[name]) for name in figures), default=0)
+    table = (
+        f"{table_of(figures, planned)}\n\nEach row is the median of at most {most} runs, by its "
+        f"seconds.\n\n{aims_of(figures, millions)}"
+    )
     print(table)
     if given.page is not None:
         before, rest = given.page.read_text().split(MARKS[0])
