@@ -195,8 +195,8 @@ def run_study(
         raise typer.BadParameter(str(error)) from error
     protocol = RIVAL_STUDY if rivals else RESAMPLER_STUDY
     with working("tables are read, and methods tried on small ones"):
-        for part in settings.values():
-            named_trials(part, protocol)
+        for of_suite in settings.values():
+            named_trials(of_suite, protocol)
     result = study(
         settings,
         store=store or out / "trials.sqlite",
