@@ -133,8 +133,9 @@ reproduce-quick: $(READY) ## every table and figure of the paper from few folds 
 	@$(BIN)/counterbalance reproduce --quick --jobs $(JOBS) --out reproduction-quick
 
 .PHONY: study
-study: $(READY) ## rank all methods over the development and the final suite; takes hours, can be stopped and resumed
-	@OMP_NUM_THREADS=1 $(BIN)/counterbalance study --suite development,final --jobs $(JOBS) --out study
+study: $(READY) ## rank all methods over the development suite and the field: the page of results; takes hours, can be stopped and resumed
+	$(call go_on,study)
+	@OMP_NUM_THREADS=1 $(BIN)/counterbalance study --suite development,field-open,field-held --rows 1000 --jobs $(JOBS) --out study --page docs/results.md
 
 .PHONY: rivals
 rivals: $(READY) ## what one would take instead of resampling: the page of rivals; an hour or two, can be stopped and resumed

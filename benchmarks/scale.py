@@ -45,6 +45,7 @@ import pandas as pd
 import psutil
 import pyarrow as pa
 from pyarrow import parquet
+from scale_page import MILLION, put_into, written
 from sklearn.linear_model import LogisticRegression
 
 from counterbalance import CounterfactualOverSampler, InteriorOverSampler
@@ -54,9 +55,7 @@ from counterbalance.distributed.inputs import FileRows, read_inputs
 from counterbalance.errors import ShortfallWarning
 
 ROWS_PER_FILE, N_FEATURES = 250_000, 20
-MILLION = 1_000_000
 MILLIONS = (1, 5, 20)
-MARKS = ("<!-- figures of make bench-scale -->", "<!-- end of the figures -->")
 MEMORY = "2GB"
 N_DRAWS = 5
 # f is fitted to a sample of this many rows, so it costs the same for any table.
@@ -66,8 +65,6 @@ FARS_COPIES = 2
 MADE = ("data", "out", "out.partial", "out-floor", "fars", "fars-out", "fars-out.partial")
 # The table, its copy in Arrow's form, and the result, beside a reserve.
 BYTES_PER_ROW = 600
-# The aims: to the floor, two workers to one, and how much the rows a second may differ.
-MOST_TO_FLOOR, LEAST_SPEED_UP, MOST_DIFFERENCE = 3.0, 1.8, 0.15
 
 
 def make_file(path: Path, number: int) -> None:
@@ -266,81 +263,6 @@ def runs(millions: list[int]) -> dict[str, tuple[str, int, int]]:
     return {f"{what}, {n} million, {k}": (what, n, k) for what, n, k in planned}
 
 
-def medians(made: dict[str, list[dict[str, Any]]]) -> dict[str, dict[str, Any]]:
-    """Return the median run of each name, by its seconds; the faster of the two in the middle."""
-    return {
-        name: sorted(times, key=lambda one: one["seconds"])[(len(times) - 1) // 2]
-        for name, times in made.items()
-        if times and "seconds" in times[0]
-    }
-
-
-def table_of(figures: dict[str, Any], planned: dict[str, tuple[str, int, int]]) -> str:
-    """Return the figures as a table in Markdown, with the ratios to the floor of the same size."""
-    lines = [
-        (
-            "| run | rows | workers | seconds | to the floor | rows a second | CPU µs a row | "
-            "to the floor | largest worker | load |"
-        ),
-        "|---|---:|---:|---:|---:|---:|---:|---:|---:|---:|",
-    ]
-    for name, (what, n, workers) in planned.items():
-        if name not in figures:
-            continue
-        one, base = figures[name], figures.get(f"floor, {n} million, {workers}", {})
-        seconds, cpu = one["seconds"], one["cpu_seconds"]
-        by_time = f"{seconds / base['seconds']:.1f}" if base else ""
-        by_cpu = f"{cpu / base['cpu_seconds']:.1f}" if base else ""
-        new = f", {one['new_rows']:,} new" if "new_rows" in one else ""
-        lines.append(
-            f"| {what} | {n} million{new} | {workers} | {seconds:.1f} | {by_time} | "
-            f"{n * MILLION / seconds:,.0f} | {cpu / n:.1f} | {by_cpu} | "
-            f"{one['peak_gigabytes_of_a_worker']:.2f} GB | {one['load']:.1f} |"
-        )
-    return "\n".join(lines)
-
-
-def aims_of(figures: dict[str, Any], millions: list[int]) -> str:
-    """Say which aims are met, for each sampler, as far as the runs are there."""
-    middle = millions[len(millions) // 2]
-    lines = ["| aim | linear | interior |", "|---|---:|---:|"]
-
-    def seconds(what: str, n: int, workers: int = 2) -> float:
-        found = figures.get(f"{what}, {n} million, {workers}", {}).get("seconds")
-        return float("nan") if found is None else float(found)
-
-    def rates(what: str) -> list[float]:
-        return [n / seconds(what, n) for n in millions]
-
-    def line(aim: str, values: list[float], form: str, is_met: Callable[[float], bool]) -> None:
-        cells = [
-            "not run" if value != value else f"{value:{form}} {'yes' if is_met(value) else 'no'}"  # noqa: PLR0124  (nan)
-            for value in values
-        ]
-        lines.append(f"| {aim} | {' | '.join(cells)} |")
-
-    both = ("linear", "interior")
-    line(
-        f"{millions[-1]} million rows: at most {MOST_TO_FLOOR:g} times the floor",
-        [seconds(what, millions[-1]) / seconds("floor", millions[-1]) for what in both],
-        ".2f",
-        lambda value: value <= MOST_TO_FLOOR,
-    )
-    line(
-        f"{middle} million rows: two workers at least {LEAST_SPEED_UP:g} times as fast as one",
-        [seconds(what, middle, 1) / seconds(what, middle) for what in both],
-        ".2f",
-        lambda value: value >= LEAST_SPEED_UP,
-    )
-    line(
-        f"rows a second flat within {MOST_DIFFERENCE:.0%}, {millions[0]} to {millions[-1]} million",
-        [max(rates(what)) / min(rates(what)) - 1 for what in both],
-        ".0%",
-        lambda value: value <= MOST_DIFFERENCE,
-    )
-    return "\n".join(lines)
-
-
 def check_room(folder: Path, millions: int) -> None:
     """Refuse to start if the disk has too little room."""
     needed, free = BYTES_PER_ROW * millions * MILLION, shutil.disk_usage(folder).free
@@ -396,17 +318,10 @@ def main() -> None:
             run("mixed", 1, partial(mixed, given.folder))
     finally:
         clean(given.folder)
-    figures = medians(made)
-    most = max((len(made[name]) for name in figures), default=0)
-    table = (
-        f"{table_of(figures, planned)}\n\nEach row is the median of at most {most} runs, by its "
-        f"seconds.\n\n{aims_of(figures, millions)}"
-    )
-    print(table)
+    shown = written(made, planned, millions)
+    print(shown)
     if given.page is not None:
-        before, rest = given.page.read_text().split(MARKS[0])
-        after = rest.split(MARKS[1])[1]
-        given.page.write_text(f"{before}{MARKS[0]}\n\n{table}\n\n{MARKS[1]}{after}")
+        put_into(given.page, shown)
 
 
 if __name__ == "__main__":

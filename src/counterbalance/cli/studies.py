@@ -194,6 +194,7 @@ def run_study(
     except StudySettingsError as error:
         raise typer.BadParameter(str(error)) from error
     protocol = RIVAL_STUDY if rivals else RESAMPLER_STUDY
+    # Digests are kept for the life of the process, so this is said once; the study asks again.
     with working("tables are read, and methods tried on small ones"):
         for of_suite in settings.values():
             named_trials(of_suite, protocol)
