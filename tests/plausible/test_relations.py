@@ -89,6 +89,36 @@ def test_bands_and_categories_that_another_column_tells_are_found(frame):
     assert {"band follows months", "country follows town", "fee follows town"} <= set(texts(frame))
 
 
+@pytest.mark.parametrize("n", [60, 200, 500])
+@pytest.mark.parametrize("share", [0.02, 0.05, 0.1, 0.5])
+def test_a_number_with_a_value_for_every_row_does_not_tell_a_column_of_chance(n, share):
+    rng = np.random.default_rng(6)
+    frame = pd.DataFrame(rng.normal(size=(n, 12)), columns=list("abcdefghijkl"))
+    for name in ("flag", "other", "third"):
+        frame[name] = np.where(rng.random(n) < share, "yes", "no")
+    assert not texts(frame)
+
+
+def test_a_number_with_a_value_for_every_row_tells_its_bands(frame):
+    frame["size"] = pd.cut(frame["parts"], [0, 8, 20, 60, np.inf]).astype(str)
+    frame["huge"] = np.where(frame["parts"] > frame["parts"].quantile(0.97), "yes", "no")
+    assert frame["parts"].is_unique
+    assert {"size follows parts", "huge follows parts"} <= set(texts(frame))
+
+
+def test_a_number_that_mostly_tells_a_category_does_not(frame):
+    noise = np.random.default_rng(7).normal(0, 3, 500)
+    frame["large"] = np.where(frame["parts"] + noise > 20, "yes", "no")
+    assert not texts(frame)
+
+
+def test_levels_of_one_row_each_prove_nothing(frame):
+    town = np.random.default_rng(8).choice(list("abcd"), 500).astype(object)
+    town[:60] = [f"t{i}" for i in range(60)]
+    frame["town"], frame["flag"] = town, np.where(np.arange(500) < 30, "yes", "no")
+    assert not texts(frame)
+
+
 def test_a_hundredth_of_the_rows_may_break_a_relation_and_a_tenth_may_not(frame):
     frame["total"] = frame["monthly"] + frame["parts"]
     few, many = frame.copy(), frame.copy()

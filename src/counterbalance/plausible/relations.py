@@ -329,20 +329,31 @@ def _told(pairs: Integers, *, number: bool) -> float | None:
     """Return the share of rows that a table of values gets right, None if that is not much.
 
     ``pairs`` counts the rows of each value of the source (rows) and of the column. A number tells
-    a category if few steps lead through its values: bands of an age do.
+    a category if few steps lead through its values: bands of an age do. A value that one row alone
+    has tells itself, which proves nothing: of a category it is left out, and of a number it must
+    be told by a neighbour.
     """
-    n_rows = int(pairs.sum())
     shown = pairs[pairs.sum(axis=1) > 0]
-    n_entries = len(shown)
-    if number and n_entries:
-        n_entries = 1 + int(np.count_nonzero(np.diff(shown.argmax(axis=1))))
-    if n_rows < FEWEST_ROWS or n_entries * ROWS_PER_ENTRY > n_rows or n_entries == 1:
+    n_rows, n_entries, once = int(shown.sum()), len(shown), shown.sum(axis=1) == 1
+    if not number:
+        shown = shown[~once]
+    n_told = int(shown.sum())
+    if n_told < FEWEST_ROWS:
         return None
-    wrong, alone = (
-        1 - best.sum() / n_rows for best in (shown.max(axis=1), shown.sum(axis=0).max())
-    )
-    enough = wrong <= 1 - KEPT and wrong <= LESS_WRONG * alone
-    return float(1 - wrong) if enough else None
+    said, right = shown.argmax(axis=1), shown.max(axis=1)
+    if number:
+        step = np.diff(said) != 0
+        first, last = np.append(True, step), np.append(step, True)
+        right[once & first & last] = 0
+        said = said[first]
+        n_entries = len(said)
+    commonest = shown.sum(axis=0)
+    wrong, alone = n_told - right.sum(), n_told - commonest.max()
+    otherwise = np.count_nonzero(said != commonest.argmax())
+    enough = 0 < otherwise * ROWS_PER_ENTRY <= alone and n_entries * ROWS_PER_ENTRY <= n_rows
+    if not enough or wrong > min((1 - KEPT) * n_told, LESS_WRONG * alone):
+        return None
+    return float(1 - wrong / n_told)
 
 
 def _orders(columns: _Columns, sources: dict[int, set[int]]) -> list[Found]:
