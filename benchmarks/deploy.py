@@ -46,11 +46,12 @@ from counterbalance import (
     ResampledClassifier,
     TablePreparation,
 )
+from counterbalance.datasets.dataset import share_of_rows
 from counterbalance.estimators.decision import METRICS, tuned_rule
 from counterbalance.methods import CUSBoostClassifier
 from counterbalance.studies.study.trials import load_labelled
 from counterbalance.trials.metrics import f_measure, g_mean
-from counterbalance.trials.resamplers import expected_warnings, share_of_rows
+from counterbalance.trials.resamplers import expected_warnings
 
 KEEL = (
     *("ecoli3", "glass2", "haberman", "yeast4", "yeast-1_vs_7", "vehicle1", "abalone9-18"),

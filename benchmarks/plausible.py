@@ -29,8 +29,7 @@ from sklearn.metrics import average_precision_score, f1_score, roc_auc_score
 from sklearn.model_selection import StratifiedKFold
 
 from counterbalance import CounterfactualOverSampler, InteriorOverSampler
-from counterbalance.constraints import Follows
-from counterbalance.constraints.constraint import compile_rules
+from counterbalance.constraints import Follows, compile_rules
 from counterbalance.constraints.follower import Lookup
 from counterbalance.table.table import read_table
 from counterbalance.trials.classifiers import prepare

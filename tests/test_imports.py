@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from importlib import import_module
 from pathlib import Path
 
 import pytest
@@ -113,3 +114,19 @@ def test_no_file_is_longer_than_one_concept() -> None:
         name: len(path.read_text(encoding="utf-8").splitlines()) for name, path in FILES.items()
     }
     assert {name: n for name, n in lines.items() if n > MOST_LINES} == {}
+
+
+SCRIPTS = [
+    path
+    for folder in ("benchmarks", "examples")
+    for path in sorted((PACKAGE.parents[1] / folder).rglob("*.py"))
+]
+
+
+@pytest.mark.parametrize("script", SCRIPTS, ids=lambda path: f"{path.parent.name}/{path.name}")
+def test_what_a_script_takes_from_the_package_is_there(script: Path) -> None:
+    for node in ast.walk(ast.parse(script.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.ImportFrom) and str(node.module).startswith("counterbalance"):
+            for alias in node.names:
+                if not hasattr(import_module(str(node.module)), alias.name):
+                    import_module(f"{node.module}.{alias.name}")
