@@ -3,6 +3,7 @@
 import math
 import subprocess
 import sys
+from contextlib import nullcontext
 from types import SimpleNamespace
 
 import numpy as np
@@ -263,8 +264,12 @@ def test_a_study_ends_in_tables_a_picture_and_a_page_and_is_not_computed_twice(t
     assert "What the new rows of ours are" in text
     assert "every new row is a minimum inversion" not in text
     assert (page.parent / "figures" / "study_chosen.png").stat().st_size > 1000
-    again = study(settings, **places, progress=False)
+    said = []
+    again = study(
+        settings, **places, progress=False, stage=lambda text: nullcontext(said.append(text))
+    )
     assert again.summary.computed == 0
+    assert said[1:] == ["methods are compared on chosen", "the page is written"]
     assert (tmp_path / "out" / "results.md").read_text() == text.replace("figures/", "./")
 
 

@@ -61,6 +61,7 @@ def reproduce_paper(
         retry_failed=retry_failed,
         page_file=page,
         computing=not tables_only,
+        stage=working,
     )
     show_tables(result.tables)
     for name, reason in result.left_out.items():
@@ -176,7 +177,7 @@ def run_study(
 ) -> int:
     """Run the study; trials that fail count as no resampling and are shown."""
     from counterbalance.studies.rivals import RIVAL_STUDY, RIVALS
-    from counterbalance.studies.study import RESAMPLER_STUDY, named_trials, settings_of, study
+    from counterbalance.studies.study import RESAMPLER_STUDY, settings_of, study
     from counterbalance.studies.study.methods import METHODS
     from counterbalance.studies.study.settings import StudySettingsError
 
@@ -194,10 +195,6 @@ def run_study(
     except StudySettingsError as error:
         raise typer.BadParameter(str(error)) from error
     protocol = RIVAL_STUDY if rivals else RESAMPLER_STUDY
-    # Digests are kept for the life of the process, so this is said once; the study asks again.
-    with working("tables are read, and methods tried on small ones"):
-        for of_suite in settings.values():
-            named_trials(of_suite, protocol)
     result = study(
         settings,
         store=store or out / "trials.sqlite",
@@ -206,6 +203,7 @@ def run_study(
         retry_failed=retry_failed,
         page_file=page,
         protocol=protocol,
+        stage=working,
     )
     for part in result.parts:
         show_tables(part.tables)

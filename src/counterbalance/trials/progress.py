@@ -1,7 +1,8 @@
 """Progress of a run: what is running, the rate, the time left."""
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from typing import Any, Protocol, TextIO
 
@@ -10,6 +11,14 @@ HOUR = 3600.0
 LONG = 120.0  # from here on minutes read better than seconds
 SHOWN = 3
 OFTEN, SELDOM = 60.0, 600.0  # seconds between two lines, at first and later
+
+# Shows that the work goes on, in the words given, where no trials can be counted.
+Stage = Callable[[str], AbstractContextManager[object]]
+
+
+def quietly(_: str) -> AbstractContextManager[None]:
+    """Show nothing."""
+    return nullcontext()
 
 
 @dataclass(frozen=True)

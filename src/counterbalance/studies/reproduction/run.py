@@ -40,11 +40,12 @@ from counterbalance.trials.fingerprint import (
     take_fingerprint,
     versions,
 )
+from counterbalance.trials.progress import quietly
 from counterbalance.trials.resamplers import expected_warnings
 from counterbalance.trials.runner import RunSummary, run_experiment, stored_experiment
 
 if TYPE_CHECKING:
-    from counterbalance.trials.progress import Progress
+    from counterbalance.trials.progress import Progress, Stage
     from counterbalance.trials.trial import Trial, TrialRecord, TrialResult
 
 EXPERIMENTS = {
@@ -147,6 +148,7 @@ def reproduce(
     retry_failed: bool = False,
     page_file: Path | None = None,
     computing: bool = True,
+    stage: Stage = quietly,
 ) -> Reproduction:
     """Compute what the store does not have yet, then write tables, figures and settings.
 
@@ -169,15 +171,18 @@ def reproduce(
     computing : bool, default=True
         Whether missing trials are computed; without it, the page is of what the store has, also
         while another process computes.
+    stage : callable, optional
+        Shows what goes on before the trials and after them: given words, it returns a context.
     """
     if not computing and not store.is_file():
         raise SettingsError(
             f"store must be the file of an earlier run where nothing is computed, got {store}; "
             "name that file, or leave out --tables-only"
         )
-    settings, left_out = available(settings)
     out.mkdir(parents=True, exist_ok=True)
-    wanted = all_trials(settings)
+    with stage("tables are read, and methods tried on small ones"):
+        settings, left_out = available(settings)
+        wanted = all_trials(settings)
     if computing:
         ran = run_experiment(
             wanted,
@@ -191,14 +196,27 @@ def reproduce(
         )
     else:
         ran = stored_experiment(wanted, store=store, fingerprint=fingerprint())
-    tables = all_tables(ran.records, settings.datasets)
-    save_figures(ran.records, settings.datasets, out)
+    with stage("tables and figures are written"):
+        tables = _write(settings, left_out, ran.records, out, page_file)
+    return Reproduction(tuple(tables), ran.summary, left_out, out, ran.made_by_others)
+
+
+def _write(
+    settings: ReproductionSettings,
+    left_out: Mapping[str, str],
+    records: Sequence[TrialRecord],
+    out: Path,
+    page_file: Path | None,
+) -> list[ResultTable]:
+    """Write tables, figures, settings and the page; return the tables."""
+    tables = all_tables(records, settings.datasets)
+    save_figures(records, settings.datasets, out)
     about = describe(settings, left_out)
     for table in tables:
         out.joinpath(f"{table.name}.csv").write_text(as_csv(table), encoding="utf-8")
         out.joinpath(f"{table.name}.md").write_text(as_markdown(table), encoding="utf-8")
     out.joinpath("settings.json").write_text(json.dumps(about, indent=2) + "\n", encoding="utf-8")
-    write_page = partial(page, tables, settings, left_out, versions(SHOWN), ran.records)
+    write_page = partial(page, tables, settings, left_out, versions(SHOWN), records)
     out.joinpath("reproduction.md").write_text(write_page("."), encoding="utf-8")
     if page_file is not None:
         figures = page_file.parent / "figures"
@@ -206,7 +224,7 @@ def reproduce(
         page_file.write_text(write_page(figures.name), encoding="utf-8")
         for picture in out.glob("*.png"):
             shutil.copy(picture, figures)
-    return Reproduction(tuple(tables), ran.summary, left_out, out, ran.made_by_others)
+    return tables
 
 
 def describe(settings: ReproductionSettings, left_out: Mapping[str, str]) -> dict[str, object]:

@@ -32,6 +32,7 @@ from counterbalance.trials.classifiers import (
     make_classifier,
 )
 from counterbalance.trials.fingerprint import take_fingerprint, versions
+from counterbalance.trials.progress import quietly
 from counterbalance.trials.runner import RunSummary, run_experiment
 
 if TYPE_CHECKING:
@@ -39,7 +40,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from counterbalance.studies.study.settings import StudySettings
-    from counterbalance.trials.progress import Progress
+    from counterbalance.trials.progress import Progress, Stage
     from counterbalance.trials.trial import Trial
     from counterbalance.trials.workers import Compute
 
@@ -185,10 +186,7 @@ class Study:
 
 
 def named_trials(settings: StudySettings, protocol: Protocol = RESAMPLER_STUDY) -> list[Trial]:
-    """Return the trials of a suite, named by what makes them.
-
-    The first call in a process reads the tables and tries the methods on probe tables.
-    """
+    """Return the trials of a suite, named by what makes them."""
     return [{**trial, "made_by": protocol.made_by(trial)} for trial in trials(settings)]
 
 
@@ -202,6 +200,7 @@ def study(
     retry_failed: bool = False,
     page_file: Path | None = None,
     protocol: Protocol = RESAMPLER_STUDY,
+    stage: Stage = quietly,
 ) -> Study:
     """Compute what the store does not have yet, then write tables, pictures and the page.
 
@@ -215,13 +214,16 @@ def study(
     page_file     A second place for the page, with its pictures in a folder ``figures``
                   beside it
     protocol      the kind of study
+    stage         shows what goes on before the trials and after them
     """
     out.mkdir(parents=True, exist_ok=True)
     parts = []
     total = RunSummary(0, 0, 0, 0, 0.0)
+    with stage("tables are read, and methods tried on small ones"):
+        wanted = {name: named_trials(settings, protocol) for name, settings in suites.items()}
     for name, settings in suites.items():
         ran = run_experiment(
-            named_trials(settings, protocol),
+            wanted[name],
             protocol.compute,
             store=store,
             fingerprint=take_fingerprint({}, modules=(), packages=protocol.packages),
@@ -230,9 +232,11 @@ def study(
             retry_failed=retry_failed,
         )
         total += ran.summary
-        scores = collect(ran.records, protocol.kind)
-        parts.append(Part(name, settings, scores, tuple(protocol.tables(scores))))
-    _write(parts, protocol, out, page_file)
+        with stage(f"methods are compared on {name}"):
+            scores = collect(ran.records, protocol.kind)
+            parts.append(Part(name, settings, scores, tuple(protocol.tables(scores))))
+    with stage("the page is written"):
+        _write(parts, protocol, out, page_file)
     return Study(tuple(parts), total, out)
 
 
