@@ -146,10 +146,10 @@ def _control(figures: MeasureScores, cells: Iterable[Cell]) -> list[str]:
     if not found:
         return []
     mean, tally = fmean(d.mean for d in found), _tally(found)
-    if tally["ahead"] > tally["behind"] and mean > 0:
+    if mean > 0 and _beyond(found, 1):
         meaning = "what ours gains over the peers is more than plain interpolation gives"
     else:
-        better = tally["behind"] > tally["ahead"] and mean < 0
+        better = mean < 0 and _beyond(found, -1)
         meaning = (
             f"{'plain interpolation is better' if better else 'no gain over it can be shown'}: "
             "what ours gains over the three peers of the paper is no evidence that "
