@@ -112,6 +112,17 @@ def test_a_number_that_mostly_tells_a_category_does_not(frame):
     assert not texts(frame)
 
 
+def test_a_code_tells_a_category_and_a_number_that_names_a_person_does_not(frame):
+    rng = np.random.default_rng(9)
+    kind = rng.choice(["house", "flat"], 20)
+    code = rng.integers(0, 20, 500)
+    person = rng.integers(0, 120, 500)
+    frame["code"], frame["kind"] = code * 10, kind[code]
+    frame["beauty"] = rng.normal(size=120)[person]
+    frame["gender"] = rng.choice(["f", "m"], 120)[person]
+    assert texts(frame) == ["kind follows code"]
+
+
 def test_levels_of_one_row_each_prove_nothing(frame):
     town = np.random.default_rng(8).choice(list("abcd"), 500).astype(object)
     town[:60] = [f"t{i}" for i in range(60)]

@@ -55,6 +55,8 @@ LESS_WRONG = 0.1
 # Rows for each entry of such a table, and the most values that it can tell.
 ROWS_PER_ENTRY = 5
 MOST_VALUES = 256
+# What stretches of a number must leave of the steps that a shuffled column would take.
+FEWER_STEPS = 0.25
 
 
 @dataclass(frozen=True)
@@ -328,20 +330,22 @@ def _lookups(columns: _Columns) -> Iterator[tuple[int, set[int], Found]]:
 def _told(pairs: Integers, *, number: bool) -> float | None:
     """Return the share of rows that a table of values gets right, None if that is not much.
 
-    ``pairs`` counts the rows of each value of the source (rows) and of the column. A number tells
-    a category if few steps lead through its values: bands of an age do. A value that one row alone
-    has tells itself, which proves nothing: of a category it is left out, and of a number it must
-    be told by a neighbour.
+    ``pairs`` counts the rows of each value of the source (rows) and of the column. A category and
+    a number that is a code have an entry for each value; a number of which few steps lead from
+    level to level, as bands of an age do, has one for each stretch. A value that one row alone has
+    tells itself, which proves nothing: in a stretch a neighbour must tell it, and otherwise it is
+    left out.
     """
     shown = pairs[pairs.sum(axis=1) > 0]
     n_rows, n_entries, once = int(shown.sum()), len(shown), shown.sum(axis=1) == 1
-    if not number:
+    stretches = number and _has_few_steps(shown.argmax(axis=1))
+    if not stretches:
         shown = shown[~once]
     n_told = int(shown.sum())
     if n_told < FEWEST_ROWS:
         return None
     said, right = shown.argmax(axis=1), shown.max(axis=1)
-    if number:
+    if stretches:
         step = np.diff(said) != 0
         first, last = np.append(True, step), np.append(step, True)
         right[once & first & last] = 0
@@ -354,6 +358,16 @@ def _told(pairs: Integers, *, number: bool) -> float | None:
     if not enough or wrong > min((1 - KEPT) * n_told, LESS_WRONG * alone):
         return None
     return float(1 - wrong / n_told)
+
+
+def _has_few_steps(levels: Integers) -> bool:
+    """Say whether each level is one stretch, or there are far fewer steps than by chance."""
+    if not len(levels):
+        return False
+    shares = np.bincount(levels) / len(levels)
+    by_chance = len(levels) * (1 - shares @ shares)
+    steps = np.count_nonzero(np.diff(levels))
+    return bool(steps < np.count_nonzero(shares) or steps <= FEWER_STEPS * by_chance)
 
 
 def _orders(columns: _Columns, sources: dict[int, set[int]]) -> list[Found]:
