@@ -306,13 +306,17 @@ def _all_needed(columns: _Columns, m: int, parts: Any, near: float) -> bool:
 def _lookups(columns: _Columns) -> Iterator[tuple[int, set[int], Found]]:
     """Find columns that one other column tells: categories, and numbers of a category."""
     every = list(map(int, np.concatenate([columns.categories, columns.numbers])))
+    categories = set(columns.categories.tolist())
     values = {m: np.unique(columns.x[~np.isnan(columns.x[:, m]), m]) for m in every}
     places = {m: np.searchsorted(values[m], columns.x[:, m]) for m in every}
     for m in every:
         for source in every:
-            is_category = np.isin([m, source], columns.categories)
             n, n_source = len(values[m]), len(values[source])
-            if m == source or not is_category.any() or not 1 < n <= min(n_source, MOST_VALUES):
+            if (
+                m == source
+                or not {m, source} & categories
+                or not 1 < n <= min(n_source, MOST_VALUES)
+            ):
                 continue
             if n == n_source and m < source:  # one tells the other: the later column follows
                 continue
@@ -320,7 +324,7 @@ def _lookups(columns: _Columns) -> Iterator[tuple[int, set[int], Found]]:
             pairs = np.bincount(
                 places[source][known] * n + places[m][known], minlength=n * n_source
             )
-            told = _told(pairs.reshape(n_source, n), number=not is_category[1])
+            told = _told(pairs.reshape(n_source, n), number=source not in categories)
             if told is not None:
                 constraint = Follows(columns.names[m], columns.name(source))
                 words = f"{columns.names[m]} goes with {columns.names[source]}; it moves along"
