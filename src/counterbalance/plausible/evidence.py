@@ -23,6 +23,9 @@ from counterbalance.table.table import Table
 MOST_OF_CLASS = 1000
 MOST_ROWS = 20_000
 FEWEST_OF_CLASS = 20
+# What is learned of fewer rows, or kept by a smaller share of them, counts as nothing.
+FEWEST_ROWS = 50
+KEPT = 0.99
 # Draws 0, 1, ... belong to the perturbations of a row.
 EVIDENCE_DRAW = 2**43
 

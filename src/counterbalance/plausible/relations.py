@@ -24,10 +24,11 @@ import numpy as np
 from counterbalance.arrays import Floats, Integers
 from counterbalance.constraints import Constraint, Follows, Relation
 from counterbalance.constraints.relations import quoted
+from counterbalance.plausible.evidence import FEWEST_ROWS, KEPT
+from counterbalance.plausible.lookups import MOST_VALUES, told_share
 from counterbalance.profile import Profile
 from counterbalance.table.kinds import Kind
 
-KEPT = 0.99
 TOLERANCE = 0.25
 # Beside a tolerance for nearly all rows: half of them are so near.
 TYPICAL = 0.05
@@ -35,8 +36,6 @@ TYPICAL = 0.05
 EXACT = 1e-3
 # A factor so near to one is one.
 NEARLY_ONE = 0.02
-# Fewer rows do not tell.
-FEWEST_ROWS = 50
 HALF = 0.5
 # A column of fewer values has no sums and products.
 FEWEST_VALUES = 5
@@ -50,13 +49,6 @@ BETTER = 0.5
 # An order that as many rows would keep by chance says nothing.
 MOST_CHANCE = 0.9
 MOST_ORDERS = 40
-# What a table of values must leave of the rows that its commonest value alone gets wrong.
-LESS_WRONG = 0.1
-# Rows for each entry of such a table, and the most values that it can tell.
-ROWS_PER_ENTRY = 5
-MOST_VALUES = 256
-# What stretches of a number must leave of the steps that a shuffled column would take.
-FEWER_STEPS = 0.25
 
 
 @dataclass(frozen=True)
@@ -324,54 +316,11 @@ def _lookups(columns: _Columns) -> Iterator[tuple[int, set[int], Found]]:
             pairs = np.bincount(
                 places[source][known] * n + places[m][known], minlength=n * n_source
             )
-            told = _told(pairs.reshape(n_source, n), number=source not in categories)
+            told = told_share(pairs.reshape(n_source, n), number=source not in categories)
             if told is not None:
                 constraint = Follows(columns.names[m], columns.name(source))
                 words = f"{columns.names[m]} goes with {columns.names[source]}; it moves along"
                 yield m, {source}, Found(constraint, constraint.text, told, words)
-
-
-def _told(pairs: Integers, *, number: bool) -> float | None:
-    """Return the share of rows that a table of values gets right, None if that is not much.
-
-    ``pairs`` counts the rows of each value of the source (rows) and of the column. A category and
-    a number that is a code have an entry for each value; a number of which few steps lead from
-    level to level, as bands of an age do, has one for each stretch. A value that one row alone has
-    tells itself, which proves nothing: in a stretch a neighbour must tell it, and otherwise it is
-    left out.
-    """
-    shown = pairs[pairs.sum(axis=1) > 0]
-    n_rows, n_entries, once = int(shown.sum()), len(shown), shown.sum(axis=1) == 1
-    stretches = number and _has_few_steps(shown.argmax(axis=1))
-    if not stretches:
-        shown = shown[~once]
-    n_told = int(shown.sum())
-    if n_told < FEWEST_ROWS:
-        return None
-    said, right = shown.argmax(axis=1), shown.max(axis=1)
-    if stretches:
-        step = np.diff(said) != 0
-        first, last = np.append(True, step), np.append(step, True)
-        right[once & first & last] = 0
-        said = said[first]
-        n_entries = len(said)
-    commonest = shown.sum(axis=0)
-    wrong, alone = n_told - right.sum(), n_told - commonest.max()
-    otherwise = np.count_nonzero(said != commonest.argmax())
-    enough = 0 < otherwise * ROWS_PER_ENTRY <= alone and n_entries * ROWS_PER_ENTRY <= n_rows
-    if not enough or wrong > min((1 - KEPT) * n_told, LESS_WRONG * alone):
-        return None
-    return float(1 - wrong / n_told)
-
-
-def _has_few_steps(levels: Integers) -> bool:
-    """Say whether each level is one stretch, or there are far fewer steps than by chance."""
-    if not len(levels):
-        return False
-    shares = np.bincount(levels) / len(levels)
-    by_chance = len(levels) * (1 - shares @ shares)
-    steps = np.count_nonzero(np.diff(levels))
-    return bool(steps < np.count_nonzero(shares) or steps <= FEWER_STEPS * by_chance)
 
 
 def _orders(columns: _Columns, sources: dict[int, set[int]]) -> list[Found]:
