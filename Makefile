@@ -12,26 +12,47 @@ JOBS ?= 2
 help: ## list these commands
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sort | awk -F ':.*## ' '{printf "  make %-12s %s\n", $$1, $$2}'
 
-# The stamp is written last, so an interrupted set-up starts anew.
-define SET_UP
-$(PYTHON) -c 'import sys; sys.exit("counterbalance needs Python 3.11 or newer, this is " + sys.version.split()[0] + "; set PYTHON=/path/to/python3.11" if sys.version_info < (3, 11) else 0)' && \
-echo "setting up $(VENV): a minute or two, once" && \
-{ $(PYTHON) -m venv $(VENV) || { echo "python3 has no venv module: install it (on Debian: apt-get install python3-venv)"; exit 1; }; }
+# What decides whether an environment is up to date.
+SOURCES := pyproject.toml setup.py constraints.txt $(wildcard src/counterbalance/*/*.pyx src/counterbalance/*/*.pxi)
+
+# Write byte code even where the environment forbids it, as many containers do. Without it every
+# process compiles numpy, scikit-learn and pandas again.
+unexport PYTHONDONTWRITEBYTECODE
+
+# Install the package with EXTRAS into $(VENV). The kernels are built there, with the Cython and
+# the SciPy of the environment: pip would fetch both into another one first. Byte code is written
+# at the end, by all cores, and not for the test suites of other packages.
+PIP = $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile --constraint constraints.txt
+define INSTALL
+@$(PYTHON) -c 'import sys; sys.exit("counterbalance needs Python 3.11 or newer, this is " + sys.version.split()[0] + "; set PYTHON=/path/to/python3.11" if sys.version_info < (3, 11) else 0)'
+@echo "setting up $(VENV): a minute or two, once"
+@test -x $(BIN)/pip || $(PYTHON) -m venv $(VENV) || { echo "python3 has no venv module: install it (on Debian: apt-get install python3-venv)"; exit 1; }
+@$(PIP) setuptools Cython scipy
+@$(PIP) --no-build-isolation --editable '.[$(EXTRAS)]'
+@$(BIN)/python -m compileall -qq -j $(JOBS) -x '/tests/' $(VENV)/lib src || true
 endef
 
-$(READY): pyproject.toml constraints.txt
-	@$(SET_UP)
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]' --constraint constraints.txt
-	@touch $@
+# A stamp is written last, so that an interrupted set-up starts again.
+$(READY): EXTRAS = dev
+$(READY): $(SOURCES)
+	$(INSTALL)
+	@touch $(DEMO) $@
 
 # The demo needs pandas and matplotlib only: a few hundred megabytes less than what the tests need.
-$(DEMO): pyproject.toml constraints.txt
-	@test -e $(READY) || { $(SET_UP) && $(BIN)/python -m pip install --quiet --no-compile --disable-pip-version-check --editable '.[pandas,plot]' --constraint constraints.txt; }
+$(DEMO): EXTRAS = pandas,plot
+$(DEMO): $(SOURCES)
+	$(INSTALL)
 	@touch $@
 
 .PHONY: demo
 demo: $(DEMO) ## balance the bundled table; write tables and a picture to demo/
 	@$(BIN)/python examples/demo.py
+
+PYTEST = OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n $(JOBS) -q
+
+.PHONY: test
+test: $(READY) ## run the tests: a few minutes, every module
+	@$(PYTEST) --dist loadfile -m "not slow"
 
 # The report is tested in a real browser. Without one those tests are left out, and say so.
 .PHONY: browser
@@ -40,15 +61,9 @@ browser: ## install chromium, which tests the report, where apt-get can
 	  { echo "installing chromium, once"; apt-get update && apt-get install --yes --no-install-recommends chromium; } >/dev/null 2>&1 || \
 	  echo "chromium is not there and apt-get cannot install it: the browser tests of the report are left out; install it, or set CHROMIUM=/path/to/chromium"
 
-PYTEST = OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n $(JOBS) -q
-
-.PHONY: test
-test: $(READY) browser ## run every test: the suite, the docstrings, the README, the examples
-	@$(PYTEST)
-
-.PHONY: quick
-quick: $(READY) ## run what is not slow and needs neither Dask nor a browser, in a minute
-	@COUNTERBALANCE_FRAMES=15 COUNTERBALANCE_EXAMPLES=20 $(PYTEST) --dist loadfile -m "not slow and not dask and not browser"
+.PHONY: test-all
+test-all: test browser ## make test, then what it leaves out: kills, attacks, clusters, a browser, builds, more examples
+	@COUNTERBALANCE_EXAMPLES=100 $(PYTEST) -m "slow or hypothesis"
 
 .PHONY: attack
 attack: $(READY) ## replay hostile tables, files, stores and classifiers; a few minutes
@@ -57,7 +72,7 @@ attack: $(READY) ## replay hostile tables, files, stores and classifiers; a few 
 .PHONY: fuzz
 FRAMES ?= 20000
 fuzz: $(READY) ## throw random mixed frames at the sampler: make fuzz FRAMES=100000
-	@COUNTERBALANCE_FRAMES=$(FRAMES) $(PYTEST) tests/table/test_mixed_frames.py
+	@COUNTERBALANCE_EXAMPLES=$(FRAMES) $(PYTEST) tests/table/test_mixed_frames.py
 
 .PHONY: lint
 lint: $(READY) ## check style and formatting

@@ -37,7 +37,6 @@ FLOORS = (
     ("cli",),
     ("__main__",),
 )
-MOST_LINES = 400  # a file past it is two concepts
 FLOOR = {part: floor for floor, parts in enumerate(FLOORS) for part in parts}
 
 
@@ -107,13 +106,6 @@ def test_no_modules_import_each_other_in_a_circle() -> None:
 
     for module in sorted(FILES):
         visit(module, ())
-
-
-def test_no_file_is_longer_than_one_concept() -> None:
-    lines = {
-        name: len(path.read_text(encoding="utf-8").splitlines()) for name, path in FILES.items()
-    }
-    assert {name: n for name, n in lines.items() if n > MOST_LINES} == {}
 
 
 SCRIPTS = [

@@ -67,6 +67,7 @@ def test_every_public_name_is_there():
         counterbalance.nope  # noqa: B018  (asking is the test)
 
 
+@pytest.mark.slow
 def test_the_sampler_loads_hardly_more_than_imbalanced_learn_does():
     ours = packages_after("from counterbalance import CounterfactualOverSampler")
     theirs = packages_after("import imblearn.over_sampling")

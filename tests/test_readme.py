@@ -5,17 +5,18 @@ by the build of the site, which warns of none that is broken; here are those of 
 """
 
 import glob
-import os
 import re
+import runpy
 import shlex
-import subprocess
-import sys
 from collections import Counter
+from contextlib import chdir, redirect_stdout
 from functools import cache
+from io import StringIO
 from itertools import pairwise
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+import matplotlib.pyplot as plt
 import numpy as np
 import pytest
 
@@ -60,15 +61,16 @@ def outputs():
     return [[line.rstrip() for line in block if line] for block in shown]
 
 
-def marked(command):
-    """Return a command as a parameter, with the markers of what it takes."""
-    slow = [pytest.mark.slow] if command.split()[1] in SMALLER else []
-    return pytest.param(command, marks=[pytest.mark.dask] if ON_DASK in command else slow)
+def slow_if(slow, parameter):
+    """Return a parameter that is marked as slow, or not."""
+    return pytest.param(parameter, marks=[pytest.mark.slow] if slow else [])
 
 
-def paged(name):
-    """Return a page as a parameter, marked where it needs Dask."""
-    return pytest.param(name, marks=[pytest.mark.dask] if name == ON_DASK_PAGE else [])
+RUN = [
+    slow_if(ON_DASK in line or line.split()[1] in {"study", "reproduce"}, line)
+    for line in commands("counterbalance")
+]
+WITH_PYTHON = [slow_if(name == ON_DASK_PAGE, name) for name in PAGES if "```python" in PAGES[name]]
 
 
 @pytest.fixture
@@ -86,7 +88,7 @@ def patients(tmp_path, monkeypatch):
     return tmp_path
 
 
-@pytest.mark.parametrize("page", [paged(name) for name in PAGES if "```python" in PAGES[name]])
+@pytest.mark.parametrize("page", WITH_PYTHON)
 @pytest.mark.usefixtures("patients")
 def test_the_python_of_a_page_runs(page):
     data = load_wisconsin()
@@ -112,7 +114,7 @@ def test_every_file_that_the_readme_links_to_is_there():
     assert missing == []
 
 
-@pytest.mark.parametrize("command", [marked(command) for command in commands("counterbalance")])
+@pytest.mark.parametrize("command", RUN)
 def test_a_command_of_a_page_runs(command, patients):
     if ON_DASK in command:
         pytest.importorskip("distributed")
@@ -149,19 +151,10 @@ def test_a_make_target_of_a_page_is_there(command):
 @cache
 def printed(script):
     """Return what an example prints; it runs in a folder of its own."""
-    with TemporaryDirectory() as folder:
-        done = subprocess.run(  # noqa: S603 - our own script
-            [sys.executable, str(script)],
-            cwd=folder,
-            env={**os.environ, "PYTHONPATH": str(ROOT / "src")},
-            capture_output=True,
-            encoding="utf-8",
-            check=False,
-        )
-    if missing := re.search(r"^(ImportError|ModuleNotFoundError): .*", done.stderr, re.MULTILINE):
-        pytest.skip(f"{script.name}: {missing.group()}")
-    assert done.returncode == 0, done.stderr
-    return done.stdout
+    with TemporaryDirectory() as folder, chdir(folder), redirect_stdout(StringIO()) as said:
+        runpy.run_path(str(script), run_name="__main__")
+    plt.close("all")
+    return said.getvalue()
 
 
 @pytest.mark.parametrize("script", EXAMPLES, ids=lambda script: script.stem)

@@ -50,6 +50,7 @@ def run(tmp_path, lines, *options):
     return [(int(line.split(":")[1]), line.split("Warning: ")[1]) for line in said]
 
 
+@pytest.mark.slow
 def test_a_cross_validation_warns_once_and_at_the_line_that_called_it(tmp_path):
     model = "model = make_pipeline(sampler, LogisticRegression())\n"
     said = run(tmp_path, f"{model}cross_validate(model, X, y, cv=5)\n")
@@ -73,6 +74,7 @@ def test_a_loop_warns_once_for_each_line_and_each_class(tmp_path):
     assert [line for line, _ in inflated] == [first + 5]
 
 
+@pytest.mark.slow
 def test_a_search_with_threads_warns_once(tmp_path):
     model = "model = make_pipeline(sampler, LogisticRegression())\n"
     search = (
@@ -93,6 +95,7 @@ def test_a_search_with_threads_warns_once(tmp_path):
     assert 1 <= done.stderr.count("ShortfallWarning") <= 2, done.stderr
 
 
+@pytest.mark.slow
 def test_the_filters_of_python_are_heeded(tmp_path):
     lines = "for seed in range(3):\n    sampler.set_params(random_state=seed).fit_resample(X, y)\n"
     assert len(run(tmp_path, lines, "-W", "always")) == 3

@@ -15,7 +15,10 @@ from counterbalance.constraints import Immutable
 from counterbalance.errors import CounterbalanceError, ShortfallWarning
 from counterbalance.rows.origins import CALLED
 
-pytestmark = pytest.mark.filterwarnings("ignore::counterbalance.errors.ShortfallWarning")
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.filterwarnings("ignore::counterbalance.errors.ShortfallWarning"),
+]
 N = 2000 if os.environ.get("COUNTERBALANCE_ATTACK") else 120
 RNG = np.random.default_rng(0)
 Y = np.where(np.arange(N) % 10 == 0, 1, 0)

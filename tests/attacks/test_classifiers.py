@@ -19,7 +19,10 @@ from counterbalance.table.encoder import Rescaler, too_fine
 SAMPLERS = [CounterfactualOverSampler, InteriorOverSampler]
 CONTAINERS = [np.asarray, pd.DataFrame]
 
-pytestmark = pytest.mark.filterwarnings("ignore::counterbalance.errors.ShortfallWarning")
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.filterwarnings("ignore::counterbalance.errors.ShortfallWarning"),
+]
 
 
 def table(n=60):

@@ -9,6 +9,8 @@ import pytest
 
 from comparison_tables import two_clouds
 
+pytestmark = pytest.mark.slow
+
 SOURCE = str(Path(__file__).resolve().parents[2] / "src")
 # what Python, its libraries and our own modules import in a new process
 NAMES = ["random", "numpy"]
@@ -70,7 +72,9 @@ def test_compare_runs_no_file_of_the_current_folder(started, name):
     assert "VERDICT" in done.stdout
 
 
-@pytest.mark.skipif(not os.environ.get("COUNTERBALANCE_ATTACK"), reason="takes a minute")
+@pytest.mark.skipif(
+    not os.environ.get("COUNTERBALANCE_ATTACK"), reason="takes a minute: make attack"
+)
 @pytest.mark.parametrize("command", [STUDY, REPRODUCE])
 def test_study_and_reproduce_run_no_file_of_the_current_folder(started, command):
     folder, start = started

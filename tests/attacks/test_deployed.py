@@ -16,10 +16,13 @@ from sklearn.tree import DecisionTreeClassifier
 from counterbalance import CounterfactualClassifier, ResampledClassifier, TablePreparation
 from counterbalance.errors import ClassifierError, CounterbalanceError, TableError
 
-pytestmark = pytest.mark.filterwarnings(
-    "ignore::counterbalance.errors.ShortfallWarning",
-    "ignore::counterbalance.errors.UntunedWarning",
-)
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.filterwarnings(
+        "ignore::counterbalance.errors.ShortfallWarning",
+        "ignore::counterbalance.errors.UntunedWarning",
+    ),
+]
 MANY = bool(os.environ.get("COUNTERBALANCE_ATTACK"))
 RESAMPLED = ResampledClassifier(LogisticRegression(), RandomOverSampler(), random_state=0)
 ROUNDS = CounterfactualClassifier(

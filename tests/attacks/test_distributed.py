@@ -23,6 +23,7 @@ from counterbalance.errors import CounterbalanceError, EngineError, TableError
 from large_tables import no_cluster, numeric_table
 
 pytestmark = [
+    pytest.mark.slow,
     pytest.mark.filterwarnings("ignore::counterbalance.errors.ShortfallWarning"),
     pytest.mark.filterwarnings("ignore:column .* is kept but not used"),
 ]

@@ -15,6 +15,8 @@ from counterbalance.errors import CounterbalanceError
 from counterbalance.explain import explain
 from hostile_tables import hostile
 
+pytestmark = pytest.mark.slow
+
 MANY = bool(os.environ.get("COUNTERBALANCE_ATTACK"))
 TABLES = 120 if MANY else 15
 TEXTS = 200 if MANY else 25

@@ -18,6 +18,8 @@ import pytest
 
 from counterbalance.cli import main
 
+pytestmark = pytest.mark.slow
+
 SOURCE = Path(__file__).parents[2] / "src"
 LARGE = bool(os.environ.get("COUNTERBALANCE_ATTACK"))
 posix = pytest.mark.skipif(os.name != "posix", reason="needs POSIX files")

@@ -12,6 +12,7 @@ from counterbalance.search import compiled
 
 N_SEEDS = 40 if os.environ.get("COUNTERBALANCE_ATTACK") else 2
 pytestmark = [
+    pytest.mark.slow,
     pytest.mark.skipif(not compiled.is_compiled(), reason="the kernel is not built"),
     pytest.mark.filterwarnings("ignore::counterbalance.errors.ShortfallWarning"),
 ]

@@ -10,7 +10,7 @@ import pytest
 from counterbalance import CounterfactualOverSampler, InteriorOverSampler
 from counterbalance.errors import CounterbalanceError
 
-pytestmark = pytest.mark.filterwarnings("ignore")
+pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("ignore")]
 N = 2000 if os.environ.get("COUNTERBALANCE_ATTACK") else 160
 rng = np.random.default_rng(0)
 Y = np.where(np.arange(N) % 8 == 0, "few", "many")

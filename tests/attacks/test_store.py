@@ -10,6 +10,8 @@ from counterbalance.trials import StoreError, TrialStore, run
 from counterbalance.trials.trial import trial_key
 from experiment_trials import FINGERPRINT, compute, make_trials
 
+pytestmark = pytest.mark.slow
+
 MANY = bool(os.environ.get("COUNTERBALANCE_ATTACK"))
 TRIALS = make_trials(40)
 EDITS = {

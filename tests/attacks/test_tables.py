@@ -19,6 +19,7 @@ SAMPLERS = [CounterfactualOverSampler, InteriorOverSampler]
 TABLES = 600 if os.environ.get("COUNTERBALANCE_ATTACK") else 60
 
 pytestmark = [
+    pytest.mark.slow,
     pytest.mark.filterwarnings("ignore::counterbalance.errors.IdentifierWarning"),
     pytest.mark.filterwarnings("ignore::counterbalance.errors.ShortfallWarning"),
     pytest.mark.parametrize("sampler", SAMPLERS),

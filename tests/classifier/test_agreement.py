@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from threadpoolctl import threadpool_limits
 
@@ -38,7 +38,6 @@ def test_the_scores_are_those_of_the_slow_twin(n_classes):
     np.testing.assert_allclose(judges.scores(rows, targets), theirs, rtol=1e-9)
 
 
-@settings(max_examples=25, deadline=None)
 @given(
     seed=st.integers(0, 10**6),
     n_rows=st.integers(2, 60),

@@ -4,7 +4,7 @@ import pickle
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.base import clone
 from sklearn.datasets import make_classification
@@ -40,7 +40,6 @@ def any_table(seed, n_rows, n_features, n_classes):
     max_leaves=st.sampled_from([1, 2, 31, 200]),
     min_rows=st.sampled_from([1, 5, 20]),
 )
-@settings(max_examples=40)
 def test_the_kernel_gives_the_bits_of_numpy(
     seed, n_rows, n_features, n_classes, max_leaves, min_rows
 ):

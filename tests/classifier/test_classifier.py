@@ -3,7 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.base import clone
 from sklearn.linear_model import LogisticRegression, Perceptron, RidgeClassifier
@@ -58,7 +58,6 @@ def test_an_f_with_answers_of_its_own_is_asked_for_them():
     assert not answers_by_score(LogisticRegression().fit(pd.DataFrame({"x": x[:, 0]}), y), x)
 
 
-@settings(deadline=None)
 @given(share=st.floats(0.01, 0.99), seed=st.integers(0, 1000))
 def test_the_moved_threshold_of_two_classes_is_the_share_of_the_class(share, seed):
     f = fitted(2)
@@ -70,7 +69,6 @@ def test_the_moved_threshold_of_two_classes_is_the_share_of_the_class(share, see
     np.testing.assert_array_equal(answers[clear], (p > share)[clear])
 
 
-@settings(deadline=None)
 @given(counts=st.lists(st.integers(1, 1000), min_size=3, max_size=3), seed=st.integers(0, 1000))
 def test_the_moved_f_says_the_class_that_gains_most_over_its_prior(counts, seed):
     f = fitted(3)

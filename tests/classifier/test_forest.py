@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.datasets import make_classification
 from sklearn.ensemble import ExtraTreesClassifier
@@ -37,7 +37,6 @@ def assert_same_forest(ours, theirs):
             np.testing.assert_array_equal(*parts, err_msg=name)
 
 
-@settings(max_examples=25, deadline=None)
 @given(
     seed=st.integers(0, 10**6),
     n_classes=st.integers(2, 3),

@@ -1,7 +1,7 @@
 """Trees: buckets keep the order of cuts."""
 
 import numpy as np
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.datasets import make_classification
 from sklearn.ensemble import ExtraTreesClassifier
@@ -15,7 +15,6 @@ def table(n_classes=2, seed=0):
     )
 
 
-@settings(max_examples=30, deadline=None)
 @given(
     seed=st.integers(0, 10**6),
     power=st.sampled_from([1, 3, 9]),

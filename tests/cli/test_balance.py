@@ -208,6 +208,7 @@ def test_hostile_names_are_shown_as_text(tmp_path, capsys):
     assert "\\x1b[31mage" in said.out
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(os.name != "posix", reason="needs POSIX signals")
 def test_a_kill_leaves_the_old_file_or_the_complete_new_one(folder, tmp_path):
     whole, out = tmp_path / "whole.csv", tmp_path / "out.csv"

@@ -176,6 +176,7 @@ def test_a_reader_that_goes_away_is_not_an_error():
     assert (ended.returncode, ended.stderr) == (0, "")
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(os.name != "posix", reason="needs POSIX signals")
 def test_ctrl_c_ends_with_130_and_says_how_to_continue(tmp_path):
     environment = {**os.environ, "PYTHONPATH": str(SOURCE)}

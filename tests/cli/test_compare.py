@@ -115,6 +115,7 @@ def rare(tmp_path, monkeypatch):
     return tmp_path
 
 
+@pytest.mark.slow
 def test_a_subsample_is_announced_first_and_keeps_the_minority(rare, capsys):
     assert compare("rare.csv", "--target", "y", "--report", "r.html", *SMALL) == 0
     out, err = capsys.readouterr()
@@ -136,6 +137,7 @@ def test_a_subsample_is_announced_first_and_keeps_the_minority(rare, capsys):
     assert page.index("<svg", page.index('id="main"')) < page.index("95 % interval -")
 
 
+@pytest.mark.slow
 def test_full_uses_every_row_and_the_number_of_fits_is_said_before(rare, capsys):
     assert compare("rare.csv", "--target", "y", "--full", *SMALL) == 0
     out, err = capsys.readouterr()
@@ -161,6 +163,7 @@ def test_default_and_all_stand_for_many_methods():
     assert strategies("threshold") == ("none",)
 
 
+@pytest.mark.slow
 def test_a_file_without_a_header_gets_the_same_options_as_balance(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     X, y = two_clouds(60, 30, apart=2)
@@ -175,6 +178,7 @@ def test_a_file_without_a_header_gets_the_same_options_as_balance(tmp_path, monk
     assert "--no-header" in summary["reproduce"]
 
 
+@pytest.mark.slow
 def test_a_page_is_as_private_as_its_table_and_can_do_without_rows(table, capsys):
     table.chmod(0o600)
     asked = (table, "--target", "state", "--keep", "patient", *SMALL)

@@ -156,6 +156,7 @@ def patients(tmp_path):
     return tmp_path
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::counterbalance.errors.ShortfallWarning")
 @pytest.mark.parametrize(
     "options",

@@ -101,6 +101,7 @@ def test_without_a_header_no_row_is_lost(tmp_path, capsys):
     assert "--no-header" in page.read_text()
 
 
+@pytest.mark.slow
 def test_on_a_terminal_the_user_is_asked_about_a_doubtful_header(tmp_path):
     source, out = tmp_path / "in.csv", tmp_path / "out.csv"
     customers().to_csv(source, index=False, header=False)

@@ -87,6 +87,7 @@ def test_a_truth_and_a_half_open_range_can_be_written(table, tmp_path):
     assert (new["age"].ge(30) & new["dose"].le(45.5)).all()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("command", ["balance", "explain", "compare"])
 @pytest.mark.parametrize(
     ("options", "message"),

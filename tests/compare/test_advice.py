@@ -31,6 +31,7 @@ def resampled_of(model):
     return model if isinstance(model, ResampledClassifier) else model[-1]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("strategy", [*known_strategies()][:8])
 @pytest.mark.parametrize("threshold", ["0.5", "tuned"])
 def test_the_lines_for_a_strategy_run_on_a_mixed_table(strategy, threshold):
@@ -59,6 +60,7 @@ def test_the_lines_make_the_very_object(strategy):
     assert repr(space["model"]) == repr(make_model(results, offer))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("classifier", sorted(CLASSIFIERS))
 def test_the_lines_for_a_classifier_run_on_the_table(classifier):
     X, y = two_clouds(80, 20, apart=2)
@@ -109,6 +111,7 @@ def test_too_few_rows_get_no_lines_to_paste():
     assert not judge(results_of(plan)).code
 
 
+@pytest.mark.slow
 def test_our_classifier_can_be_compared():
     plan = plan_of(*two_clouds(60, 25, apart=3), strategies=(), classifiers=("CFC",), folds=2)
     verdict = judge(results_of(plan))

@@ -80,6 +80,7 @@ def test_the_tuned_threshold_is_no_better_than_luck_where_there_is_nothing_to_fi
     assert abs(mean - 0.5) < 0.06
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["none", "SMOTE", "ADASYN", "Random undersampling", "ours"])
 def test_mixed_tables_with_missing_cells_are_taken(name):
     X, y = mixed_table()

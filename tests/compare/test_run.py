@@ -38,6 +38,7 @@ def files(comparison, folder):
     return {path.name: path.read_bytes() for path in write_files(comparison, folder)}
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(os.name != "posix", reason="needs POSIX signals")
 def test_a_killed_run_resumes_and_gives_the_same_bytes(tmp_path):
     whole = files(run(tmp_path / "whole.sqlite"), tmp_path / "whole")
@@ -132,6 +133,7 @@ def test_what_is_no_classifier_is_refused_before_the_run(tmp_path, name, message
     assert not (tmp_path / "s.sqlite").exists()
 
 
+@pytest.mark.slow
 def test_compare_loads_neither_studies_nor_pages_nor_plots():
     code = (
         "import sys, counterbalance.compare\n"

@@ -131,6 +131,7 @@ def test_a_subsample_says_what_it_kept_and_how_that_was_corrected():
     assert [item.count_of_file for item in data.classes] == [20_000, 300]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(3))
 def test_what_is_best_supported_never_contradicts_the_tables(seed):
     """The tables may show a better mean; then the sentence says so, and why it does not count."""
@@ -258,6 +259,7 @@ def test_the_summary_is_plain_json_and_holds_every_row():
     assert curve["precision_recall"][-1] == [0.0, 1.0]
 
 
+@pytest.mark.slow
 def test_class_weights_shift_the_base_rate_of_every_classifier_alike():
     """A sigmoid that were not weighted would undo the weights of its support vectors."""
     plan = plan_of(

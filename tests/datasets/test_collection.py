@@ -82,6 +82,7 @@ def test_the_list_has_every_data_set_of_the_package():
         list_datasets("ternary")
 
 
+@pytest.mark.slow
 @needs_collection
 def test_every_data_set_loads_as_it_is_listed():
     for summary in list_datasets():

@@ -29,6 +29,7 @@ def alone(column, y):
     return roc_auc_score(y, cross_val_predict(tree, x, y, cv=3, method="predict_proba")[:, 1])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", FIELD)
 def test_no_column_tells_the_answer_alone(name):
     data = load(name)

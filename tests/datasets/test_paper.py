@@ -73,7 +73,7 @@ else:
 
 
 needs_fashion = pytest.mark.skipif(
-    not paper.DEBIAN.is_dir(), reason="Debian's dataset-fashion-mnist is not installed"
+    not paper.DEBIAN.is_dir(), reason="no Fashion-MNIST: apt-get install dataset-fashion-mnist"
 )
 
 

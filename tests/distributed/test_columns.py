@@ -58,6 +58,7 @@ KINDS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS)
 @given(
     name=st.sampled_from(["value", "patient_id", "key", "Unnamed: 0"]),
@@ -66,7 +67,7 @@ KINDS = {
     seed=st.integers(0, 99),
     n_files=st.integers(1, 4),
 )
-@settings(max_examples=12, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=12, suppress_health_check=list(HealthCheck))
 def test_a_column_of_files_is_judged_as_in_memory(
     kind, name, n, few, seed, n_files, tmp_path_factory
 ):

@@ -61,7 +61,7 @@ PAGES = ["status", "info/main/workers.html", "metrics", "json/identity.json"]
 def test_the_cluster_serves_nothing_over_http(client, page):
     port = client.run_on_scheduler(lambda dask_scheduler: dask_scheduler.http_server.port)
     with pytest.raises(HTTPError, match="404"):
-        urlopen(f"http://127.0.0.1:{port}/{page}", timeout=5)
+        urlopen(f"http://127.0.0.1:{port}/{page}", timeout=600)
 
 
 def test_workers_spill_into_a_folder_that_only_the_owner_can_read(client):
@@ -70,6 +70,7 @@ def test_workers_spill_into_a_folder_that_only_the_owner_can_read(client):
         assert top.stat().st_mode & 0o777 == 0o700
 
 
+@pytest.mark.slow
 def test_the_environment_is_left_as_it_was(monkeypatch):
     monkeypatch.delenv(SAFE_PATH, raising=False)
     with local_client(1, "1GB"):
@@ -85,6 +86,7 @@ if __name__ == "__main__":
 """
 
 
+@pytest.mark.slow
 def test_python_files_of_the_current_folder_are_not_imported(tmp_path):
     (tmp_path / "script.py").write_text(SCRIPT)
     here = tmp_path / "here"
@@ -116,6 +118,7 @@ class Sent:
         return str, ("sent",)
 
 
+@pytest.mark.slow
 def test_what_is_held_for_many_steps_is_sent_to_the_workers_once(client):
     engine = DaskEngine.of(client)
     held = engine.held(Sent(), "search")

@@ -82,6 +82,7 @@ def worker_pids(client):
     return client.run(os.getpid)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("step", ["scan", "search", "write"])
 def test_a_killed_worker_changes_no_byte(step, client, source, undisturbed, tmp_path):
     def kill():
@@ -104,6 +105,7 @@ def drawn(client, source, table, tmp_path_factory):
     return (out / "_manifest.json").read_text()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("step", ["scan", "write"])
 def test_a_killed_worker_changes_no_byte_of_the_interior_sampler(
     step, client, source, drawn, tmp_path
@@ -118,6 +120,7 @@ def test_a_killed_worker_changes_no_byte_of_the_interior_sampler(
     assert not list((tmp_path / "out").rglob(".*"))
 
 
+@pytest.mark.slow
 def test_a_worker_killed_while_it_makes_candidates_of_a_large_class_changes_no_byte(
     client, source, table, tmp_path, monkeypatch
 ):
@@ -141,6 +144,7 @@ TAKE_ALL_MEMORY = (
 )
 
 
+@pytest.mark.slow
 def test_a_worker_at_its_memory_limit_changes_no_byte(client, source, undisturbed, tmp_path):
     hogs, struck = [], []
 
@@ -168,6 +172,7 @@ def test_the_frame_is_the_same_on_a_cluster(client, table):
     assert_same(*dask.compute(resampled.frame, resampled.provenance), *expected)
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("client")
 def test_jobs_on_dask_through_joblib_give_the_same_rows(table):
     X, y = table.drop(columns="y"), table["y"]
@@ -196,8 +201,8 @@ def own_scheduler(tmp_path):
     worker = subprocess.Popen(  # noqa: S603
         [*command, "--scheduler-file", str(address_file), *options], stdout=log, stderr=log
     )
-    with Client(scheduler_file=str(address_file), timeout=120) as connected:
-        connected.wait_for_workers(1, timeout=120)
+    with Client(scheduler_file=str(address_file), timeout=600) as connected:
+        connected.wait_for_workers(1, timeout=600)
         address = connected.scheduler.address
     yield scheduler, address
     for process in (scheduler, worker):
@@ -206,6 +211,7 @@ def own_scheduler(tmp_path):
     log.close()
 
 
+@pytest.mark.slow
 def test_a_lost_scheduler_leaves_no_result_and_a_rerun_resumes_it(
     own_scheduler, client, source, undisturbed, tmp_path
 ):
@@ -231,6 +237,7 @@ def test_a_lost_scheduler_leaves_no_result_and_a_rerun_resumes_it(
     assert records  # files that were complete are not written again
 
 
+@pytest.mark.slow
 def test_an_address_without_a_scheduler_is_refused():
     with (
         dask.config.set({"distributed.comm.timeouts.connect": "1s"}),
@@ -244,6 +251,7 @@ def connect_to_nobody():
         pass
 
 
+@pytest.mark.slow
 def test_small_workers_of_a_cluster_are_refused(table):
     with (
         LocalCluster(

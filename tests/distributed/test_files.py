@@ -44,7 +44,7 @@ def sampler(**settings):
     return CounterfactualOverSampler(estimator=f, **settings)
 
 
-@pytest.mark.parametrize("make", [numeric_table, mixed_table])
+@pytest.mark.parametrize("make", [numeric_table, pytest.param(mixed_table, marks=pytest.mark.slow)])
 def test_the_files_hold_the_rows_of_the_in_memory_sampler(make, tmp_path):
     table = make(400)
     expected = in_memory(sampler(), table)
@@ -58,6 +58,7 @@ def test_the_files_hold_the_rows_of_the_in_memory_sampler(make, tmp_path):
     assert not (tmp_path / "out.partial").exists()
 
 
+@pytest.mark.slow
 def test_the_manifest_names_every_file_with_its_checksum(tmp_path):
     source = write_parts(numeric_table(200), tmp_path / "in", 2)
     balance_files(source, "y", tmp_path / "out", sampler=sampler())
@@ -88,6 +89,7 @@ def test_every_file_is_on_the_disk_before_the_result_gets_its_name(tmp_path, mon
     assert stored == {file.name for file in written.files}
 
 
+@pytest.mark.slow
 def test_the_memory_of_the_workers_changes_the_blocks_and_not_the_rows(tmp_path, monkeypatch):
     source = write_parts(mixed_table(160), tmp_path / "in", 2)
     balance_files(source, "y", tmp_path / "whole", sampler=sampler())
@@ -144,6 +146,7 @@ def stop_after(monkeypatch, module, name, n):
     monkeypatch.setattr(module, name, stopping)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("module", "name"),
     [(search, "_search_block"), (write, "write_record"), (files, "_finish")],
@@ -169,6 +172,7 @@ def test_a_stopped_run_leaves_no_result_and_a_rerun_resumes_it(
     ).read_text()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("selection", "second"), [("nearest", "minimum-0"), ("agreement", "redraw-1")]
 )
@@ -212,6 +216,7 @@ def test_a_run_without_a_seed_can_be_resumed(tmp_path, monkeypatch):
     assert {name: (tmp_path / "out" / name).read_bytes() for name in new} == kept
 
 
+@pytest.mark.slow
 def test_a_damaged_file_of_a_stopped_run_is_written_again(tmp_path, monkeypatch):
     source = write_parts(numeric_table(200), tmp_path / "in", 2)
     balance_files(source, "y", tmp_path / "whole", sampler=sampler())
@@ -229,6 +234,7 @@ def test_a_damaged_file_of_a_stopped_run_is_written_again(tmp_path, monkeypatch)
     ).read_bytes()
 
 
+@pytest.mark.slow
 def test_an_unfinished_run_of_other_settings_is_not_mixed_in(tmp_path, monkeypatch):
     source = write_parts(numeric_table(200), tmp_path / "in", 2)
     with monkeypatch.context() as stopped:
@@ -242,6 +248,7 @@ def test_an_unfinished_run_of_other_settings_is_not_mixed_in(tmp_path, monkeypat
         balance_files(source, "y", tmp_path / "out", sampler=sampler())
 
 
+@pytest.mark.slow
 def test_index_columns_are_left_out_with_a_warning(tmp_path):
     table = numeric_table(200)
     named = table.set_axis(pd.Index(np.arange(200) * 3, name="id"))
@@ -253,6 +260,7 @@ def test_index_columns_are_left_out_with_a_warning(tmp_path):
     assert_same(rows, {}, in_memory(sampler(), table)[0], {})
 
 
+@pytest.mark.slow
 def test_whole_numbers_and_booleans_with_nulls_in_one_file_stay_what_they_are(tmp_path):
     table = numeric_table(200)
     table["seen"] = pd.array(np.arange(200) % 3 == 0, dtype="boolean")
@@ -333,6 +341,7 @@ def test_a_file_whose_pages_are_damaged_is_named(tmp_path, count_searches):
     assert not count_searches
 
 
+@pytest.mark.slow
 def test_an_empty_file_changes_nothing(tmp_path):
     table = numeric_table(200)
     source = write_parts(table, tmp_path / "in", 2)
@@ -392,6 +401,7 @@ def test_drawing_again_does_not_ask_f_about_rows_that_were_judged_before(tmp_pat
     assert_same(pd.read_parquet(tmp_path / "out"), {}, expected, {})
 
 
+@pytest.mark.slow
 def test_a_file_that_needs_no_change_is_copied_byte_for_byte(tmp_path):
     source = write_parts(mixed_table(200), tmp_path / "in", 2, compression="zstd")
     balance_files(source, "y", tmp_path / "out", sampler=sampler())
@@ -400,6 +410,7 @@ def test_a_file_that_needs_no_change_is_copied_byte_for_byte(tmp_path):
         assert copied == (source / f"in-{number:02d}.parquet").read_bytes()
 
 
+@pytest.mark.slow
 def test_a_file_that_must_change_is_written_with_the_columns_of_the_first(tmp_path):
     table, source = mixed_table(200), tmp_path / "in"
     write_parts(table, source, 2)
@@ -411,6 +422,7 @@ def test_a_file_that_must_change_is_written_with_the_columns_of_the_first(tmp_pa
     assert_same(rows, pd.read_parquet(tmp_path / "out" / "_provenance"), *expected)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("room", [True, False])
 def test_row_groups_are_decoded_once_where_the_disk_has_room(room, tmp_path, monkeypatch):
     monkeypatch.setattr(files, "ROOM_FOR_SPOOL", 0 if room else 10**18)
@@ -431,6 +443,7 @@ def test_row_groups_are_decoded_once_where_the_disk_has_room(room, tmp_path, mon
     assert len(read) == 2 if room else len(read) > 2
 
 
+@pytest.mark.slow
 def test_the_spool_is_for_its_owner_only_and_goes_with_the_run(tmp_path, monkeypatch):
     source = write_parts(numeric_table(200), tmp_path / "in", 2)
     with monkeypatch.context() as stopped:
@@ -447,6 +460,7 @@ def test_the_spool_is_for_its_owner_only_and_goes_with_the_run(tmp_path, monkeyp
     assert not list((tmp_path / "out").rglob("*.arrow"))
 
 
+@pytest.mark.slow
 def test_a_file_that_another_worker_finishes_meanwhile_is_no_obstacle(tmp_path, monkeypatch):
     source = write_parts(numeric_table(200), tmp_path / "in", 2)
     with monkeypatch.context() as stopped:

@@ -63,6 +63,7 @@ def sampler(estimator, **settings):
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("make", [lightgbm, xgboost])
 @pytest.mark.parametrize("make_table", [numeric_table, mixed_table])
 def test_a_classifier_trained_on_the_workers_is_an_f_like_any_other(client, make, make_table):
@@ -78,6 +79,7 @@ def test_a_classifier_trained_on_the_workers_is_an_f_like_any_other(client, make
     assert_same(frame, provenance, *in_memory(again, table))
 
 
+@pytest.mark.slow
 def test_files_are_balanced_with_a_dask_classifier(client, tmp_path):
     table = mixed_table(900)
     (tmp_path / "in").mkdir()
@@ -89,6 +91,7 @@ def test_files_are_balanced_with_a_dask_classifier(client, tmp_path):
     assert result.after["few"] > result.before["few"]
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:Parameter n_jobs will be ignored")
 def test_a_classifier_that_the_user_trained_is_used_through_its_local_model(client):
     table = numeric_table(900)
@@ -116,6 +119,7 @@ def test_a_dask_classifier_needs_a_cluster():
         )
 
 
+@pytest.mark.slow
 def test_errors_of_the_library_are_reported_with_the_name_of_the_classifier(client):
     ddf = dd.from_pandas(numeric_table(300), npartitions=2)
     with pytest.raises(ClassifierError, match=r"DaskLGBMClassifier could not be trained: "):
@@ -128,6 +132,7 @@ def test_errors_of_the_library_are_reported_with_the_name_of_the_classifier(clie
         fit_resample(sampler(lightgbm(class_weight={"rare": 2.0})), ddf, "y", client)
 
 
+@pytest.mark.slow
 def test_a_table_larger_than_the_memory_of_all_workers_is_refused(client):
     small = DaskEngine(client, memory=10_000)
     with pytest.raises(EngineError, match=r"trained on all rows at once, some .* of all workers"):

@@ -35,18 +35,19 @@ def tree(weight="balanced", **settings):
 
 
 TABLES = {"numeric": numeric_table, "mixed": mixed_table}
+PARTITIONINGS = [7, *(pytest.param(n, marks=pytest.mark.slow) for n in (1, 3, 50))]
 
 
+@pytest.mark.parametrize("n", PARTITIONINGS)
 @pytest.mark.parametrize("kind", TABLES)
-def test_every_partitioning_gives_the_rows_of_the_in_memory_sampler(kind):
+def test_every_partitioning_gives_the_rows_of_the_in_memory_sampler(kind, n):
     table = TABLES[kind](400)
     sampler = tree(on_shortfall="accept")
     expected = in_memory(sampler, table)
-    for n in (1, 3, 7, 50):
-        resampled = fit_resample(sampler, partitioned(table, n), "y")
-        assert_same(*dask.compute(resampled.frame, resampled.provenance), *expected)
-        assert resampled.yields == sampler.yield_
-        assert resampled.feature_order == [table.columns[m] for m in sampler.feature_order_]
+    resampled = fit_resample(sampler, partitioned(table, n), "y")
+    assert_same(*dask.compute(resampled.frame, resampled.provenance), *expected)
+    assert resampled.yields == sampler.yield_
+    assert resampled.feature_order == [table.columns[m] for m in sampler.feature_order_]
 
 
 def test_the_default_classifier_is_the_in_memory_one_where_the_table_fits_a_worker():
@@ -62,6 +63,7 @@ def test_the_default_classifier_is_the_in_memory_one_where_the_table_fits_a_work
     assert_same(*dask.compute(resampled.frame, resampled.provenance), *expected)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("kind", "chain"),
     [("numeric", "redraw"), ("mixed", "minimum"), ("mixed", ("minimum", "redraw", "interior"))],
@@ -88,12 +90,27 @@ CLASSIFIERS = {
 }
 
 
+# The classifiers of which nothing is known are slow: they are tried on one partitioning.
 @pytest.mark.parametrize(
-    ("kind", "name"),
-    [("numeric", name) for name in CLASSIFIERS] + [("mixed", "own"), ("mixed", "k-NN")],
+    ("kind", "name", "n"),
+    [
+        ("numeric", "own", 7),
+        *(
+            pytest.param(kind, name, n, marks=pytest.mark.slow)
+            for kind, name, partitionings in [
+                ("numeric", "own", (1, 3, 50)),
+                ("mixed", "own", (1, 3, 7, 50)),
+                ("numeric", "linear", (7,)),
+                ("numeric", "svc", (7,)),
+                ("numeric", "k-NN", (7,)),
+                ("mixed", "k-NN", (7,)),
+            ]
+            for n in partitionings
+        ),
+    ],
 )
 def test_solving_for_the_nearest_inversion_gives_the_rows_of_the_in_memory_sampler(
-    kind, name, monkeypatch
+    kind, name, n, monkeypatch
 ):
     # Far less than f puts into the classes, so that it must choose.
     monkeypatch.setattr("counterbalance.search.references.MOST_REFERENCES", 6)
@@ -101,12 +118,12 @@ def test_solving_for_the_nearest_inversion_gives_the_rows_of_the_in_memory_sampl
     sampler = CounterfactualOverSampler(estimator=CLASSIFIERS[name], n_draws=1, random_state=0)
     expected = in_memory(sampler, table)
     assert "minimum" in set(expected[1]["origin"])
-    for n in (1, 3, 7, 50) if name == "own" else (7,):  # the others are slow
-        resampled = fit_resample(sampler, partitioned(table, n), "y")
-        assert_same(*dask.compute(resampled.frame, resampled.provenance), *expected)
-        assert resampled.yields == sampler.yield_
+    resampled = fit_resample(sampler, partitioned(table, n), "y")
+    assert_same(*dask.compute(resampled.frame, resampled.provenance), *expected)
+    assert resampled.yields == sampler.yield_
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", TABLES)
 @pytest.mark.parametrize("name", ["own", "k-NN"])
 def test_solving_from_the_start_gives_the_rows_of_the_in_memory_sampler(kind, name):
@@ -121,6 +138,7 @@ def test_solving_from_the_start_gives_the_rows_of_the_in_memory_sampler(kind, na
         assert resampled.yields == sampler.yield_
 
 
+@pytest.mark.slow
 def test_drawing_again_after_solving_gives_the_rows_of_the_in_memory_sampler():
     table = mixed_table(160, seed=3)
     chain = ("minimum", "redraw", "threshold", "interior")
@@ -132,6 +150,7 @@ def test_drawing_again_after_solving_gives_the_rows_of_the_in_memory_sampler():
         assert_same(*dask.compute(resampled.frame, resampled.provenance), *expected)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("policies", "made"),
     [

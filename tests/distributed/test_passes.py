@@ -1,6 +1,6 @@
 import dask
 import numpy as np
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from counterbalance.distributed import passes
@@ -12,7 +12,6 @@ from large_tables import random_found
 
 
 @given(st.integers(0, 2**32), st.booleans(), st.integers(0, 60))
-@settings(max_examples=40, deadline=None)
 def test_the_cutoffs_take_what_the_in_memory_selection_takes(seed, ties, wanted):
     rng = np.random.default_rng(seed)
     whole = random_found(rng, 50, ties=ties)

@@ -2,7 +2,7 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
@@ -26,7 +26,6 @@ def test_the_mean_of_tiny_values_keeps_its_digits():
     arrays(np.float64, st.integers(1, 80), elements=st.integers(-4, 4).map(float)),
     st.integers(1, 80),
 )
-@settings(max_examples=50)
 def test_a_bracketed_median_is_that_of_numpy_or_none(cells, n_parts):
     bracket = Bracket.around_median(np.sort(cells[::3]))
     parts = [BracketCounts.of(part, bracket) for part in np.array_split(cells, n_parts)]

@@ -17,6 +17,8 @@ import counterbalance
 from distributed import Client
 from large_tables import numeric_table
 
+pytestmark = pytest.mark.slow
+
 PAGE = (Path(__file__).parents[2] / "docs" / "scaling.md").read_text("utf-8")
 DASK = {"scheduler": "distributed.cli.dask_scheduler", "worker": "distributed.cli.dask_worker"}
 
@@ -83,8 +85,8 @@ def test_the_commands_of_the_examples_balance_files_over_tls(compose, environmen
             tls_client_cert=str(tmp_path / "tls" / "cert.pem"),
             tls_client_key=str(tmp_path / "tls" / "key.pem"),
         )
-        with Client(address, security=security, timeout="60s") as client:
-            client.wait_for_workers(1, timeout=120)
+        with Client(address, security=security, timeout="600s") as client:
+            client.wait_for_workers(1, timeout=600)
         command = "balance in/0.parquet --target y --out out --engine dask --scheduler"
         run = subprocess.run(  # noqa: S603
             [sys.executable, "-m", "counterbalance", *command.split(), address],
@@ -92,7 +94,7 @@ def test_the_commands_of_the_examples_balance_files_over_tls(compose, environmen
             cwd=tmp_path,
             capture_output=True,
             text=True,
-            timeout=240,
+            timeout=600,
             check=False,
         )
         assert run.returncode == 0, run.stderr

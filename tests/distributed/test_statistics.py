@@ -3,7 +3,7 @@ from dataclasses import astuple, replace
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
@@ -111,7 +111,6 @@ def test_the_error_of_correlations_from_bins_is_within_the_documented_bound():
     st.floats(1e-3, 1e6),
     st.integers(0, 2**32),
 )
-@settings(max_examples=80, deadline=None)
 def test_places_between_cuts_are_those_that_halving_finds(sample, stretch, seed):
     rng = np.random.default_rng(seed)
     cells = np.concatenate([sample, rng.uniform(-50, 50, 200), [-50.0, 50.0 * stretch]])
@@ -137,7 +136,6 @@ def assert_bins(guide, cells):
     ),
     st.integers(0, 2**32),
 )
-@settings(deadline=None)
 def test_the_kernel_measures_what_numpy_measures(cells, seed):
     rng = np.random.default_rng(seed)
     known = np.sort(cells[~np.isnan(cells)])

@@ -5,7 +5,7 @@ import pickle
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy import sparse
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
@@ -38,6 +38,7 @@ EXPECTED_FAILURES = {
 }
 
 
+@pytest.mark.slow
 @parametrize_with_checks(
     [CounterfactualClassifier(TREES, rounds=1, cv=2, random_state=0)],
     expected_failed_checks=lambda _: EXPECTED_FAILURES,
@@ -148,7 +149,6 @@ def test_who_judges_a_counterfactual_has_seen_neither_it_nor_its_row():
         assert not fitted & {from_row[row] for row in asked}
 
 
-@settings(max_examples=20)
 @given(st.integers(0, 10_000), st.integers(2, 30), st.integers(2, 30))
 def test_parts_of_a_track_hold_every_class(seed, n, m):
     codes = np.repeat([0, 1], [n, m])
@@ -229,6 +229,7 @@ def test_no_rounds_are_the_table_alone():
     assert len(list(model.staged_predict_proba(X))) == 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("frame", [lambda X: X, pl.from_pandas, lambda X: X.to_numpy(dtype=object)])
 def test_mixed_tables_with_gaps_go_in_as_they_are(frame):
     X, y = mixed_table()
@@ -277,6 +278,7 @@ def test_three_classes_sparse_tables_and_groups():
     assert set(model.predict(sparse.csr_array(X))) == {"big", "mid", "tiny"}
 
 
+@pytest.mark.slow
 def test_clones_pickles_and_jobs_give_the_same_bytes():
     X, y = two_clouds(90, 30, apart=1.5)
     model = CounterfactualClassifier(**SMALL).fit(X, y)
@@ -288,6 +290,7 @@ def test_clones_pickles_and_jobs_give_the_same_bytes():
     assert other.predict_proba(X).tobytes() != p
 
 
+@pytest.mark.slow
 def test_weights_count():
     X, y = two_clouds(90, 30, apart=1.5)
     weights = np.where(y == "yes", 3.0, 1.0)
@@ -300,6 +303,7 @@ def test_weights_count():
     assert some.predict(X).shape == (120,)
 
 
+@pytest.mark.slow
 def test_a_grid_search_reaches_the_parts():
     X, y = two_clouds(60, 20, apart=2)
     model = CounterfactualClassifier(

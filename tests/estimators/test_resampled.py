@@ -47,8 +47,16 @@ def expected_failures(estimator):
 
 
 @parametrize_with_checks(
+    [ResampledClassifier(LogisticRegression(), RandomUnderSampler(random_state=0))],
+    expected_failed_checks=expected_failures,
+)
+def test_scikit_learn(estimator, check):
+    check(estimator)
+
+
+@pytest.mark.slow
+@parametrize_with_checks(
     [
-        ResampledClassifier(LogisticRegression(), RandomUnderSampler(random_state=0)),
         ResampledClassifier(LogisticRegression(), random_state=0, calibration="sigmoid"),
         ResampledClassifier(
             LogisticRegression(), RandomOverSampler(), threshold="f1", cv=3, random_state=0
@@ -56,7 +64,7 @@ def expected_failures(estimator):
     ],
     expected_failed_checks=expected_failures,
 )
-def test_scikit_learn(estimator, check):
+def test_scikit_learn_with_a_threshold_or_calibration(estimator, check):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)
         check(estimator)

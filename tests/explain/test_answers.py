@@ -89,6 +89,7 @@ def test_answers_share_little_where_the_table_allows():
     assert len(set().union(*(answer.changes for answer in found.answers))) >= 3
 
 
+@pytest.mark.slow
 def test_a_robust_answer_is_called_the_class_by_the_refits_too(wisconsin):
     X, y = wisconsin
     plain = explain(sampler(), X, y, 0, "malignant", robust=0)
@@ -108,6 +109,7 @@ def test_a_robust_answer_is_called_the_class_by_the_refits_too(wisconsin):
         assert check_called.estimator_.predict(row) == "malignant"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "estimator",
     [

@@ -3,7 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.linear_model import LogisticRegression
@@ -82,6 +82,7 @@ def test_trees_and_linear_models_have_exact_rooms(name):
             assert not asked(f, X, found, answer, feature, beyond).any()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", OTHERS)
 def test_rooms_of_any_other_f_are_said_to_be_bisected(name):
     X, y = table()
@@ -97,7 +98,6 @@ def test_rooms_of_any_other_f_are_said_to_be_bisected(name):
                 assert not asked(f, X, found, answer, feature, [low - step]).any()
 
 
-@settings(max_examples=15, deadline=None)
 @given(seed=st.integers(0, 10_000), single=st.booleans())
 def test_the_room_of_a_forest_holds_the_answer_and_not_the_old_value(seed, single):
     X, y = table(seed, n=60)

@@ -42,6 +42,7 @@ def test_the_old_file_stays_if_writing_fails(tmp_path):
     assert list(tmp_path.iterdir()) == [path]
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(os.name != "posix", reason="needs POSIX signals")
 def test_a_kill_never_leaves_half_a_file(tmp_path):
     path = tmp_path / "a.csv"

@@ -1,7 +1,7 @@
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from counterbalance.errors import TableError
@@ -20,7 +20,6 @@ def resampled(name, table, wanted=None):
 
 
 @given(st.integers(0, 2**32))
-@settings(max_examples=30, deadline=None)
 def test_codes_come_back_from_numbers_but_for_missing_numbers(seed):
     table = mixed_table(40, seed=seed)
     read = read_table(table.drop(columns="y"), snap_to_grid=True)

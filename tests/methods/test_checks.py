@@ -68,6 +68,7 @@ def parametrised(generator):
     return pytest.mark.parametrize(("estimator", "check"), pairs, ids=named)
 
 
+@pytest.mark.slow
 @parametrised(imblearn_checks)
 def test_passes_the_checks_of_imbalanced_learn(estimator, check):
     with warnings.catch_warnings():

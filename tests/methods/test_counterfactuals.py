@@ -1,6 +1,6 @@
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.neighbors import KNeighborsClassifier
 
@@ -39,7 +39,6 @@ def tables_of_few_values():
     return st.tuples(st.integers(2, 4), st.integers(2, 5), st.integers(0, 2**32 - 1))
 
 
-@settings(max_examples=60, deadline=None)
 @given(tables_of_few_values())
 @pytest.mark.filterwarnings("ignore::counterbalance.methods.PeerFallbackWarning")
 def test_no_new_row_is_a_relabelled_majority_row(table):

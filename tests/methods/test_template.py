@@ -144,6 +144,7 @@ def degenerate():
     }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("case", degenerate())
 @pytest.mark.parametrize("name", WRITTEN_HERE)
 def test_degenerate_tables_are_balanced_or_a_warning_says_otherwise(name, case):

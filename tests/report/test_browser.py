@@ -18,6 +18,9 @@ from counterbalance.datasets import load_wisconsin
 from counterbalance.report import summarise_sampler, write_report
 from report_example import example_summary
 
+pytestmark = pytest.mark.slow
+
+PATIENCE = 600_000  # milliseconds, for a machine that is busy
 PHONE, DESKTOP = {"width": 390, "height": 844}, {"width": 1280, "height": 900}
 ARTEFACTS = Path(__file__).parents[2] / "screenshots"
 
@@ -74,7 +77,7 @@ def browser():
     # A sandbox cannot be set up by root, as whom containers run.
     arguments = ["--no-sandbox"] if os.geteuid() == 0 else []
     with sync_api.sync_playwright() as playwright:
-        opened = playwright.chromium.launch(executable_path=path, args=arguments)
+        opened = playwright.chromium.launch(executable_path=path, args=arguments, timeout=PATIENCE)
         yield opened
         opened.close()
 
@@ -86,6 +89,7 @@ def visit(browser):
 
     def open_page(path, *, viewport=DESKTOP, scheme="light", **settings):
         context = browser.new_context(viewport=viewport, color_scheme=scheme, **settings)
+        context.set_default_timeout(PATIENCE)
         contexts.append(context)
         page = context.new_page()
         own = path.resolve().as_uri()
@@ -349,7 +353,7 @@ def test_hostile_names_of_a_real_table_stay_text(visit, tmp_path):
         reproduce="counterbalance balance '<plaintext>' && <marquee>",
     )  # fmt: skip
     page = visit(write_report(summary, tmp_path / "<img src=x>.html"))
-    page.wait_for_timeout(200)
+    page.evaluate("() => new Promise(requestAnimationFrame)")  # scripts have had their turn
     for tag, count in {"script": 1, "style": 1, "img": 0, "iframe": 0, "b": 2, "i": 0}.items():
         assert page.locator(tag).count() == count, tag
     assert page.locator("plaintext, marquee, svg[onload]").count() == 0
@@ -367,6 +371,6 @@ def test_the_policy_stops_a_script_that_got_in_all_the_same(browser, example, tm
     (tmp_path / "broken.html").write_text(text)
     page = browser.new_page()
     page.goto((tmp_path / "broken.html").as_uri())
-    page.wait_for_timeout(200)
+    page.evaluate("() => new Promise(requestAnimationFrame)")  # scripts have had their turn
     assert page.title() == "Births: should you oversample?"
     page.close()

@@ -125,6 +125,7 @@ def hostile(value, text):
     return text if isinstance(value, str) else value
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("text", HOSTILE)
 def test_no_text_of_the_summary_becomes_an_element_or_an_attribute(text, elements):
     summary = hostile(example_summary(), text)

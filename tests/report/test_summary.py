@@ -168,6 +168,7 @@ def test_rows_that_are_no_inversions_are_named():
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("container", ["numpy", "list", "sparse", "polars", "objects"])
 def test_every_container_is_summarised(container):
     X, y = make_classification(150, n_features=5, weights=[0.75], random_state=0)

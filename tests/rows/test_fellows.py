@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy.spatial.distance import cdist
 from sklearn.neighbors import NearestNeighbors
@@ -27,7 +27,6 @@ def _rows(rng, n_rows, n_features, *, tied):
     n_codes=st.integers(0, 20),
     k=st.integers(1, 5),
 )
-@settings(max_examples=40)
 def test_the_nearest_fellows_come_first_and_of_equals_the_first_ones(
     compiled, seed, n_rows, n_fellows, n_numbers, n_codes, k
 ):

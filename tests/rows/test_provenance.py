@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy import sparse
 from sklearn.linear_model import LogisticRegression, RidgeClassifier
@@ -99,7 +99,6 @@ def short(chain, *, estimator=None, **settings):
         return sampler, *sampler.fit_resample(NOISE, RARE)
 
 
-@settings(max_examples=30, deadline=None)
 @given(
     chain=st.permutations(EVERY_ORIGIN).flatmap(
         lambda chain: st.integers(1, 3).map(lambda n: [*chain[:n], "accept"])

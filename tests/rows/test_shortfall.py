@@ -7,7 +7,7 @@ from collections import Counter
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.linear_model import LogisticRegression
 from sklearn.tree import DecisionTreeClassifier
@@ -177,7 +177,6 @@ def test_redraw_never_gives_a_row_twice():
     asked=st.integers(1, 4),
     selection=st.sampled_from(["agreement", "nearest"]),
 )
-@settings(max_examples=25)
 def test_drawing_again_makes_at_most_twice_the_draws_of_the_first_pass(
     seed, sizes, asked, selection
 ):
@@ -312,7 +311,6 @@ def test_the_minimum_search_adds_to_a_pool_what_drawing_again_does_not_find(pass
     decimals=st.integers(1, 3),
     chain=st.sampled_from([shortfall.DEFAULT, ("redraw", "accept"), ("minimum", "accept")]),
 )
-@settings(max_examples=25)
 def test_no_row_of_a_pool_comes_twice_and_f_calls_each_its_class(seed, sizes, decimals, chain):
     rng = np.random.default_rng(seed)
     y = np.repeat(np.arange(len(sizes)), sizes)
@@ -418,11 +416,11 @@ def test_a_class_of_five_rows_is_not_blown_up_without_naming_what_to_ask_for():
 
 
 def test_a_remedy_of_many_classes_stays_short():
-    y = np.repeat(np.arange(40), [400, *[2] * 39])
+    y = np.repeat(np.arange(12), [200, *[2] * 11])
     rows = np.random.default_rng(0).normal(size=(len(y), 2))
     with pytest.warns(ShortfallWarning) as caught:
         CounterfactualOverSampler(n_draws=1, epsilon=0.01, random_state=0).fit_resample(rows, y)
     loud = [str(w.message) for w in caught if w.category is InflatedClassWarning]
     assert len(loud) == 1
     assert len(loud[0]) < 1000
-    assert "36 more classes" in loud[0]
+    assert "8 more classes" in loud[0]

@@ -6,7 +6,7 @@ from collections import Counter
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given, reject, settings
+from hypothesis import given, reject
 from hypothesis import strategies as st
 from imblearn.pipeline import make_pipeline
 from sklearn import config_context
@@ -89,7 +89,6 @@ def resample(f, X, y, **more):
         reject()
 
 
-@settings(max_examples=150, deadline=None)
 @given(table=tables(), name=st.sampled_from(sorted(CLASSIFIERS)))
 def test_every_counterfactual_is_what_its_provenance_says(table, name):
     X, y = table
@@ -121,7 +120,6 @@ def test_every_counterfactual_is_what_its_provenance_says(table, name):
         assert f.predict(new[found]).tolist() == provenance["to_class"][found].tolist()
 
 
-@settings(max_examples=60, deadline=None)
 @given(table=tables(), name=st.sampled_from(sorted(CLASSIFIERS)))
 def test_no_draw_of_the_same_row_that_flips_is_nearer(table, name):
     X, y = table
@@ -139,7 +137,6 @@ def test_no_draw_of_the_same_row_that_flips_is_nearer(table, name):
         assert distances[flips].min() == row["distance"]
 
 
-@settings(max_examples=25, deadline=None)
 @given(table=tables(), seed=st.integers(0, 2**31))
 def test_jobs_and_memory_never_change_a_byte(table, seed):
     X, y = table

@@ -6,7 +6,7 @@ from collections import Counter
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from imblearn.pipeline import make_pipeline
 from sklearn.datasets import make_classification
@@ -70,7 +70,6 @@ def test_it_gives_what_the_papers_loops_give(n_classes, minimal):
         assert y_new[len(X) + place] == row["to_class"]
 
 
-@settings(max_examples=25, deadline=None)
 @given(random_state=st.integers(0, 10_000), n_classes=st.sampled_from([2, 3]))
 def test_every_row_is_a_minimum_inversion_and_the_yield_counts_them(random_state, n_classes):
     X, y = table(n_classes, n_rows=80, random_state=random_state)

@@ -94,7 +94,7 @@ def assert_same(sampler, new, expected, bases):
     assert found[made].tobytes() == expected.tobytes()
 
 
-@settings(max_examples=8, deadline=None)
+@settings(max_examples=8)
 @given(
     seed=st.integers(0, 10_000),
     spread=st.floats(0.05, 4.0),
@@ -151,7 +151,7 @@ def test_the_twin_refuses_ties_because_they_have_no_order():
 
 
 @given(seed=st.integers(0, 10_000), most_fellows=st.sampled_from([2, 5, 9]))
-@settings(max_examples=8, deadline=None)
+@settings(max_examples=8)
 def test_a_class_of_many_rows_is_met_by_a_sample_of_them(seed, most_fellows):
     X, y = table_of_numbers(seed, n_small=13)
     features = [Feature(column.tolist()) for column in X.T]

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.datasets import make_classification
 from sklearn.ensemble import ExtraTreesClassifier
@@ -55,7 +55,6 @@ def assert_same(X, y, f, *, everything=False, numbers=None, prior=False, **param
 
 
 @needs_kernel
-@settings(max_examples=60, deadline=None)
 @given(
     seed=st.integers(0, 10**6),
     n_features=st.integers(1, 9),
@@ -78,6 +77,7 @@ def test_no_inversion_is_left_out_on_any_table(
     assert_same(X, y, trees(n_trees, n_leaves, seed), n_draws=4, change_missing=missing)
 
 
+@pytest.mark.slow
 @needs_kernel
 @pytest.mark.parametrize("n_features", [1, 20, 300])
 @pytest.mark.parametrize("snap_to_grid", [False, True])
@@ -104,7 +104,6 @@ def test_many_draws_at_the_ends_of_the_distribution_are_found():
     assert len(assert_same(X, y, trees(), n_draws=300))
 
 
-@settings(max_examples=20, deadline=None)
 @given(seed=st.integers(0, 10**6), n_leaves=st.integers(2, 64))
 def test_ranked_sets_are_leaf_sets_with_the_largest_value_first(seed, n_leaves):
     X, y = make_classification(90, 4, random_state=seed)

@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.datasets import make_classification
 from sklearn.ensemble import ExtraTreesClassifier, RandomForestClassifier
@@ -167,6 +167,7 @@ def test_the_kernel_finds_what_numpy_finds_with_one_feature():
     assert_same(X[:, :1], y)
 
 
+@pytest.mark.slow
 @needs_kernel
 @pytest.mark.parametrize("f", [None, RandomForestClassifier(10, max_depth=3, random_state=0)])
 def test_the_kernel_finds_what_numpy_finds_with_300_features(f):
@@ -204,7 +205,6 @@ def test_the_kernel_finds_what_numpy_finds_in_a_later_pass_of_a_block():
 
 
 @needs_kernel
-@settings(max_examples=40, deadline=None)
 @given(
     n_features=st.integers(2, 9),
     n_trees=st.integers(1, 12),
@@ -222,7 +222,6 @@ def test_the_kernel_finds_what_numpy_finds_on_any_table(n_features, n_trees, dep
 
 
 @needs_kernel
-@settings(max_examples=40, deadline=None)
 @given(
     n_features=st.integers(2, 9),
     n_classes=st.integers(2, 3),

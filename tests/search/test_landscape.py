@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.datasets import make_classification
 from sklearn.ensemble import ExtraTreesClassifier, RandomForestClassifier
@@ -38,7 +38,6 @@ def leaves(trees, bins):
     return found
 
 
-@settings(max_examples=30, deadline=None)
 @given(seed=st.integers(0, 10**6), decimals=st.integers(0, 3), missing=st.booleans())
 def test_bins_lead_to_the_leaves_of_the_forest(seed, decimals, missing):
     X, y = make_classification(60, 4, n_informative=3, n_redundant=0, random_state=seed)
@@ -59,7 +58,6 @@ def leaves_of(sets, words):
     ]
 
 
-@settings(max_examples=30, deadline=None)
 @given(seed=st.integers(0, 10**6), n_leaves=st.integers(2, 64), missing=st.booleans())
 def test_leaf_sets_hold_the_leaf_of_a_row_and_those_that_one_feature_leads_to(
     seed, n_leaves, missing

@@ -5,7 +5,7 @@ import warnings
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.datasets import make_classification
 from sklearn.ensemble import RandomForestClassifier
@@ -76,7 +76,6 @@ def test_no_single_change_can_be_taken_back(name, search):
         assert max(changed) > max(len(one["changed"]) for one in sampler.provenance_)
 
 
-@settings(max_examples=15, deadline=None)
 @given(seed=st.integers(0, 10_000), n_classes=st.sampled_from([2, 3]))
 def test_rows_drawn_again_are_minimal_too_and_none_comes_twice(seed, n_classes):
     X, y = table(seed, n_classes)

@@ -147,7 +147,9 @@ def test_the_rows_of_a_forest_are_near_the_nearest_of_all_cells():
 
 
 @pytest.mark.filterwarnings("ignore:class")
-@pytest.mark.parametrize("name", ["own", "histogram", "linear", "k-NN"])
+@pytest.mark.parametrize(
+    "name", ["own", "histogram", "linear", pytest.param("k-NN", marks=pytest.mark.slow)]
+)
 def test_jobs_and_memory_never_change_a_byte(name):
     X, y = table(1200)
     once = solved(X, y, CLASSIFIERS[name])[1].tobytes()
@@ -241,6 +243,7 @@ def test_inversions_beyond_epsilon_do_not_count():
     np.testing.assert_array_equal(np.sort(near), np.sort(far[far < limit]))
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:class")
 @pytest.mark.parametrize(
     "f",
@@ -269,7 +272,7 @@ def test_the_structure_of_boosting_leads_nearer_than_questions_do(f, n_classes, 
 
 
 @pytest.mark.filterwarnings("ignore:class")
-@settings(max_examples=8, deadline=None)
+@settings(max_examples=8)
 @given(
     seed=st.integers(0, 10**6),
     n_classes=st.integers(2, 3),
@@ -314,7 +317,7 @@ def either_way(request, monkeypatch):
 
 @pytest.mark.filterwarnings("ignore:class")
 @pytest.mark.usefixtures("either_way")
-@pytest.mark.parametrize("n_classes", [2, 3])
+@pytest.mark.parametrize("n_classes", [2, pytest.param(3, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("name", ["own", "forest", "tree", "boosting", "histogram"])
 def test_without_the_kernel_the_bytes_are_the_same(name, n_classes, monkeypatch):
     X, y = table(120 if n_classes == 2 else 60, n_classes=n_classes)
@@ -333,6 +336,7 @@ def test_without_the_kernel_the_bytes_are_the_same_in_trees_of_any_size(n_leaves
     assert solved(X[:90], y[:90], f, prefit=True)[1].tobytes() == compiled.tobytes()
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:class")
 @pytest.mark.parametrize("n_classes", [2, 3])
 @pytest.mark.parametrize("n_trees", [63, 64, 65, 130])
@@ -346,7 +350,6 @@ def test_without_the_kernel_as_many_trees_say_the_same(n_trees, n_classes, monke
 
 
 @pytest.mark.filterwarnings("ignore:class")
-@settings(max_examples=25, deadline=None)
 @given(
     seed=st.integers(0, 10**6),
     n_features=st.integers(1, 5),
@@ -370,7 +373,6 @@ def test_without_the_kernel_the_bytes_are_the_same_on_any_table(
 
 
 @pytest.mark.filterwarnings("ignore:class")
-@settings(max_examples=25, deadline=None)
 @given(seed=st.integers(0, 10**6), decimals=st.integers(0, 2), n_leaves=st.integers(2, 64))
 def test_no_change_of_a_forests_row_can_be_taken_back(seed, decimals, n_leaves):
     X, y = table(90, 4, seed=seed)

@@ -17,6 +17,8 @@ from counterbalance.studies.study import methods as study_methods
 from counterbalance.studies.study import trials as study_trials
 from counterbalance.studies.study.methods import METHODS as STUDIED
 
+pytestmark = pytest.mark.slow
+
 pytest.importorskip("pandas")
 KNOWN = (*STUDIED, *RIVALS)
 SETTINGS = ReproductionSettings(datasets=("WBC",), folds=2, runs=(("all", 1),), seeds=1)

@@ -63,6 +63,7 @@ def tables_of(folder):
     return {path.name: path.read_bytes() for path in sorted(folder.glob("*.csv"))}
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(os.name != "posix", reason="needs POSIX signals")
 def test_killed_at_8_random_moments_the_tables_are_those_of_an_unbroken_run(tmp_path):
     chance = random.Random(5)  # noqa: S311 - moments, not secrets
@@ -79,7 +80,7 @@ def test_killed_at_8_random_moments_the_tables_are_those_of_an_unbroken_run(tmp_
     assert 4 <= trials_done(killed) < TRIALS
     ends = {folder: start(folder, *TINY) for folder in (killed, unbroken)}
     for process in ends.values():
-        output, errors = process.communicate(timeout=300)
+        output, errors = process.communicate(timeout=600)
         assert process.returncode == 0, errors
         assert f"{TRIALS} of {TRIALS} trials done, 0 failed" in output
     assert tables_of(killed) == tables_of(unbroken)
@@ -92,6 +93,7 @@ def test_killed_at_8_random_moments_the_tables_are_those_of_an_unbroken_run(tmp_
     assert "## Experiment I" in (killed / "reproduction.md").read_text()
 
 
+@pytest.mark.slow
 def test_a_page_is_written_of_what_the_store_has_and_nothing_is_computed(tmp_path):
     settings = ReproductionSettings(
         datasets=("WBC",), folds=2, runs=(("all", 2),), rows=(("all", 200),), seeds=1
@@ -192,6 +194,7 @@ def test_the_distribution_figure_shows_the_truncated_normal(way):
     assert kstest(values, truncnorm(-0.5, 3.0).cdf).pvalue > 1e-3
 
 
+@pytest.mark.slow
 def test_the_deep_systems_get_rows_on_request():
     pytest.importorskip("autograd")
     settings = ReproductionSettings(datasets=("WBC",), folds=2, rows=(("WBC", 200),), deep=True)

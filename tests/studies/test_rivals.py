@@ -46,6 +46,7 @@ def scored(levels):
     return collect(records, RIVAL_STUDY.kind)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", RIVALS)
 def test_a_rival_takes_categories_and_holes_and_answers_the_same_twice(name):
     X, y = mixed_table()
@@ -128,6 +129,7 @@ def test_the_ensembles_are_ranked_among_themselves():
     assert not list(rival_page.ensemble_tables(scored(levels))), "nothing of ours to compare"
 
 
+@pytest.mark.slow
 def test_a_rival_study_is_written_and_goes_on_from_its_store(tmp_path):
     methods = ("none", "class weights", "interior")
     settings = {

@@ -108,10 +108,12 @@ def test_the_summary_counts_nothing_where_nothing_has_run():
 
 
 def test_trials_are_in_the_order_of_runs_and_then_of_cost():
-    trials = [t for t in all_trials(ReproductionSettings()) if t["experiment"] == "scores"]
-    places = [(int(t["run"]), DATASETS.index(t["data"]), int(t["fold"])) for t in trials]
+    names = [name for name in DATASETS if not name.startswith("FMN")]  # a Debian package has it
+    trials = all_trials(ReproductionSettings(datasets=tuple(names)))
+    trials = [t for t in trials if t["experiment"] == "scores"]
+    places = [(int(t["run"]), names.index(t["data"]), int(t["fold"])) for t in trials]
     assert places == sorted(places)
-    costs = [cost(next(t for t in trials if t["data"] == data)) for data in DATASETS]
+    costs = [cost(next(t for t in trials if t["data"] == data)) for data in names]
     assert costs == sorted(costs)
 
 

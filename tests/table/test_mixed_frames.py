@@ -1,7 +1,5 @@
 """Random mixed frames either come back faithful, with every promise kept, or are refused."""
 
-import os
-
 import pandas as pd
 import polars as pl
 import pytest
@@ -18,10 +16,8 @@ from counterbalance.table.encoder import TableEncoder
 from counterbalance.table.table import read_table
 from mixed_frames import Case, assert_sound, cases
 
-# `make fuzz` raises this; the normal run looks at 2,000 frames and more.
-EXAMPLES = int(os.environ.get("COUNTERBALANCE_FRAMES", "300"))
-fuzzed = settings(max_examples=EXAMPLES, deadline=None, suppress_health_check=list(HealthCheck))
-occasionally = settings(max_examples=max(1, EXAMPLES // 40), deadline=None)
+fuzzed = settings(suppress_health_check=list(HealthCheck))
+occasionally = settings(max_examples=max(1, settings().max_examples // 20))
 
 pytestmark = pytest.mark.filterwarnings("ignore::counterbalance.errors.ShortfallWarning")
 
@@ -119,7 +115,6 @@ def test_the_default_f_takes_any_polars_frame(case):
     check_polars(case, None)
 
 
-@settings(max_examples=EXAMPLES // 5, deadline=None)
 @given(case=cases())
 def test_a_users_pipeline_sees_the_frame_as_it_is(case):
     texts = make_column_selector(dtype_include=["str", "object", "category", "bool", "boolean"])

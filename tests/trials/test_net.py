@@ -6,7 +6,7 @@ import warnings
 import numpy as np
 import pytest
 import sklearn
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from sklearn import neural_network
 from sklearn.exceptions import ConvergenceWarning
@@ -72,7 +72,6 @@ def test_every_bit_is_that_of_scikit_learn(own_steps, dtype, classes, order):
         assert len(own_steps) == f.n_iter_
 
 
-@settings(max_examples=15, deadline=None)
 @given(
     rows=st.integers(12, 460),
     features=st.integers(1, 30),

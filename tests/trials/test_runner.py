@@ -167,6 +167,7 @@ def test_a_function_that_cannot_be_imported_is_an_error_and_not_a_failed_trial(s
 # --- runs that are killed, stopped or started twice
 
 
+@pytest.mark.slow
 @posix_only
 def test_killed_at_20_random_moments_the_tables_are_those_of_an_unbroken_run(tmp_path):
     chance = random.Random(20)  # noqa: S311 - moments, not secrets
@@ -245,6 +246,7 @@ def test_ctrl_c_stops_cleanly_and_says_how_to_go_on(tmp_path):
     assert table(path) == unbroken(tmp_path, trials)
 
 
+@pytest.mark.slow
 @posix_only
 def test_ctrl_c_also_stops_cleanly_while_the_workers_start(tmp_path):
     path = tmp_path / "stopped.sqlite"

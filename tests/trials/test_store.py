@@ -5,7 +5,7 @@ import os
 import sqlite3
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from counterbalance.trials import Fingerprint, StoreError, TrialStore, take_fingerprint
@@ -39,7 +39,6 @@ def test_a_trial_is_recorded_once_it_is_done(store):
     assert record.seconds == 2.5
 
 
-@settings(deadline=None, max_examples=50)
 @given(st.lists(st.floats(), max_size=8))
 def test_every_float_comes_back_with_the_same_bits(tmp_path_factory, values):
     path = tmp_path_factory.mktemp("floats") / "trials.sqlite"

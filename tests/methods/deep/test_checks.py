@@ -56,11 +56,13 @@ def _expected():
         yield
 
 
+@pytest.mark.slow
 @with_imblearn_checks([*SAMPLERS, *CLASSIFIERS, TEXT], expected_failed_checks=not_for)
 def test_passes_the_checks_of_imbalanced_learn(estimator, check):
     check(estimator)
 
 
+@pytest.mark.slow
 # scikit-learn has no checks for estimators of strings.
 @with_sklearn_checks([*SAMPLERS, *CLASSIFIERS])
 def test_passes_the_checks_of_scikit_learn(estimator, check):

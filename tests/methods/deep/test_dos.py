@@ -95,7 +95,7 @@ def test_too_few_rows_are_refused_with_a_remedy(labels, message):
 
 
 def test_jax_gives_the_same_probabilities_within_rounding(blobs):
-    pytest.importorskip("jax")
+    pytest.importorskip("jax", reason="no jax: pip install jax")
     X, y = blobs
     settings = {**FEW, "max_iter": 20}
     found = [

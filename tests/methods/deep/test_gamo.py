@@ -43,6 +43,7 @@ def test_several_classes_get_rows_of_their_own():
     assert len(X_new) == 240
 
 
+@pytest.mark.slow
 def test_the_same_seed_gives_the_same_bits_and_nothing_global_changes(blobs):
     X, y = blobs
     before = np.random.get_state()[1].copy()  # noqa: NPY002  # that it stays as it is
@@ -53,6 +54,7 @@ def test_the_same_seed_gives_the_same_bits_and_nothing_global_changes(blobs):
     np.testing.assert_array_equal(before, np.random.get_state()[1])  # noqa: NPY002
 
 
+@pytest.mark.slow
 def test_the_classifier_of_the_game_finds_the_minority(blobs):
     X, y = blobs
     settings = {**FEW, "max_iter": 150, "learning_rate": 0.01}
@@ -65,6 +67,7 @@ def test_the_classifier_of_the_game_finds_the_minority(blobs):
     np.testing.assert_allclose(fitted.predict_proba(X).sum(axis=1), 1)
 
 
+@pytest.mark.slow
 def test_training_stops_early_where_the_loss_no_longer_falls(blobs):
     X, y = blobs
     sampler = GAMO(**{**FEW, "max_iter": 2000, "n_iter_no_change": 1, "tol": 10.0})
@@ -126,7 +129,7 @@ def test_a_class_of_one_row_is_refused_and_one_of_equal_rows_is_told():
 
 
 def test_jax_gives_the_same_rows_within_rounding(blobs):
-    pytest.importorskip("jax")
+    pytest.importorskip("jax", reason="no jax: pip install jax")
     X, y = blobs
     rows = [GAMO(**{**FEW, "backend": b}).fit_resample(X, y)[0] for b in ("autograd", "jax")]
     np.testing.assert_allclose(*rows, atol=0.01)

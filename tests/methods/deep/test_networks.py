@@ -126,7 +126,7 @@ def test_training_stays_in_single_precision_and_lowers_the_loss():
 
 
 def test_jax_trains_as_autograd_does():
-    pytest.importorskip("jax")
+    pytest.importorskip("jax", reason="no jax: pip install jax")
     results = []
     for backend in (AUTOGRAD, nn.backend_named("jax")):
         p = nn.new_stack("a", (4, 5, 3), np.random.default_rng(1), normed=True)

@@ -171,7 +171,7 @@ def test_a_function_says_what_is_valid():
 
 
 def test_jax_writes_strings_too():
-    pytest.importorskip("jax")
+    pytest.importorskip("jax", reason="no jax: pip install jax")
     texts, _ = TextGAN(**{**FEW, "backend": "jax"}, valid=None).fit_resample(URLS, LABELS)
     assert len(texts) == 120
 
