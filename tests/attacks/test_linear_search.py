@@ -13,7 +13,9 @@ from counterbalance.search import compiled
 N_SEEDS = 40 if os.environ.get("COUNTERBALANCE_ATTACK") else 2
 pytestmark = [
     pytest.mark.slow,
-    pytest.mark.skipif(not compiled.is_compiled(), reason="the kernel is not built"),
+    pytest.mark.skipif(
+        not compiled.is_compiled(), reason="no kernel: install a C compiler, then make clean test"
+    ),
     pytest.mark.filterwarnings("ignore::counterbalance.errors.ShortfallWarning"),
 ]
 

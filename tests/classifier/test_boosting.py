@@ -31,7 +31,9 @@ def any_table(seed, n_rows, n_features, n_classes):
     return X, y, weight
 
 
-@pytest.mark.skipif(boosting.kernel is None, reason="the kernel is not compiled")
+@pytest.mark.skipif(
+    boosting.kernel is None, reason="no kernel: install a C compiler, then make clean test"
+)
 @given(
     seed=st.integers(0, 2**16),
     n_rows=st.integers(4, 300),

@@ -47,7 +47,7 @@ def naive_allowed(row, real):
 @given(seed=st.integers(0, 10**6), n=st.integers(15, 80))
 def test_what_is_allowed_is_what_a_loop_over_all_pairs_allows(compiled, seed, n):
     if compiled and together.kernel is None:
-        pytest.skip("the kernel is not built")
+        pytest.skip("no kernel: install a C compiler, then make clean test")
     rng = np.random.default_rng(seed)
     real, new = rows_of(rng, n), rows_of(rng, 40)
     seen = Together.none(Levels.of(KINDS, N_LEVELS, n)).with_rows(real)
@@ -62,7 +62,9 @@ def test_what_is_allowed_is_what_a_loop_over_all_pairs_allows(compiled, seed, n)
     assert not faults[allowed].any()
 
 
-@pytest.mark.skipif(together.kernel is None, reason="the kernel is not built")
+@pytest.mark.skipif(
+    together.kernel is None, reason="no kernel: install a C compiler, then make clean test"
+)
 @given(seed=st.integers(0, 10**6), n=st.integers(15, 80))
 def test_the_kernel_finds_the_faults_that_numpy_finds(seed, n):
     rng = np.random.default_rng(seed)
@@ -75,7 +77,9 @@ def test_the_kernel_finds_the_faults_that_numpy_finds(seed, n):
         assert np.array_equal(seen.faults(new), compiled[1])
 
 
-@pytest.mark.skipif(together.kernel is None, reason="the kernel is not built")
+@pytest.mark.skipif(
+    together.kernel is None, reason="no kernel: install a C compiler, then make clean test"
+)
 def test_a_level_that_no_column_has_is_an_error_and_no_crash():
     real = rows_of(np.random.default_rng(0), 30)
     seen = Together.none(Levels.of(KINDS, N_LEVELS, 30)).with_rows(real)

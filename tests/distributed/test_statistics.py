@@ -127,7 +127,9 @@ def assert_bins(guide, cells):
     np.testing.assert_array_equal(found.bins[0], bins)
 
 
-@pytest.mark.skipif(statistics.kernel is None, reason="the kernel is not built")
+@pytest.mark.skipif(
+    statistics.kernel is None, reason="no kernel: install a C compiler, then make clean test"
+)
 @given(
     arrays(
         np.float64,
@@ -159,7 +161,9 @@ def test_the_kernel_measures_what_numpy_measures(cells, seed):
             np.testing.assert_array_equal(mine, other)
 
 
-@pytest.mark.skipif(statistics.kernel is None, reason="the kernel is not built")
+@pytest.mark.skipif(
+    statistics.kernel is None, reason="no kernel: install a C compiler, then make clean test"
+)
 def test_the_kernel_halves_a_crowded_bucket():
     rng = np.random.default_rng(0)
     cells = np.append(rng.normal(size=5000) * 1e-9, [0.0, 1.0])

@@ -53,7 +53,9 @@ def test_rows_that_are_all_alike_give_finite_scores():
     assert np.isfinite(outliers_of(X, y).scores(X, y)).all()
 
 
-@pytest.mark.skipif(outliers.kernel is None, reason="the kernel is not built")
+@pytest.mark.skipif(
+    outliers.kernel is None, reason="no kernel: install a C compiler, then make clean test"
+)
 @pytest.mark.parametrize("n_of_class", [2, 4, 17, 60])
 def test_the_kernel_gives_the_scores_of_scipy(n_of_class, monkeypatch):
     rng = np.random.default_rng(n_of_class)

@@ -31,7 +31,7 @@ def test_the_nearest_fellows_come_first_and_of_equals_the_first_ones(
     compiled, seed, n_rows, n_fellows, n_numbers, n_codes, k
 ):
     if compiled and fellows.kernel is None:
-        pytest.skip("the kernel is not compiled")
+        pytest.skip("no kernel: install a C compiler, then make clean test")
     rng = np.random.default_rng(seed)
     x, of_x = (_rows(rng, n, n_numbers, tied=seed % 2) for n in (n_rows, n_fellows))
     codes, of_codes = (rng.integers(-1, 3, (n, n_codes)) * 1.0 for n in (n_rows, n_fellows))

@@ -16,7 +16,9 @@ from counterbalance.search.compiled import make_search
 from counterbalance.search.inversions import COLUMNS
 from counterbalance.search.nearest import search
 
-needs_kernel = pytest.mark.skipif(not compiled.is_compiled(), reason="the kernel is not built")
+needs_kernel = pytest.mark.skipif(
+    not compiled.is_compiled(), reason="no kernel: install a C compiler, then make clean test"
+)
 
 
 def table(n_rows, n_features, seed=0):

@@ -29,7 +29,9 @@ from counterbalance.search.nearest import search
 from counterbalance.table.labels import read_labels
 from counterbalance.table.table import read_table
 
-needs_kernel = pytest.mark.skipif(not compiled.is_compiled(), reason="the kernel is not built")
+needs_kernel = pytest.mark.skipif(
+    not compiled.is_compiled(), reason="no kernel: install a C compiler, then make clean test"
+)
 
 
 @pytest.fixture(params=["leaf sets", "walks"])
