@@ -17,14 +17,10 @@ import pytest
 pytestmark = pytest.mark.slow
 
 ROOT = Path(__file__).parents[1]
-KERNELS = (
-    "classifier/boosting_kernel",
-    "constraints/together_kernel",
-    "distributed/statistics_kernel",
-    "plausible/nearest_kernel",
-    "search/kernel",
-    "search/minimum_kernel",
-)
+PACKAGE = ROOT / "src/counterbalance"
+KERNELS = [
+    path.relative_to(PACKAGE).with_suffix("").as_posix() for path in sorted(PACKAGE.rglob("*.pyx"))
+]
 LEFT_OUT = shutil.ignore_patterns(
     ".*", "*.so", "*.c", "*.egg-info", "__pycache__", "build", "dist", "study", "reproduction*"
 )
