@@ -13,7 +13,7 @@ help: ## list these commands
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sort | awk -F ':.*## ' '{printf "  make %-12s %s\n", $$1, $$2}'
 
 # What decides whether an environment is up to date.
-SOURCES := pyproject.toml setup.py constraints.txt $(wildcard src/counterbalance/*/*.pyx src/counterbalance/*/*.pxi)
+SOURCES := pyproject.toml setup.py constraints.txt $(wildcard $(addprefix src/counterbalance/*/*.,pyx pxi h))
 
 # Write byte code even where the environment forbids it, as many containers do. Without it every
 # process compiles numpy, scikit-learn and pandas again.
@@ -21,7 +21,7 @@ unexport PYTHONDONTWRITEBYTECODE
 
 # Install the package with EXTRAS into $(VENV). The kernels are built there, with the Cython and
 # the SciPy of the environment: pip would fetch both into another one first. Byte code is written
-# at the end, by all cores, and not for the test suites of other packages.
+# at the end, in parallel, and not for the test suites of other packages.
 PIP = $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile --constraint constraints.txt
 define INSTALL
 @$(PYTHON) -c 'import sys; sys.exit("counterbalance needs Python 3.11 or newer, this is " + sys.version.split()[0] + "; set PYTHON=/path/to/python3.11" if sys.version_info < (3, 11) else 0)'

@@ -36,8 +36,8 @@ def make_extension(name: str, source: str, optimise: str) -> Extension:
     return Extension(name, [source], extra_compile_args=flags, optional=True)
 
 
-def kernel_of(source: Path) -> Extension:
-    """Return the extension of a pyx file; with -O2 the default search takes a quarter longer."""
+def make_kernel(source: Path) -> Extension:
+    """Return the extension of a pyx file. With -O2 the default search takes a quarter longer."""
     name = ".".join(source.relative_to("src").with_suffix("").parts)
     return make_extension(name, source.as_posix(), "-O3")
 
@@ -45,7 +45,7 @@ def kernel_of(source: Path) -> Extension:
 setup(
     ext_modules=[
         make_extension(SHARED, f"src/{SHARED.replace('.', '/')}.c", "-O1"),
-        *map(kernel_of, sorted(Path("src").rglob("*.pyx"))),
+        *map(make_kernel, sorted(Path("src").rglob("*.pyx"))),
     ],
     cmdclass={"build_ext": BuildKernels},
 )

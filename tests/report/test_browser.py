@@ -370,6 +370,7 @@ def test_the_policy_stops_a_script_that_got_in_all_the_same(browser, example, tm
     text = example.read_text().replace("<main", f"{taken}<main")
     (tmp_path / "broken.html").write_text(text)
     page = browser.new_page()
+    page.set_default_timeout(PATIENCE)
     page.goto((tmp_path / "broken.html").as_uri())
     page.evaluate("() => new Promise(requestAnimationFrame)")  # scripts have had their turn
     assert page.title() == "Births: should you oversample?"
