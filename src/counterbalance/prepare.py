@@ -1,6 +1,6 @@
-"""Prepare: everything before the search, from a table and what the user chose.
+"""Prepare: everything before the search, from a table and the parameters of a sampler.
 
-table -> profile -> evidence -> rules -> order -> f
+table -> profile -> relations -> rules -> order -> f
 """
 
 from __future__ import annotations
@@ -9,126 +9,92 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from sklearn import get_config
 from sklearn.utils import check_random_state
 
-from counterbalance.classifier.agreement import Agreement, sampled
-from counterbalance.classifier.fit import check_prefit, fit_classifier, paper_classifier
+from counterbalance.arrays import blocks, cells_in
+from counterbalance.classifier.fit import fit_classifier, paper_classifier
 from counterbalance.classifier.judge import Classifier, check_not_constant, judge
 from counterbalance.errors import ClassifierError, ConstraintError, IdentifierWarning, TableError
 from counterbalance.plausible.evidence import gather
-from counterbalance.plausible.learn import Learned, Plausible, free, learn, learns_pairs, make_rules
+from counterbalance.plausible.learn import Learned, free, learn, learns, make_rules
 from counterbalance.plausible.outliers import Outliers
 from counterbalance.profile import Profile, by_importance, profile_table
-from counterbalance.search.nearest import Effort, Space
 from counterbalance.search.perturbation import Perturbation
-from counterbalance.search.problem import Judged, Problem
-from counterbalance.search.selection import Ranking, Selection
+from counterbalance.search.space import Space
 from counterbalance.table.columns import column_position
 from counterbalance.table.encoder import TableEncoder
 from counterbalance.table.table import Table, identifiers
 from counterbalance.user_warnings import warn_user
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from counterbalance.arrays import Floats, Integers
     from counterbalance.constraints.rules import Rules
-    from counterbalance.search.draws import Way
+    from counterbalance.samplers.base import TableOverSampler
     from counterbalance.table.labels import Labels
 
 # Rows whose scores tell whether f says the same of everything.
 LOOKED_AT = 1000
 # How many columns a warning names.
 LISTED = 5
-
-
-@dataclass(frozen=True)
-class DefaultF:
-    """The classifier that ``estimator=None`` stands for."""
-
-    make: Callable[[Table, TableEncoder], Any]
-    balance: float  # how the classes are weighted: 0 as they are, 1 as if all had as many rows
-
-
-@dataclass(frozen=True)
-class Choices:
-    """What a user chose that decides f, the features that change, and what they become."""
-
-    estimator: Any
-    prefit: bool
-    default: DefaultF
-    categorical_features: Any
-    integer_features: Any
-    constraints: Any
-    effort: Effort
-    random_state: Any
-    feature_order: Any = "spearman"
-    draws: Way = "exact"
-    change_missing: bool = False
-    plausible: Plausible = False
-    ignore_relations: Any = None
-    n_jobs: int | None = None
-
-    @property
-    def own(self) -> bool:
-        """Whether f is the default one."""
-        return self.estimator is None and not self.prefit
-
-    def classifier(self, table: Table) -> Any:
-        """Return the classifier that ``estimator`` stands for, as it was given."""
-        if self.estimator is not None:
-            return paper_classifier() if isinstance(self.estimator, str) else self.estimator
-        encoder = TableEncoder(
-            categorical_features=self.categorical_features, integer_features=self.integer_features
-        )
-        return self.default.make(table, encoder)
-
-    def check_prefit(self, n_features: int) -> Any:
-        """Return the fitted estimator; refuse one that is not, or not to such a table."""
-        if self.estimator is None or isinstance(self.estimator, str):
-            raise ClassifierError(
-                f"prefit=True needs a fitted estimator, got {self.estimator!r}; "
-                "pass the fitted classifier or set prefit=False"
-            )
-        return check_prefit(self.estimator, n_features)
+# Of scikit-learn's working memory, a thread takes so much for the cells that it works on.
+SHARE_OF_MEMORY = 1 / 64
 
 
 @dataclass(frozen=True)
 class Prepared:
     """A table that is measured, and the f that was fitted to it: ready for a search."""
 
-    problem: Problem
+    table: Table
+    labels: Labels
+    space: Space
     estimator: Any  # f as scikit-learn knows it
     f: Classifier
     learned: Learned
     outliers: Outliers
+    n_jobs: int | None = None
 
     @property
     def profile(self) -> Profile:
         """What is known of each feature."""
-        return self.problem.space.perturbation.profile
+        return self.space.perturbation.profile
 
-    def judged(self) -> Judged:
-        """Ask f about every row; refuse an f that says the same of all."""
-        judged = self.problem.judged(self.f)
-        check_not_constant(self.f, judged.answers, self.problem.table.rows(slice(LOOKED_AT)))
-        return judged
+    def predict(self) -> Integers:
+        """Return the class code that f gives every row; refuse an f that says the same of all."""
+        rows = np.arange(len(self.labels.codes))
+        parts = self.blocks(len(rows), 1)
+        answers = np.concatenate([self.f(self.table.rows(some), rows[some]) for some in parts])
+        if (answers < 0).all():
+            raise ClassifierError(
+                f"estimator {type(self.f.f).__name__} predicts none of the classes "
+                f"{self.labels.classes.tolist()} for any row; pass a classifier of these labels"
+            )
+        check_not_constant(self.f, answers, self.table.rows(slice(LOOKED_AT)))
+        return answers
+
+    def blocks(self, n_rows: int, rows_each: int = 8) -> list[slice]:
+        """Cut rows into blocks that fit the memory; each takes that of ``rows_each`` rows."""
+        cells = cells_in(get_config()["working_memory"] * SHARE_OF_MEMORY)
+        return blocks(n_rows, rows_each * len(self.table.names), cells)
 
 
-def prepare(table: Table, labels: Labels, weights: Floats | None, choices: Choices) -> Prepared:
+def prepare(
+    sampler: TableOverSampler, table: Table, labels: Labels, weights: Floats | None
+) -> Prepared:
     """Measure the table and fit f."""
-    random_state = make_random_state(choices.random_state)
+    random_state = make_random_state(sampler.random_state)
     seed = draw_seed(random_state)
     profile = profile_table(table, labels.codes)
-    pairs = learns_pairs(choices.plausible, table.kinds)
+    pairs = learns(sampler.plausible, table.kinds)
     evidence = gather(table, labels.codes, len(labels.classes), pairs=pairs)
-    learned = learn(evidence, table, profile, choices.plausible, choices.ignore_relations)
-    space = make_space(table, profile, seed, choices, learned)
+    learned = learn(evidence, table, profile, sampler.plausible, sampler.ignore_relations)
+    space = make_space(sampler, table, profile, seed, learned)
     _warn_of_identifiers(table, space.order)
-    estimator = fit_f(table, labels, weights, choices, random_state)
-    f = judge(estimator, table, labels.classes, own=choices.own)
-    problem = Problem(table, labels, space, choices.effort, choices.n_jobs)
-    return Prepared(problem, estimator, f, learned, Outliers.of(evidence, profile))
+    estimator = fit_f(sampler, table, labels, weights, random_state)
+    f = judge(estimator, table, labels.classes, own=sampler.estimator is None)
+    outliers = Outliers.of(evidence, profile)
+    n_jobs = getattr(sampler, "n_jobs", None)
+    return Prepared(table, labels, space, estimator, f, learned, outliers, n_jobs)
 
 
 def make_random_state(seed: Any) -> np.random.RandomState:
@@ -145,45 +111,47 @@ def draw_seed(random_state: np.random.RandomState) -> int:
 
 
 def make_space(
-    table: Table, profile: Profile, seed: int, choices: Choices, learned: Learned | None = None
+    sampler: TableOverSampler, table: Table, profile: Profile, seed: int, learned: Learned | None
 ) -> Space:
     """Return where the search goes: rules and order of the features."""
-    rules = make_rules(choices.constraints, table, learned)
-    listed = _order(table, profile, rules, choices.feature_order)
+    rules = make_rules(sampler.constraints, table, learned)
+    listed = _order(table, profile, rules, getattr(sampler, "feature_order", "spearman"))
     for follower in rules.followers:  # a feature that is not listed never changes
         rules.frozen[follower.column] |= follower.column not in listed
-    order = free(rules, listed)
-    perturbation = Perturbation(profile, table.grid, rules, choices.draws, choices.change_missing)
-    return Space(perturbation, order, seed)
+    draws = getattr(sampler, "draws", "exact")
+    perturbation = Perturbation(profile, table.grid, rules, draws)
+    epsilon = getattr(sampler, "epsilon", None)
+    return Space(
+        perturbation,
+        free(rules, listed),
+        seed,
+        getattr(sampler, "n_draws", 1),
+        np.inf if epsilon is None else float(epsilon),
+    )
+
+
+def make_classifier(sampler: TableOverSampler, table: Table) -> Any:
+    """Return the classifier that ``estimator`` stands for, unfitted."""
+    if sampler.estimator is not None:
+        named = isinstance(sampler.estimator, str)
+        return paper_classifier() if named else sampler.estimator
+    return sampler.default_classifier(table, TableEncoder(sampler.categorical_features))
 
 
 def fit_f(
+    sampler: TableOverSampler,
     table: Table,
     labels: Labels,
     weights: Floats | None,
-    choices: Choices,
     random_state: np.random.RandomState,
 ) -> Any:
-    """Return f, fitted; with ``prefit`` as it was given."""
-    if choices.prefit:
-        return choices.estimator
-    if choices.own and choices.default.balance:
+    """Return f, fitted."""
+    own = sampler.estimator is None
+    if own and sampler.default_balance:
         given = 1.0 if weights is None else weights
-        weights = labels.balanced_weight**choices.default.balance * given
-    f = choices.classifier(table)
-    return fit_classifier(f, table, labels.values, weights, random_state, own=choices.own)
-
-
-def make_ranking(how: Selection, problem: Problem, weights: Floats | None) -> Ranking:
-    """Return which inversions are taken first; judges that agree are fitted only if asked for."""
-    if how != "agreement":
-        return Ranking(how)
-    table, labels, seed = problem.table, problem.labels, problem.space.seed
-    rows, weight = sampled(labels.codes, seed)
-    if weights is not None:
-        weight = weight * weights[rows]
-    x, codes = table.rows(rows), labels.codes[rows]
-    return Ranking(how, Agreement.fit(x, codes, weight, table.nominal, len(labels.classes)))
+        weights = labels.balanced_weight**sampler.default_balance * given
+    f = make_classifier(sampler, table)
+    return fit_classifier(f, table, labels.values, weights, random_state, own=own)
 
 
 def _order(table: Table, profile: Profile, rules: Rules, wanted: Any) -> Integers:

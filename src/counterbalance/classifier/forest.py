@@ -79,14 +79,6 @@ def _same_tree(one: Any, other: Any) -> bool:
     )
 
 
-def features_asked(forest: Any) -> NDArray[np.bool_]:
-    """Say of each feature whether any tree looks at it: all others never change an answer."""
-    asked = np.zeros(forest.n_features_in_, dtype=bool)
-    for tree in forest.estimators_:
-        asked[tree.tree_.feature[tree.tree_.feature >= 0]] = True
-    return asked
-
-
 def forest_probability(forest: Any, X: NDArray[Any]) -> Floats:
     """Return what ``forest.predict_proba`` does."""
     rows = np.ascontiguousarray(X, dtype=np.float32)

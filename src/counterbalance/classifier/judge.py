@@ -8,7 +8,7 @@ decode     turns encoded rows into what f takes
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
@@ -17,10 +17,9 @@ from numpy.typing import NDArray
 from sklearn import config_context
 from sklearn.pipeline import Pipeline
 
-from counterbalance.arrays import Floats, Integers, Mask
+from counterbalance.arrays import Floats, Integers
 from counterbalance.classifier import response
 from counterbalance.classifier.fit import cannot_take
-from counterbalance.classifier.forest import features_asked, is_forest
 from counterbalance.classifier.linear import Screen, answers_by_score, largest_score, linear_screen
 from counterbalance.classifier.trees import Trees, read_trees
 from counterbalance.errors import ClassifierError
@@ -35,14 +34,6 @@ Labels = NDArray[Any]
 TRIED = 20
 
 
-@dataclass(frozen=True)
-class Insight:
-    """What is known of f without asking it."""
-
-    screen: Screen | None = None  # the scores of a linear f
-    asked: Mask | None = None  # which columns f looks at
-
-
 @dataclass(frozen=True, eq=False)
 class Classifier:
     """The fitted f, asked about encoded rows and answering in class codes."""
@@ -51,13 +42,8 @@ class Classifier:
     classes: Labels
     decode: Callable[[Floats, Integers], Any]
     screen: Screen | None = None
-    prior: Floats | None = None  # divides the probabilities: a threshold moved to the prior
     own: bool = False  # whether it is ours, which changes no rows that it is shown
-
-    @cached_property
-    def insight(self) -> Insight:
-        """What is known of f without asking it."""
-        return Insight(self.screen, features_asked(self.f) if is_forest(self.f) else None)
+    moves_cells: bool = False  # whether decoding moves cells to where f can tell them apart
 
     @cached_property
     def trees(self) -> Trees:
@@ -81,7 +67,7 @@ class Classifier:
     def on_candidates(self, x: Floats, rows: Integers) -> Integers:
         """Do the same for rows that are known to be sound: f need not check them once more."""
         X = self.decode(x, rows)
-        if self.prior is None and answers_by_score(self.f, X):
+        if answers_by_score(self.f, X):
             return self._codes(largest_score(self.f, X))
         with config_context(assume_finite=True):
             return self._answer(X)
@@ -109,11 +95,6 @@ class Classifier:
         result[:, codes[codes >= 0]] = score[:, codes >= 0]
         return result
 
-    def at_prior(self, prior: Floats) -> Classifier | None:
-        """Return f with its threshold moved to the class prior, None where it has no threshold."""
-        has_threshold = hasattr(self.f, "predict_proba")
-        return replace(self, prior=prior, screen=None) if has_threshold else None
-
     @property
     def takes_codes(self) -> bool:
         """Whether f takes the encoded rows as they are."""
@@ -124,11 +105,7 @@ class Classifier:
         return self._codes(self.f.classes_)
 
     def _answer(self, X: Any) -> Integers:
-        if self.prior is None:
-            return self._codes(response.predictions(self.f, X))
-        probability = response.probabilities(self.f, X)
-        codes = self._codes(self.f.classes_)
-        return np.asarray(codes[np.argmax(probability / self.prior[codes], axis=1)])
+        return self._codes(response.predictions(self.f, X))
 
     def _shown(self, x: Floats, rows: Integers) -> Any:
         """Return rows for f to look at: of its own, where f is the user's and may change them."""
@@ -153,7 +130,7 @@ def judge(
     if own and isinstance(f, Pipeline):
         moved = [step for step in f[:-1] if isinstance(step, Rescaler)]
         decode = _moved_by(moved[0]) if moved else _as_is
-        return Classifier(f[-1], classes, decode, own=own)
+        return Classifier(f[-1], classes, decode, own=own, moves_cells=bool(moved))
     if not own:
         _try(f, table)
     decode = _as_is if table.is_encoded else table.decode

@@ -16,7 +16,7 @@ from typing import Self
 import numpy as np
 from numpy.typing import NDArray
 
-from counterbalance.arrays import Floats, Small, Words
+from counterbalance.arrays import Small, Words
 
 LEAF = -1
 # Words of a line of the cache.
@@ -27,14 +27,16 @@ WORD = 64
 
 @dataclass(frozen=True, eq=False)
 class LeafSets:
-    """Leaf sets by one bin of a row, the leftmost leaf the lowest bit."""
+    """Leaf sets by one bin of a row, the leftmost leaf the lowest bit.
 
-    words: Words  # (rows, trees); bin b of feature m is in row first[m] + 1 + b, missing is -1
+    A row of words has one for each tree, and some behind them to fill the lines of the cache.
+    """
+
+    words: Words  # (rows, width); bin b of feature m is in row first[m] + 1 + b, missing is -1
     first: Small  # (M,)
-    every: Words  # (trees,): all leaves
     leaf: Small  # (trees, WORD): the node of each leaf
-    lowest: Small  # (trees, M, WORD): the lowest bin of each feature that leads to each leaf
-    by_value: Words  # (M, trees): leaves that some bin leads to; to others only a missing cell does
+    lowest: NDArray[np.uint16]  # (trees, M, WORD): the lowest bin of a feature that leads to a leaf
+    by_value: Words  # (M, width): leaves that some bin leads to; to others only a missing cell does
 
     @classmethod
     def of(
@@ -51,9 +53,8 @@ class LeafSets:
             np.bitwise_or.reduce(words[begin:stop])
             for begin, stop in zip(first + 1, stops, strict=True)
         ]
-        return cls(
-            words, first, below[roots], leaf, np.ascontiguousarray(lowest), np.array(by_value)
-        )
+        lowest = np.ascontiguousarray(lowest, dtype=np.uint16)  # small trees have few bins
+        return cls(in_lines(words), first, leaf, lowest, in_lines(np.array(by_value)))
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,7 +72,7 @@ class RankedSets:
         roots: Small,
         missing_left: NDArray[np.uint8],
         first_cut: Small,
-        value: Floats,
+        value: NDArray[np.int64],
     ) -> Self:
         """Return the leaf sets of small trees; ``value`` is of each node."""
         ends = np.flatnonzero(nodes[:, 0] == LEAF)
@@ -84,7 +85,7 @@ class RankedSets:
         for level in reversed(inner_levels(nodes, roots)):
             below[level] = below[nodes[level, 2]] | below[nodes[level, 3]]
         words, first = _words(nodes, roots, missing_left, first_cut, below)
-        return cls(words, first, _leaves_by_number(nodes, roots, number))
+        return cls(in_lines(words), first, _leaves_by_number(nodes, roots, number))
 
 
 def in_lines(words: Words) -> Words:

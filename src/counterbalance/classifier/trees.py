@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from counterbalance.arrays import Floats, Small
-from counterbalance.classifier.leaf_sets import LEAF, WORD, LeafSets, RankedSets, inner_levels
+from counterbalance.classifier.leaf_sets import LEAF, WORD, LeafSets, inner_levels
 from counterbalance.classifier.tree_readers import Cell, Tree, tree_list
 
 MISSING = -1
@@ -98,13 +98,6 @@ class Trees:
         ends = np.searchsorted(np.flatnonzero(self.nodes[:, 0] == LEAF), self.roots)
         n_leaves = np.diff(np.append(ends, np.count_nonzero(self.nodes[:, 0] == LEAF)))
         return bool(n_leaves.max() <= WORD and cells <= MOST_WORDS)
-
-    def ranked_sets(self, value: Floats) -> RankedSets:
-        """Return small trees as leaf sets in which the leaf of the largest ``value`` comes first.
-
-        There is a value for each node.
-        """
-        return RankedSets.of(self.nodes, self.roots, self.missing_left, self.first_cut, value)
 
     def cuts_of(self, feature: int) -> Floats:
         """Return the sorted cuts of a feature."""

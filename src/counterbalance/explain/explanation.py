@@ -25,23 +25,16 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from decimal import ROUND_CEILING, ROUND_FLOOR, Context
-from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
-from sklearn.frozen import FrozenEstimator
 
 from counterbalance.arrays import Floats, Mask
-from counterbalance.classifier.linear import Screen, linear_screen
-from counterbalance.classifier.tree_readers import has_trees
-from counterbalance.classifier.trees import Trees, read_trees
-from counterbalance.search.landscape import values_in_bins
-from counterbalance.search.nearest import Judge, Space, judge_allowed
-from counterbalance.table.kinds import is_mixed
-
-if TYPE_CHECKING:
-    from counterbalance.classifier.judge import Classifier
-    from counterbalance.table.table import Table
+from counterbalance.classifier.linear import Screen
+from counterbalance.search.algorithm_1 import agrees
+from counterbalance.search.landscape import Landscape
+from counterbalance.search.space import Space
+from counterbalance.search.structure import Structure
 
 # Digits that the ends of a room are written with, if no more are needed; values that are listed.
 DIGITS, MOST_DIGITS = 4, 17
@@ -111,7 +104,7 @@ class Explanation:
     """f's score of the class ``to`` for the row as it is, nan where f has none."""
     cells: dict[str, Any]
     answers: tuple[Answer, ...]
-    """The first is the nearest one, or what the sampler makes; the others are near and unlike."""
+    """The nearest first; the others are near and unlike it."""
     sampled: bool
     """Whether the first answer is what the sampler makes of this row.
 
@@ -163,9 +156,7 @@ class Rooms:
     """Finds the room of changed features."""
 
     space: Space
-    f: Classifier
-    table: Table
-    judge: Judge | None = None  # who has to agree, where it is not f alone
+    structure: Structure
 
     def find(self, row: Floats, x: Floats, m: int, target: int, factual: int) -> Span:
         """Return the room of feature ``m`` in a counterfactual ``row`` of the factual ``x``."""
@@ -174,11 +165,10 @@ class Rooms:
         def accepts(values: Floats) -> Mask:
             rows = np.repeat(row[None, :], len(values), axis=0)
             rows[:, m] = values
-            ids = np.full(len(values), factual)
-            judge = self.judge or self.f.on_candidates
+            ids, targets = np.full(len(values), factual), np.full(len(values), target)
             old = np.repeat(x[None, :], len(values), axis=0)
-            said = judge_allowed(judge, rules, rows, ids, old)
-            return np.asarray(said == target)
+            rows = rules.complete(rows, old)
+            return agrees(self.structure.predict, rules, old, rows, targets, ids)
 
         share = perturbation.profile.frequency[m]
         if any(follower.column == m for follower in rules.followers):  # it has no room of its own
@@ -195,34 +185,12 @@ class Rooms:
             at = int(np.argmin(np.abs(few - row[m])))
             return _around(at, few, few, accepts(few), exact=True)
         if not (rules.relations or rules.of_the_table):  # whose ends may lie between two thresholds
-            if self._trees is not None:
-                return self._between_cuts(self._trees, m, row[m], low, high, accepts)
-            if self._screen is not None:
-                return self._on_a_line(self._screen, row, m, target, low, high, accepts)
+            land, screen = self.structure.land, self.structure.screen
+            if land is not None:
+                return self._between_cuts(land, m, row[m], low, high, accepts)
+            if screen is not None:
+                return self._on_a_line(screen, row, m, target, low, high, accepts)
         return self._asked(m, row[m], low, high, accepts)
-
-    @cached_property
-    def _numbers(self) -> bool:
-        """Whether f alone decides, and sees the very numbers that the table is encoded as."""
-        if self.judge is not None:
-            return False
-        plain = not is_mixed(self.table.kinds)
-        return self.f.takes_codes or (plain and self.f.decode == self.table.decode)
-
-    @cached_property
-    def _bare(self) -> object:
-        return self.f.f.estimator if isinstance(self.f.f, FrozenEstimator) else self.f.f
-
-    @cached_property
-    def _trees(self) -> Trees | None:
-        return read_trees(self._bare) if self._numbers and has_trees(self._bare) else None
-
-    @cached_property
-    def _screen(self) -> Screen | None:
-        profile = self.space.perturbation.profile
-        ends = np.array([profile.lower, profile.upper])
-        known = self._numbers and self.f.prior is None
-        return linear_screen(self._bare, ends, self.f.classes) if known else None
 
     def _few_values(self, m: int, low: float, high: float) -> Floats | None:
         """Return every value that a column can hold, if these are few."""
@@ -237,12 +205,11 @@ class Rooms:
         return self._snapped(values, m)
 
     def _between_cuts(
-        self, trees: Trees, m: int, value: float, low: float, high: float, accepts: Accepts
+        self, land: Landscape, m: int, value: float, low: float, high: float, accepts: Accepts
     ) -> Span:
-        cuts = trees.cuts_of(m)
-        least, most = values_in_bins(cuts, m, self.space.perturbation)
-        least, most = np.maximum(least, low), np.minimum(most, high)
-        here = int(np.searchsorted(cuts, np.float32(value)))  # as trees see it
+        bins = slice(land.first_bin[m], land.first_bin[m + 1])
+        least, most = np.maximum(land.least[bins], low), np.minimum(land.most[bins], high)
+        here = int(np.searchsorted(land.trees.cuts_of(m), land.trees.cell(value)))
         least[here], most[here] = min(least[here], value), max(most[here], value)
         holds = least <= most
         at = int(np.count_nonzero(holds[:here]))

@@ -2,8 +2,8 @@
 
     evidence -> relations, pairs seen together -> rules
 
-``plausible`` says what is learned: ``"auto"`` all of it where the table has categories and nothing
-where it has none, ``True`` all, ``"pairs"`` or ``"relations"`` one of them, ``False`` nothing.
+``plausible`` says whether it is learned: ``"auto"`` where the table has categories, ``True``
+always, ``False`` never.
 """
 
 from __future__ import annotations
@@ -26,8 +26,7 @@ from counterbalance.profile import Profile
 from counterbalance.table.kinds import Kind, is_mixed
 from counterbalance.table.table import Table
 
-Plausible = Literal["auto", "pairs", "relations"] | bool
-WAYS = ("auto", "pairs", "relations")
+Plausible = Literal["auto"] | bool
 
 
 @dataclass(frozen=True)
@@ -38,17 +37,16 @@ class Learned:
     relations: tuple[Found, ...] = ()
 
 
-def learns_pairs(plausible: Plausible, kinds: Sequence[Kind]) -> bool:
-    """Say whether levels must have been seen together."""
-    return plausible in {"pairs", True} or (plausible == "auto" and is_mixed(kinds))
+def learns(plausible: Plausible, kinds: Sequence[Kind]) -> bool:
+    """Say whether new rows must be like those of the table."""
+    return plausible is True or (plausible == "auto" and is_mixed(kinds))
 
 
 def learn(
     evidence: Evidence, table: Table, profile: Profile, plausible: Plausible, unwanted: Any
 ) -> Learned:
     """Find the relations of a table in its evidence."""
-    wanted = plausible in {"relations", True} or (plausible == "auto" and is_mixed(table.kinds))
-    if not wanted:
+    if not learns(plausible, table.kinds):
         return Learned(evidence)
     found = find_relations(table.names, table.kinds, profile, evidence.sample)
     return Learned(evidence, tuple(without(found, unwanted)))

@@ -1,8 +1,7 @@
 """Build: the new rows, made from what was found, and their provenance.
 
-A search keeps of an inversion only (factual, draw, round): the row itself is
-built once more when it is known to be taken, a block at a time, so that memory
-never holds more than the result.
+A search keeps of an inversion only the cells that changed. Rows are built a block at a time, so
+that memory never holds more than the result.
 """
 
 from __future__ import annotations
@@ -14,37 +13,32 @@ import numpy as np
 from numpy.typing import NDArray
 
 from counterbalance.arrays import Floats, Integers
-from counterbalance.classifier.judge import Classifier
 from counterbalance.constraints.rules import differs
-from counterbalance.plausible.outliers import Outliers
+from counterbalance.prepare import Prepared
 from counterbalance.profile import distance
 from counterbalance.rows.provenance import Provenance, Twins
 from counterbalance.rows.shortfall import NewRows
-from counterbalance.search.problem import Problem
 
 
 class Builder:
     """Builds the result and writes its provenance on the way."""
 
-    def __init__(
-        self, problem: Problem, f: Classifier, classes: list[NewRows], outliers: Outliers
-    ) -> None:
+    def __init__(self, prepared: Prepared, classes: list[NewRows]) -> None:
         n_new = sum(part.asked - part.missing for part in classes)
-        n_features = len(problem.table.names)
-        self.problem, self.f, self.classes, self.n_new = problem, f, classes, n_new
-        self.outliers = outliers
+        n_features = len(prepared.table.names)
+        self.prepared, self.classes, self.n_new = prepared, classes, n_new
         self.factual, self.target, self.round = np.zeros((3, n_new), dtype=np.intp)
         self.distance = np.zeros(n_new)
         self.score, self.outlier = np.full((2, 2, n_new), np.nan)
         self.origin = np.empty(n_new, dtype=object)
         self.changed = np.zeros((n_new, -(-n_features // 8)), dtype=np.uint8)
         self._unscored: list[_Unscored] = []
-        self._own = np.full(len(problem.labels.codes), np.nan)  # f's score of a row's own class
-        self._block = next((cut.stop for cut in problem.build_blocks(n_new)), 0)  # rows at a time
+        self._own = np.full(len(prepared.labels.codes), np.nan)  # f's score of a row's own class
+        self._block = next((cut.stop for cut in prepared.blocks(n_new)), 0)  # rows at a time
 
     def build(self) -> tuple[Any, Any, Provenance]:
         """Return the resampled table, its labels and the provenance."""
-        table, labels = self.problem.table, self.problem.labels
+        table, labels = self.prepared.table, self.prepared.labels
         X = table.append(self.n_new, self.rows())
         y, columns = labels.append(self.target), self.columns()
         twins = Twins.of(X, columns["sample"], self.factual)
@@ -52,7 +46,7 @@ class Builder:
 
     def columns(self) -> dict[str, NDArray[Any]]:
         """Return the columns of the provenance, except what changed; the rows are built before."""
-        labels = self.problem.labels
+        labels = self.prepared.labels
         return {
             "sample": np.arange(self.n_new) + len(labels.codes),
             "factual": self.factual,
@@ -69,24 +63,24 @@ class Builder:
 
     def rows(self) -> Iterator[tuple[Floats, Integers]]:
         """Build the new rows: blocks of codes, with the row of the table that each came from."""
-        problem, stop = self.problem, 0
+        prepared, stop = self.prepared, 0
         for part in self.classes:
-            for origin, found in part.parts:
-                for block in problem.build_blocks(len(found)):
-                    some = found.take(block)
-                    at, stop = slice(stop, stop + len(some)), stop + len(some)
-                    self.round[at] = some.round
-                    yield self._note(at, part.target, origin, problem.rebuild(some), some.factual)
-            for block in problem.build_blocks(len(part.lots)):
+            for block in prepared.blocks(len(part.found)):
+                some = part.found.take(block)
+                at, stop = slice(stop, stop + len(some)), stop + len(some)
+                self.round[at] = some.round
+                new = some.rows(prepared.table.rows(some.factual))
+                yield self._note(at, part.target, "inversion", new, some.factual)
+            for block in prepared.blocks(len(part.lots)):
                 assert part.interior is not None  # noqa: S101  (the lots are its own)
                 new, base = part.interior.at(part.lots[block])
                 at, stop = slice(stop, stop + len(new)), stop + len(new)
                 score = None if part.scores is None else part.scores[block]
                 yield self._note(at, part.target, "interior", new, part.interior.rows[base], score)
-            for block in problem.build_blocks(len(part.copies)):
+            for block in prepared.blocks(len(part.copies)):
                 rows = part.copies[block]
                 at, stop = slice(stop, stop + len(rows)), stop + len(rows)
-                yield self._note(at, part.target, "copy", problem.table.rows(rows), rows)
+                yield self._note(at, part.target, "copy", prepared.table.rows(rows), rows)
 
     def _note(
         self,
@@ -98,8 +92,8 @@ class Builder:
         score: Floats | None = None,
     ) -> tuple[Floats, Integers]:
         """Write the provenance of a block, and check that it keeps the rules."""
-        space = self.problem.space
-        old = self.problem.table.rows(factual)
+        space = self.prepared.space
+        old = self.prepared.table.rows(factual)
         if not space.perturbation.rules.kept(new, old):
             raise RuntimeError("a new row breaks a constraint: this is a fault of counterbalance")
         self.factual[at], self.target[at], self.origin[at] = factual, target, origin
@@ -119,11 +113,11 @@ class Builder:
         """
         parts, self._unscored = self._unscored, []
         self._score_outliers(parts)
-        codes = self.problem.labels.codes
+        codes = self.prepared.labels.codes
         inside = [part for part in parts if (codes[part.factual] == part.target).all()]
         bases = np.unique(_join([part.factual for part in inside]))
         bases = bases[np.isnan(self._own[bases])]
-        self._own[bases] = self._ask(self.problem.table.rows(bases), bases, codes[bases])
+        self._own[bases] = self._ask(self.prepared.table.rows(bases), bases, codes[bases])
         for part in inside:
             self.score[0, part.at] = self._own[part.factual]
         outside = [part for part in parts if not any(part is one for one in inside)]
@@ -139,10 +133,10 @@ class Builder:
         place = _join([np.arange(part.at.start, part.at.stop) for part in parts])
         target = np.repeat([part.target for part in parts], [len(part.factual) for part in parts])
         new = np.concatenate([part.new for part in parts])
-        sources = self.problem.labels.codes[_join([part.factual for part in parts])]
-        self.outlier[1, place] = self.outlier[0, place] = self.outliers.scores(new, target)
+        sources = self.prepared.labels.codes[_join([part.factual for part in parts])]
+        self.outlier[1, place] = self.outlier[0, place] = self.prepared.outliers.scores(new, target)
         left = np.flatnonzero(sources != target)
-        self.outlier[0, place[left]] = self.outliers.scores(new[left], sources[left])
+        self.outlier[0, place[left]] = self.prepared.outliers.scores(new[left], sources[left])
 
     def _write(self, moment: int, parts: list[_Unscored], rows: list[Floats]) -> None:
         """Ask f about the rows of all parts at once, and write the score of each part's class."""
@@ -158,7 +152,7 @@ class Builder:
 
     def _ask(self, rows: Floats, factual: Integers, target: Integers) -> Floats:
         """Return f's score of one class for each row, nan where f has none."""
-        scores = self.f.scores(rows, factual) if len(rows) else None
+        scores = self.prepared.f.scores(rows, factual) if len(rows) else None
         return (
             np.full(len(rows), np.nan) if scores is None else scores[np.arange(len(rows)), target]
         )

@@ -28,17 +28,18 @@ lots do, and a part of the class has a run of lots for its own.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Self
 
 import numpy as np
 
-from counterbalance.arrays import Floats, Integers, Mask, Words, blocks
+from counterbalance.arrays import Floats, Integers, Mask, Words
 from counterbalance.constraints.rules import differs
+from counterbalance.prepare import Prepared
 from counterbalance.rows.fellows import LOTS_PER_CLASS, Fellows, in_stretches
 from counterbalance.search.draws import stream, uniform
-from counterbalance.search.nearest import Space
-from counterbalance.search.problem import Problem
+from counterbalance.search.space import Space
 
 # Rows that break a rule or change nothing are drawn again so many times.
 MOST_TRIES = 10
@@ -100,7 +101,7 @@ class Interior:
     fellows: Fellows
     lots: Lots
     space: Space
-    cells_at_once: int
+    blocks: Callable[[int], list[slice]]  # cuts lots into blocks whose rows fit the memory
     first: int = 0  # rank of the first of the rows
     bandwidth: float | None = None  # h; None makes rows between neighbours only
     between: float = 0.0  # with h: the share of rows that are between neighbours even so
@@ -108,7 +109,7 @@ class Interior:
     @classmethod
     def of(
         cls,
-        problem: Problem,
+        prepared: Prepared,
         target: int,
         fellows: Fellows | None = None,
         first: int = 0,
@@ -119,15 +120,14 @@ class Interior:
         A part of a class needs the ``fellows`` of the whole one and the rank of its ``first``
         row; ``partners`` that were found before are not looked for again.
         """
-        rows = np.flatnonzero(problem.labels.codes == target)
-        x, space = problem.table.rows(rows), problem.space
+        rows = np.flatnonzero(prepared.labels.codes == target)
+        x, space = prepared.table.rows(rows), prepared.space
         if fellows is None:
             fellows = Fellows.among(x, space.seed, target)
         if partners is None:
             partners = fellows.nearest(x, first, space.perturbation.profile)
         lots = Lots(space.seed, target, fellows.n, not fellows.are_all)
-        cells = problem.effort.cells_at_once
-        return cls(rows, x, partners, fellows, lots, space, cells, first)
+        return cls(rows, x, partners, fellows, lots, space, prepared.blocks, first)
 
     def around(self, spread: float, between: float, n_lots: int) -> Self:
         """Spread new rows around every row, by Silverman's bandwidth times ``spread``.
@@ -148,10 +148,6 @@ class Interior:
     @property
     def _has_nominal(self) -> bool:
         return bool(self.space.perturbation.profile.nominal.any())
-
-    def blocks(self, n: int) -> list[slice]:
-        """Cut lots into blocks whose rows fit the memory."""
-        return blocks(n, 8 * self.x.shape[1], self.cells_at_once)
 
     def at(self, lots: Integers) -> tuple[Floats, Integers]:
         """Return the new row of each lot, and the position in ``x`` of its base.

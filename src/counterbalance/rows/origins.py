@@ -1,15 +1,11 @@
 """Origins: what the new rows of a class are, counted and said in plain words.
 
-    inversion   a minimum inversion: the nearest row found for its factual that f calls the class
-    minimum     the same, solved for by the structure of f where no draw inverted the factual
-    redraw      an inversion of a factual that was drawn again, to choose from more or to fill the
-                class; f calls it the class, too
-    threshold   f does not call it the class: it was taken at a threshold moved to the class's share
+    inversion   a counterfactual: a changed copy of its factual that f calls the class
     interior    made from rows of the class alone: no counterfactual
     copy        a row of the class once more
 
 A class is *inflated* if it got more than ``MOST_PER_ROW`` new rows for each real one and fewer
-than one in ``1 / FEW`` of them is a minimum inversion: then a handful of real rows is all that
+than one in ``1 / FEW`` of them is an inversion: then a handful of real rows is all that
 the new ones are made of. It is, too, if it got more than ``MOST_PER_ROW_AT_ALL``: inversions they
 may be, but all that f knows of the class it learned from that handful. The sampler, the command
 line and the report ask the same function.
@@ -26,26 +22,9 @@ import numpy as np
 from counterbalance.rows.provenance import Provenance
 from counterbalance.table.labels import plain
 
-ORIGINS = ("inversion", "minimum", "redraw", "threshold", "interior", "copy")
-# One row for each factual, the nearest one found; and all that f calls the class.
-NEAREST = ("inversion", "minimum")
-CALLED = (*NEAREST, "redraw")
+ORIGINS = ("inversion", "interior", "copy")
 # What the columns of a table of counts are called.
-HEADS = {
-    "inversion": "minimum inversions",
-    "minimum": "minimum inversions, solved",
-    "redraw": "drawn again",
-    "threshold": "moved threshold",
-    "interior": "within the class",
-    "copy": "copies",
-}
-# What most rows are, where most are no minimum inversions.
-MOST_ARE = {
-    "redraw": "most were found by drawing again from the same real rows",
-    "threshold": "most pass only a moved threshold: f itself does not call them the class",
-    "interior": "most were made within the class and are no counterfactuals",
-    "copy": "most are copies of real rows",
-}
+HEADS = {"inversion": "counterfactuals", "interior": "within the class", "copy": "copies"}
 MOST_PER_ROW = 10
 FEW = 0.25
 # Whatever they are. A sampler that makes all rows within the class has no inversions to count.
@@ -72,15 +51,9 @@ def add_counts(counts: Sequence[Counts]) -> dict[str, int]:
     return {origin: sum(one.get(origin, 0) for one in counts) for origin in ORIGINS}
 
 
-def count_nearest(counts: Counts) -> int:
-    """Return how many rows are minimum inversions: the nearest one found for each factual."""
-    return sum(counts.get(origin, 0) for origin in NEAREST)
-
-
 def most_from_one(provenance: Provenance) -> int:
     """Return the most inversions that a single factual gave to a single class."""
-    by_f = np.isin(provenance["origin"].astype(str), CALLED)
-    rows = provenance[by_f]
+    rows = provenance[provenance["origin"].astype(str) == "inversion"]
     if not len(rows):
         return 0
     _, classes = np.unique(rows["to_class"].astype(str), return_inverse=True)
@@ -89,83 +62,43 @@ def most_from_one(provenance: Provenance) -> int:
 
 
 def tell_origins(counts: Counts, *, most: int = 0) -> list[str]:
-    """Say what the new rows are, minimum inversions first, and plainly if most are not.
+    """Say what the new rows are, counterfactuals first, and plainly if most are none.
 
     ``most`` is the largest number of inversions that one factual gave, if it is known.
 
-    >>> for sentence in tell_origins({"inversion": 20, "redraw": 70, "interior": 10}, most=9):
-    ...     print(sentence)  # doctest: +ELLIPSIS
-    20 of 100 new rows (20%) are minimum inversions, each the nearest one found for its real row.
-    70 are inversions found by drawing again, up to 9 from one real row.
-    10 were made within their class and are no counterfactuals.
-    Most new rows are not minimum inversions: rows were drawn again, to choose from more or to...
+    >>> for sentence in tell_origins({"inversion": 20, "interior": 80}):
+    ...     print(sentence)
+    20 of 100 new rows (20%) are counterfactuals of real rows.
+    80 were made within their class and are no counterfactuals.
+    Too few rows of a larger class can be turned for the number asked for.
     """
-    total = sum(counts.values())
+    total, found = sum(counts.values()), counts.get("inversion", 0)
     if not total:
         return []
-    found = count_nearest(counts)
-    if not found and counts.get("interior", 0) + counts.get("copy", 0) == total:
-        return _within(counts)
-    first = (
-        f"{found:,} of {total:,} new rows ({percent(found / total)}) are minimum inversions, each "
-        "the nearest one found for its real row."
-    )
-    sentences = [
-        first,
-        *(_sentence(origin, counts[origin], most) for origin in ORIGINS[2:] if counts.get(origin)),
-    ]
-    if found < total / 2:
-        if found + counts.get("redraw", 0) < total / 2:
-            sentences.append(
-                "Most new rows are not counterfactuals: too few rows of a larger class can be "
-                "turned for the number asked for."
-            )
-        else:
-            sentences.append(
-                "Most new rows are not minimum inversions: rows were drawn again, to choose from "
-                "more or to fill the class."
-            )
+    sentences = []
+    if found:
+        up_to = f", up to {most:,} from one real row" if most > 1 else " of real rows"
+        are = "is a counterfactual" if found == 1 else "are counterfactuals"
+        sentences.append(
+            f"{found:,} of {total:,} new rows ({percent(found / total)}) {are}{up_to}."
+        )
+    for origin in ("interior", "copy"):
+        if counts.get(origin):
+            sentences.append(_sentence(origin, counts[origin]))
+    if 0 < found < total / 2:
+        sentences.append("Too few rows of a larger class can be turned for the number asked for.")
     return sentences
 
 
-def _sentence(origin: str, count: int, most: int) -> str:
-    be, have = ("is", "an inversion") if count == 1 else ("are", "inversions")
-    was = "was" if count == 1 else "were"
-    up_to = f", up to {most:,} from one real row" if most > 1 else ""
-    return {
-        "redraw": f"{count:,} {be} {have} found by drawing again{up_to}.",
-        "threshold": f"{count:,} {was} accepted at a threshold moved to the class's share: "
-        "f itself does not call them the class.",
-        "interior": f"{count:,} {was} made within their class and {be} no "
-        f"counterfactual{'' if count == 1 else 's'}.",
-        "copy": f"{count:,} {be} {'a copy' if count == 1 else 'copies'} of real rows.",
-    }[origin]
-
-
-def tell_most(counts: Counts) -> str:
-    """Say in a few words what most rows are, where most are no minimum inversions.
-
-    >>> tell_most({"inversion": 20, "interior": 80}), tell_most({"inversion": 60, "copy": 40})
-    ('most were made within the class and are no counterfactuals', '')
-    """
-    total, found = sum(counts.values()), count_nearest(counts)
-    others = {origin: counts.get(origin, 0) for origin in MOST_ARE}
-    if not total or found * 2 >= total:
-        return ""
-    origin = max(others, key=others.__getitem__)
-    return MOST_ARE[origin] if others[origin] * 2 > total else "most are something else"
-
-
-def _within(counts: Counts) -> list[str]:
-    return [
-        _sentence(origin, counts[origin], 0)
-        for origin in ("interior", "copy")
-        if counts.get(origin)
-    ]
+def _sentence(origin: str, count: int) -> str:
+    be, was, s = ("is", "was", "") if count == 1 else ("are", "were", "s")
+    if origin == "interior":
+        return f"{count:,} {was} made within their class and {be} no counterfactual{s}."
+    return f"{count:,} {be} {'a copy' if count == 1 else 'copies'} of real rows."
 
 
 def percent(share: float) -> str:
-    """Write a share; what is not nothing is not shown as nothing, nor as all what is not all.
+    """Write a share; never round a nonzero one to 0 %, or an incomplete one to 100 %.
 
     >>> percent(0.004), percent(0.999), percent(0.25)
     ('<1%', '>99%', '25%')
@@ -192,8 +125,7 @@ class Inflated:
         return (
             f"class {self.label!r} has {self.rows:,} {'row' if self.rows == 1 else 'rows'} and got "
             f"{self.new:,} new ones ({self.new / self.rows:,.0f} for each real row; "
-            f"{found} {'is a' if self.inversions == 1 else 'are'} minimum "
-            f"inversion{'' if self.inversions == 1 else 's'})"
+            f"{found} {'is a counterfactual' if self.inversions == 1 else 'are counterfactuals'})"
         )
 
 
@@ -214,7 +146,7 @@ def find_inflated(
     label: Any, rows: int, made: Counts, most_per_row: int = MOST_PER_ROW
 ) -> Inflated | None:
     """Return what is to be said of a class if it is inflated."""
-    new, inversions = sum(made.values()), count_nearest(made)
+    new, inversions = sum(made.values()), made.get("inversion", 0)
     most = min(max(most_per_row * rows, int(inversions / FEW)), MOST_PER_ROW_AT_ALL * rows)
     if rows < 1 or new <= most:
         return None
@@ -241,11 +173,11 @@ def ask_for_fewer(
         remedy = f"sampling_strategy={{{some}, ...}}"
     if not all_gives_fewer(classes):
         return remedy
-    return f"{remedy}, or sampling_strategy='all' for minimum inversions alone"
+    return f"{remedy}, or sampling_strategy='all' for counterfactuals alone"
 
 
 def all_gives_fewer(classes: Sequence[Inflated]) -> bool:
-    """Whether to take every minimum inversion, and nothing else, leaves no class inflated."""
+    """Whether to take every counterfactual, and nothing else, leaves no class inflated."""
     found = [one.inversions for one in classes]
     return any(found) and all(one.rows + one.inversions <= one.most for one in classes)
 

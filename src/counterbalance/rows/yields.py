@@ -1,55 +1,50 @@
-"""Yields: what each pair of classes gave, in the first pass and in the end."""
+"""Yields: what each pair of classes gave."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from counterbalance.rows.shortfall import SEARCHED, NewRows
+from counterbalance.arrays import Integers
+from counterbalance.rows.shortfall import NewRows
+from counterbalance.search.find import wanted_classes
 from counterbalance.search.inversions import Inversions
-from counterbalance.search.problem import Judged, Problem, Yield
 from counterbalance.table.labels import Labels, plain
 
 
+class Yield(NamedTuple):
+    """What a pair of classes gave."""
+
+    rows: int
+    """Rows of the larger class."""
+    factuals: int
+    """Those that f gets right."""
+    inversions: int
+    """Factuals for which an inversion was found."""
+    used: int
+    """New rows that were made from them."""
+
+    @property
+    def share(self) -> float:
+        """The share of the factuals for which an inversion was found."""
+        return self.inversions / self.factuals if self.factuals else 0.0
+
+
 def count_yields(
-    asked: Iterable[int], found: Inversions, problem: Problem, judged: Judged
+    classes: list[NewRows], found: Inversions, labels: Labels, answers: Integers
 ) -> dict[tuple[Any, Any], Yield]:
-    """Count for each pair (larger class, smaller class) what the first pass gave."""
-    labels, right = problem.labels, problem.right(judged)
-    table = {}
-    for target in asked:
-        of_target = found.factual[found.target == target]
-        for source in np.flatnonzero(problem.pairs([target])[:, target]):
+    """Count for each pair (larger class, smaller class) what was found and what was used."""
+    right, table = answers == labels.codes, {}
+    for part in classes:
+        inverted = np.unique(found.factual[found.target == part.target])
+        for source in np.flatnonzero(wanted_classes(labels.counts, [part.target])[:, part.target]):
             here = labels.codes == source
-            pair = (labels.classes[source], labels.classes[target])
-            table[tuple(map(plain, pair))] = Yield(
+            pair = plain(labels.classes[source]), plain(labels.classes[part.target])
+            table[pair] = Yield(
                 rows=int(here.sum()),
                 factuals=int((here & right).sum()),
-                inversions=int(here[of_target].sum()),
-                used=0,
-                origins={},
+                inversions=int(here[inverted].sum()),
+                used=int(here[part.found.factual].sum()),
             )
     return table
-
-
-def count_by_origin(
-    yields: dict[tuple[Any, Any], Yield], classes: list[NewRows], labels: Labels
-) -> dict[tuple[Any, Any], Yield]:
-    """Note with each yield the new rows that came of the pair in the end, by origin."""
-    codes = {plain(label): code for code, label in enumerate(labels.classes)}
-    rows_of = {rows.target: rows for rows in classes}
-
-    def count(source: int, target: int) -> dict[str, int]:
-        made = dict.fromkeys(SEARCHED, 0)
-        for origin, found in rows_of[target].parts:
-            made[origin] += int(np.count_nonzero(labels.codes[found.factual] == source))
-        return made
-
-    def counted(pair: tuple[Any, Any], got: Yield) -> Yield:
-        source, target = (codes[label] for label in pair)
-        origins = count(source, target)
-        return got._replace(used=origins["inversion"], origins=origins)
-
-    return {pair: counted(pair, got) for pair, got in yields.items()}

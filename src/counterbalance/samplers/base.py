@@ -7,7 +7,6 @@ table -> columns -> profile -> classifier f -> new rows, the sampler's own -> de
 from __future__ import annotations
 
 from abc import abstractmethod
-from numbers import Integral, Real
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -15,18 +14,19 @@ from imblearn.over_sampling.base import BaseOverSampler
 from imblearn.utils import check_sampling_strategy
 from sklearn.base import BaseEstimator, _fit_context
 from sklearn.utils import get_tags
-from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
+from sklearn.utils._param_validation import HasMethods, StrOptions
 from sklearn.utils.validation import _check_sample_weight, validate_data
 
 from counterbalance.arrays import Floats
 from counterbalance.classifier.fit import check_takes
 from counterbalance.constraints import Constraint
 from counterbalance.errors import TableError
-from counterbalance.plausible.learn import WAYS
-from counterbalance.prepare import Choices, Prepared, prepare
+from counterbalance.plausible.learn import Plausible
+from counterbalance.prepare import Prepared, make_classifier, prepare
 from counterbalance.rows.build import Builder
 from counterbalance.search.selection import is_every
 from counterbalance.table import containers, frames
+from counterbalance.table.encoder import TableEncoder
 from counterbalance.table.labels import Labels, plain, read_labels
 from counterbalance.table.table import Table, read_table
 
@@ -40,16 +40,21 @@ class TableOverSampler(BaseOverSampler):
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **BaseOverSampler._parameter_constraints,  # noqa: SLF001  (imbalanced-learn's own way)
         "estimator": [HasMethods(["fit", "predict"]), StrOptions({"ridge"}), None],
-        "prefit": ["boolean"],
         "categorical_features": ["array-like", None],
-        "integer_features": ["array-like", None],
-        "snap_to_grid": ["boolean"],
         "constraints": [str, Constraint, list, tuple, None],
-        "plausible": [StrOptions(set(WAYS)), "boolean"],
+        "plausible": [StrOptions({"auto"}), "boolean"],
         "ignore_relations": [str, list, tuple, None],
-        "working_memory": [Interval(Real, 0, None, closed="neither")],
-        "n_jobs": [Integral, None],
     }
+    # The f that ``estimator=None`` stands for is weighted: 0 leaves the classes as they are, 1
+    # weights them as if all had as many rows.
+    default_balance: ClassVar[float] = 0.0
+
+    estimator: Any
+    categorical_features: Any
+    constraints: Any
+    plausible: Plausible
+    ignore_relations: Any
+    random_state: Any
 
     @_fit_context(prefer_skip_nested_validation=False)
     def fit(self, X: Any, y: Any) -> Self:
@@ -113,9 +118,9 @@ class TableOverSampler(BaseOverSampler):
         return self._prepare(*self._read(X, y), None)
 
     def _prepare(self, table: Table, labels: Labels, weights: Floats | None) -> Prepared:
-        prepared = prepare(table, labels, weights, self.choices())
+        prepared = prepare(self, table, labels, weights)
         self.profile_ = prepared.profile
-        self.feature_order_ = prepared.problem.space.order
+        self.feature_order_ = prepared.space.order
         self.estimator_ = prepared.estimator
         self.relations_ = list(prepared.learned.relations)
         return prepared
@@ -124,9 +129,10 @@ class TableOverSampler(BaseOverSampler):
     def _fit_resample(self, table: Table, labels: Labels, weights: Floats | None) -> Builder:
         """Find the new rows: the algorithm."""
 
+    @staticmethod
     @abstractmethod
-    def choices(self) -> Choices:
-        """Return the parameters that everything before the search depends on."""
+    def default_classifier(table: Table, encoder: TableEncoder) -> Any:
+        """Return the classifier that ``estimator=None`` stands for, unfitted."""
 
     def _forget(self) -> None:
         """Drop what an earlier call left, so that a failure does not show it as its own."""
@@ -144,24 +150,16 @@ class TableOverSampler(BaseOverSampler):
                 "give one label for each row"
             )
         self.sampling_strategy_ = self._strategy(labels)
-        table = read_table(
-            X,
-            categorical_features=self.categorical_features,
-            integer_features=self.integer_features,
-            snap_to_grid=self.snap_to_grid,
-        )
-        choices = self.choices()
-        if choices.prefit:
-            choices.check_prefit(len(table.names))
-        if choices.estimator is not None:
-            check_takes(choices.classifier(table), table)
+        table = read_table(X, categorical_features=self.categorical_features)
+        if self.estimator is not None:
+            check_takes(make_classifier(self, table), table)
         return table, labels
 
     def _strategy(self, labels: Labels) -> dict[Any, int]:
         """Return how many new rows each class is to get."""
         if is_every(self.sampling_strategy):
             raise TableError(
-                "sampling_strategy='all' asks for every minimum inversion, and "
+                "sampling_strategy='all' asks for every counterfactual, and "
                 f"{type(self).__name__} makes none; use 'auto', a share or numbers of rows, or "
                 "CounterfactualOverSampler"
             )
@@ -184,6 +182,15 @@ class TableOverSampler(BaseOverSampler):
         has_tags = isinstance(f, BaseEstimator)
         tags.input_tags.allow_nan = own or (has_tags and get_tags(f).input_tags.allow_nan)
         return tags
+
+
+def refuse_removed(name: str, given: dict[str, Any], removed: dict[str, str]) -> None:
+    """Raise the error of Python for parameters that a class lacks; say what replaces old ones."""
+    for parameter in given:
+        remedy = removed.get(parameter)
+        if remedy is not None:
+            raise TypeError(f"{name} has no parameter {parameter!r} since version 0.3: {remedy}")
+        raise TypeError(f"{name} got an unexpected keyword argument {parameter!r}")
 
 
 def check_table(estimator: Any, X: Any, *, reset: bool = True) -> Any:

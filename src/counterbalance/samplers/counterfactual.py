@@ -5,73 +5,92 @@ table -> columns -> profile -> classifier f -> search -> selection -> decoded ta
 
 from __future__ import annotations
 
-from dataclasses import replace
-from functools import partial
 from numbers import Integral, Real
 from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from counterbalance.arrays import Floats, cells_in
+from counterbalance.arrays import Floats
 from counterbalance.classifier.fit import default_classifier
+from counterbalance.classifier.second_opinion import SecondOpinion, draw_sample
 from counterbalance.constraints import as_constraints
 from counterbalance.plausible.learn import Plausible
-from counterbalance.prepare import Choices, DefaultF, make_ranking
+from counterbalance.prepare import Prepared
 from counterbalance.rows import shortfall
 from counterbalance.rows.build import Builder
-from counterbalance.rows.yields import count_by_origin, count_yields
-from counterbalance.samplers.base import TableOverSampler
+from counterbalance.rows.shortfall import NewRows, Policy
+from counterbalance.rows.yields import count_yields
+from counterbalance.samplers.base import TableOverSampler, refuse_removed
 from counterbalance.search.draws import Way
-from counterbalance.search.nearest import Effort
-from counterbalance.search.selection import Selection, is_every, most_inversions
+from counterbalance.search.find import Search, find_inversions
+from counterbalance.search.inversions import Inversions
+from counterbalance.search.selection import (
+    is_every,
+    keys,
+    most_inversions,
+    nearest_of_each,
+    smallest,
+)
+from counterbalance.table.encoder import TableEncoder
 from counterbalance.table.labels import Labels, plain
 from counterbalance.table.table import Table
 
-DEFAULT_F = DefaultF(default_classifier, balance=0.5)
+REMOVED = {
+    "prefit": "pass estimator=sklearn.frozen.FrozenEstimator(model) for a fitted model",
+    "minimal": "needless changes are always pruned",
+    "selection": "a second model chooses; take sampling_strategy='all' and sort provenance_ by "
+    "distance for the nearest ones",
+    "working_memory": "set sklearn.set_config(working_memory=...)",
+    "snap_to_grid": "new values always keep the decimals of their column",
+    "integer_features": "columns of whole numbers are recognised",
+    "change_missing": "a missing cell stays missing; impute before sampling to change it",
+}
 
 
 class CounterfactualOverSampler(TableOverSampler):
     """Oversample with counterfactuals: the smallest changes that f calls the smaller class.
 
-    For every row of a larger class (a *factual*) that the classifier f gets right,
-    the sampler perturbs the features in the order of their importance and keeps the
-    nearest perturbed twin that f puts into a smaller class (a *counterfactual*). The
-    new rows lie at the decision boundary, and ``provenance_`` says of each one which
-    row it came from, what changed and how far. The search is Algorithm 1 of Luo and Liu,
-    "Counterfactual-based minority oversampling for imbalanced classification". They keep
-    every counterfactual that it finds (``sampling_strategy="all"``); by default each class gets
-    the number that balances the table, chosen from more by ``selection``, and is filled up by
-    ``on_shortfall`` where too few rows invert.
+    A *factual* is a row of a larger class that the classifier (f in the paper) gets right. Its
+    *counterfactual* is the nearest changed copy that f puts into a smaller class. The new rows lie
+    at the decision boundary, and ``provenance_`` says of each one which row it came from, what
+    changed and how far. The method is that of Luo and Liu, "Counterfactual-based minority
+    oversampling for imbalanced classification".
+
+    Use it for rows to read. For rows to train on use :class:`InteriorOverSampler`.
 
     Parameters
     ----------
     sampling_strategy : float, str, dict or callable, default="auto"
         How many new rows each class gets, in imbalanced-learn's forms, with one meaning of
-        our own: ``"all"`` is the paper's algorithm as it is printed (with ``minimal=False`` to
-        the letter). For each pair of classes
-        with N_i < N_j every row of j that inverts gives its nearest counterfactual of i; the
-        number is not capped and nothing is filled up, so ``selection`` and ``on_shortfall``
-        have no part in it, no shortfall is warned of, and ``yield_`` tells what came of it.
-        (For imbalanced-learn's oversamplers "all" is the same as "auto".)
+        our own: with ``"all"`` every factual that inverts gives its counterfactual, as in the
+        paper. The number is not capped and nothing is filled up, so ``on_shortfall`` has no
+        part in it. (For imbalanced-learn's oversamplers "all" is the same as "auto".)
 
     estimator : None, "ridge" or classifier, default=None
-        f in the paper. Any scikit-learn classifier; it is cloned and fitted to X and y,
-        unless ``prefit``. ``None`` is thirty extremely randomised trees with at most 64 leaves of
-        at least three rows: they take raw, unscaled features, categories and missing values.
-        Classes are weighted half way, by the square root of balanced weights: without any,
-        f hardly ever says "minority", and with all of them its boundary lies deep among
-        the majority. ``"ridge"`` is the loss that the paper states, the squared error with an
-        L2 penalty, on scaled features with balanced class weights, which the paper does not
-        have; :func:`counterbalance.paper_classifier` makes one with another penalty or weights.
+        f in the paper: any scikit-learn classifier. It is cloned and fitted to X and y; wrap a
+        fitted one in :class:`sklearn.frozen.FrozenEstimator` to use it as it is. ``None`` is
+        thirty extremely randomised trees with at most 64 leaves of at least three rows: they take
+        unscaled features, categories and missing values. Their classes are weighted by the square
+        root of balanced weights: without weights f hardly ever predicts the small class, and with
+        balanced weights its boundary lies deep among the large class. ``"ridge"`` is the loss
+        that the paper states, the squared error with an L2 penalty, on scaled features with
+        balanced class weights; :func:`counterbalance.paper_classifier` makes one with another
+        penalty or weights.
 
-    prefit : bool, default=False
-        Whether ``estimator`` is fitted already and is used as it is.
+    search : {"minimum", "perturb"}, default="minimum"
+        How counterfactuals are found.
+
+        - ``"minimum"``: the draws of Algorithm 1 say which factuals invert. Each of them gives
+          its nearest inversion, found by the structure of f: in closed form where f is linear, by
+          steps between the leaves where f is made of trees (scikit-learn's, LightGBM's,
+          XGBoost's), and by bisection for any other f. No change in it can be undone or shortened.
+        - ``"perturb"``: Algorithm 1. Every draw gives its nearest inversion, and changes that f
+          does not need are undone.
 
     n_draws : int, default=10
-        T in the paper: how often each factual is perturbed in each round. Draws are shared by
-        the rounds, which is fast and finds fewer inversions than fresh ones in every round: 30
-        shared draws found as many as the paper's 10 in docs/speed.md, at twice the time.
+        T in the paper: how often each factual is perturbed. A draw perturbs every feature once,
+        and round m uses the first m of them.
 
     epsilon : float, default=None
         The paper's epsilon: inversions at this distance or farther do not count.
@@ -82,74 +101,28 @@ class CounterfactualOverSampler(TableOverSampler):
         or by the latent-variable Gibbs sampler of Damien and Walker that the paper uses.
         Both draw the same distribution; the first is faster.
 
-    search : {"perturb", "minimum"}, default="perturb"
-        How the inversion of a factual is found. ``"perturb"`` is Algorithm 1: the nearest of
-        ``n_draws`` random perturbations in each round. ``"minimum"`` solves the objective
-        that they approximate, by the structure of f: in closed form where f is linear, by
-        steps between the leaves where f is a forest or a boosting (scikit-learn's, LightGBM's,
-        XGBoost's), and by taking changes back where f can only be asked. Its rows are nearer, and
-        nothing in them is random; which of them are taken is, unless ``selection="nearest"``.
-
-    minimal : bool, default=True
-        Whether changes that f does not need are taken back from every counterfactual, the
-        farthest first, until none can be. A drawn one changes every feature of its rounds; what
-        is left is nearer and can be read. ``False`` gives the rows of Algorithm 1
-        as it is printed.
-
     feature_order : "spearman" or sequence of columns, default="spearman"
         I_F in the paper, the order in which features are perturbed: by the absolute
         Spearman correlation with the class, or as listed (names or positions; a feature
         that is not listed never changes).
 
-    selection : {"agreement", "nearest", "random"}, default="agreement"
-        Which inversions are taken where more are found than asked for.
+    on_shortfall : {"fill", "accept", "raise"}, default="fill"
+        What to do for a class with fewer counterfactuals than asked for. Where there are more, a
+        logistic regression chooses: the likelier it finds the class, the likelier a row is taken.
 
-        - ``"agreement"``: f alone calls an inversion the class, so two judges unlike f are asked
-          as well, gradient boosting and a logistic regression, fitted to X and y without class
-          weights. Up to three times the number asked for is found, by drawing again and by the
-          minimum search where ``on_shortfall`` names them, and from this pool the number asked
-          for is drawn: the chance of a row is the third power of the mean probability that the
-          judges give the class. Rows that were drawn again to choose from have the origin
-          ``"redraw"`` and are no shortfall. With ``search="minimum"`` the choice is among the
-          inversions that it finds;
-        - ``"nearest"``: those with the smallest distance;
-        - ``"random"``: any, with equal chance.
-
-    on_shortfall : str or sequence of str, default=("minimum", "redraw", "interior")
-        What to do for a class with fewer inversions than asked for; policies are tried
-        in order, and a warning says what was done. With ``selection="agreement"`` those that
-        search, "redraw" and then "minimum", have been tried before, for the pool.
-
-        - ``"minimum"``: solve for the nearest inversion of every factual that the draws did
-          not invert, as ``search="minimum"`` does for all;
-        - ``"redraw"``: draw again, up to ten times ``n_draws`` for the factuals that
-          inverted and then as often for all, as long as that gives new rows;
-        - ``"threshold"``: move f's decision threshold to the class prior (needs
-          ``predict_proba``); f itself does not call these rows the class that they are
-          given, so it is no part of the default;
-        - ``"interior"``: interpolate between rows of the class, or copy them where they
-          are too much alike;
+        - ``"fill"``: interpolate between rows of the class, or copy them where they are too much
+          alike; a warning says how many;
         - ``"accept"``: return fewer rows;
-        - ``"raise"``: raise :class:`~counterbalance.errors.ShortfallError`, as any chain
-          does that leaves the class short.
+        - ``"raise"``: raise :class:`~counterbalance.errors.ShortfallError`.
 
-    categorical_features, integer_features : names, positions or mask, default=None
-        Columns to read as nominal or as whole numbers although their dtype does not
-        say so.
-
-    snap_to_grid : bool, default=False
-        Whether a continuous column whose values all lie on a grid (whole numbers,
-        halves, one or two decimals) gets new values on that grid only.
-
-    change_missing : bool, default=False
-        Whether a missing cell may get a value in a counterfactual. It then counts for
-        the distance like a change of one MAD.
+    categorical_features : names, positions or mask, default=None
+        Columns to read as nominal although their dtype does not say so.
 
     constraints : constraint, str or list of them, default=None
         What changes make sense: see :mod:`counterbalance.constraints`. A text is a
         relation between columns, such as ``"word_unique <= word_count"``.
 
-    plausible : {"auto", "pairs", "relations"} or bool, default="auto"
+    plausible : "auto" or bool, default="auto"
         Whether new rows keep what the table itself says about what goes together. *Pairs*: no two
         categories (or a category and a missing cell) stand together that no real row has together,
         and no number lies where no row of the category has one. *Relations* between columns that
@@ -161,12 +134,8 @@ class CounterfactualOverSampler(TableOverSampler):
     ignore_relations : str or list of str, default=None
         Relations of ``relations_`` that need not be kept, by their texts.
 
-    working_memory : float, default=16
-        Memory in MiB that the search may take at a time, for each job. It changes the
-        speed, never the result.
-
     n_jobs : int, default=None
-        Number of jobs that search. It never changes the result.
+        Number of threads that search. It never changes the result.
 
     random_state : int, RandomState instance or None, default=None
         Seed of the draws, and of f where f has no seed of its own.
@@ -188,10 +157,8 @@ class CounterfactualOverSampler(TableOverSampler):
     provenance_ : Provenance
         One row per new sample: see :mod:`counterbalance.rows.provenance`.
     yield_ : dict
-        For each pair (larger class, smaller class): rows, factuals (rows that f gets
-        right), inversions found in the first pass, how many of them were used, and
-        ``origins``: all new rows made from the larger class, by origin. Rows made within
-        the smaller class come of no pair: they are in ``provenance_``.
+        For each pair (larger class, smaller class): the rows of the larger class, its factuals,
+        those of them for which an inversion was found, and how many new rows were made from them.
     n_features_in_ : int
         Number of columns of X.
     feature_names_in_ : ndarray of str
@@ -204,7 +171,7 @@ class CounterfactualOverSampler(TableOverSampler):
     --------
     counterbalance.InteriorOverSampler : New rows within the class, to train a classifier on.
     counterbalance.ResampledClassifier : A classifier behind a sampler, with probabilities to use.
-    counterbalance.explain.explain : Several counterfactuals of one row.
+    counterbalance.explain.explain : The smallest changes of one row.
     counterbalance.distributed.fit_resample : The same rows from a Dask dataframe.
 
     Notes
@@ -232,128 +199,109 @@ class CounterfactualOverSampler(TableOverSampler):
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **TableOverSampler._parameter_constraints,  # noqa: SLF001  (imbalanced-learn's own way)
+        "search": [StrOptions({"minimum", "perturb"})],
         "n_draws": [Interval(Integral, 1, None, closed="left")],
         "epsilon": [Interval(Real, 0, None, closed="neither"), None],
         "draws": [StrOptions({"exact", "gibbs"})],
-        "search": [StrOptions({"perturb", "minimum"})],
-        "minimal": ["boolean"],
         "feature_order": [StrOptions({"spearman"}), "array-like"],
-        "selection": [StrOptions({"agreement", "nearest", "random"})],
-        "on_shortfall": [StrOptions(set(shortfall.POLICIES)), list, tuple],
-        "change_missing": ["boolean"],
+        "on_shortfall": [StrOptions(set(shortfall.POLICIES))],
+        "n_jobs": [Integral, None],
     }
+    default_balance = 0.5
 
     def __init__(
         self,
         *,
         sampling_strategy: Any = "auto",
         estimator: Any = None,
-        prefit: bool = False,
+        search: Search = "minimum",
         n_draws: int = 10,
         epsilon: float | None = None,
         draws: Way = "exact",
-        search: shortfall.Search = "perturb",
-        minimal: bool = True,
         feature_order: Any = "spearman",
-        selection: Selection = "agreement",
-        on_shortfall: Any = shortfall.DEFAULT,
+        on_shortfall: Policy = "fill",
         categorical_features: Any = None,
-        integer_features: Any = None,
-        snap_to_grid: bool = False,
-        change_missing: bool = False,
         constraints: Any = None,
         plausible: Plausible = "auto",
         ignore_relations: Any = None,
-        working_memory: float = 16,
         n_jobs: int | None = None,
         random_state: Any = None,
+        **removed: Any,
     ) -> None:
+        refuse_removed("CounterfactualOverSampler", removed, REMOVED)
         super().__init__(sampling_strategy=sampling_strategy)
         self.estimator = estimator
-        self.prefit = prefit
+        self.search = search
         self.n_draws = n_draws
         self.epsilon = epsilon
         self.draws = draws
-        self.search = search
-        self.minimal = minimal
         self.feature_order = feature_order
-        self.selection = selection
         self.on_shortfall = on_shortfall
         self.categorical_features = categorical_features
-        self.integer_features = integer_features
-        self.snap_to_grid = snap_to_grid
-        self.change_missing = change_missing
         self.constraints = constraints
         self.plausible = plausible
         self.ignore_relations = ignore_relations
-        self.working_memory = working_memory
         self.n_jobs = n_jobs
         self.random_state = random_state
 
     def _fit_resample(self, table: Table, labels: Labels, weights: Floats | None) -> Builder:
         prepared = self._prepare(table, labels, weights)  # profile, rules, order, f
-        ranking = make_ranking(self.ranks_by, prepared.problem, weights)
-        problem, judged = replace(prepared.problem, ranking=ranking), prepared.judged()
+        answers = prepared.predict()
         asked = {target: n for target, n in self._asked(labels).items() if n}
-        by_draws = self.search == "perturb"  # Algorithm 1, or the minimum itself
-        find = partial(problem.find, number=0) if by_draws else problem.solve
-        found = find(judged, targets=list(asked))
-        yields = count_yields(asked, found, problem, judged)
-        rows = shortfall.choose(found, asked, pooling=self.pooling())
-        del found  # it may be larger than all that follows
-        shortfall.fill_pool(rows, problem, judged, self.pooling())
-        shortfall.fill(rows, problem, judged, self.policies())
-        self.yield_ = count_by_origin(yields, rows, labels)
-        tallies = [part.tally for part in rows]
-        shortfall.report(tallies, labels, self.policies(), as_constraints(self.constraints))
-        return Builder(problem, prepared.f, rows, prepared.outliers)
+        found = find_inversions(prepared, answers, list(asked), self.search)
+        rows = self._select(found, asked, prepared, weights)
+        if not is_every(self.sampling_strategy):
+            if self.on_shortfall == "fill":
+                shortfall.fill(rows, prepared)
+            shortfall.report(rows, labels, self.on_shortfall, as_constraints(self.constraints))
+        self.yield_ = count_yields(rows, found, labels, answers)
+        return Builder(prepared, rows)
 
-    @property
-    def ranks_by(self) -> Selection:
-        """Which inversions are taken first; where every one is, it does not matter."""
-        return "nearest" if is_every(self.sampling_strategy) else self.selection
+    def _select(
+        self,
+        found: Inversions,
+        asked: dict[int, int],
+        prepared: Prepared,
+        weights: Floats | None,
+    ) -> list[NewRows]:
+        """Choose for each class as many inversions as are asked for."""
+        if is_every(self.sampling_strategy):  # of several draws of a factual the nearest counts
+            found = nearest_of_each(found)
+        rows, opinion = [], None
+        for target, n in asked.items():
+            part = found.take(found.target == target)
+            if len(part) > n:
+                opinion = opinion or fit_second_opinion(prepared, weights)
+                part = smallest(part, _keys(prepared, part, opinion), n)
+            rows.append(NewRows(target, n, part))
+        return rows
 
-    def choices(self) -> Choices:
-        """Return the parameters that everything before the search depends on."""
-        return Choices(
-            estimator=self.estimator,
-            prefit=self.prefit,
-            default=DEFAULT_F,
-            categorical_features=self.categorical_features,
-            integer_features=self.integer_features,
-            constraints=self.constraints,
-            effort=Effort(
-                range(self.n_draws),
-                np.inf if self.epsilon is None else float(self.epsilon),
-                cells_in(self.working_memory),
-                self.minimal,
-            ),
-            random_state=self.random_state,
-            plausible=self.plausible,
-            ignore_relations=self.ignore_relations,
-            feature_order=self.feature_order,
-            draws=self.draws,
-            change_missing=self.change_missing,
-            n_jobs=self.n_jobs,
-        )
-
-    def pooling(self) -> tuple[shortfall.Policy, ...]:
-        """Return how a pool to choose from is filled; none, if there is no pool."""
-        if self.ranks_by != "agreement" or self.search == "minimum":
-            return ()
-        allowed = shortfall.before_the_end(shortfall.check_policies(self.on_shortfall))
-        return tuple(policy for policy in shortfall.POOLING if policy in allowed)
-
-    def policies(self) -> tuple[shortfall.Policy, ...]:
-        """Return what is done for a class that is short; none is short of every inversion."""
-        policies = shortfall.check_policies(self.on_shortfall)
-        if is_every(self.sampling_strategy):
-            return shortfall.NO_NUMBER
-        done = {*self.pooling(), *(["minimum"] if self.search == "minimum" else [])}
-        return tuple(policy for policy in policies if policy not in done)  # once is enough
+    @staticmethod
+    def default_classifier(table: Table, encoder: TableEncoder) -> Any:
+        """Return the classifier that ``estimator=None`` stands for, unfitted."""
+        return default_classifier(table, encoder)
 
     def _strategy(self, labels: Labels) -> dict[Any, int]:
         if not is_every(self.sampling_strategy):
             return super()._strategy(labels)
         most = most_inversions(labels.counts)
         return {plain(labels.classes[code]): n for code, n in most.items()}
+
+
+def fit_second_opinion(prepared: Prepared, weights: Floats | None) -> SecondOpinion:
+    """Fit the model that chooses among inversions to the table."""
+    table, labels = prepared.table, prepared.labels
+    rows, weight = draw_sample(labels.codes, prepared.space.seed)
+    if weights is not None:
+        weight = weight * weights[rows]
+    return SecondOpinion.fit(table.rows(rows), labels.codes[rows], weight, table.nominal)
+
+
+def _keys(prepared: Prepared, found: Inversions, opinion: SecondOpinion) -> Floats:
+    """Return the keys of inversions, a block at a time."""
+    parts = [np.zeros(0)]
+    for block in prepared.blocks(len(found)):
+        some = found.take(block)
+        rows = some.rows(prepared.table.rows(some.factual))
+        parts.append(keys(prepared.space, some, rows, opinion))
+    return np.concatenate(parts)

@@ -19,19 +19,19 @@ from typing import Any, ClassVar
 import numpy as np
 from sklearn.utils._param_validation import HasMethods, Interval
 
-from counterbalance.arrays import Floats, Integers, cells_in
+from counterbalance.arrays import Floats, Integers
 from counterbalance.classifier.fit import interior_classifier
 from counterbalance.classifier.judge import Classifier
 from counterbalance.errors import ClassifierError, ShortfallError, ShortfallWarning
 from counterbalance.plausible.learn import Plausible
-from counterbalance.prepare import Choices, DefaultF, Prepared
+from counterbalance.prepare import Prepared
 from counterbalance.rows.build import Builder
 from counterbalance.rows.interior import Interior
 from counterbalance.rows.origins import MOST_PER_ROW_AT_ALL
-from counterbalance.rows.shortfall import NewRows, Tally, warn_inflated
-from counterbalance.samplers.base import TableOverSampler
+from counterbalance.rows.shortfall import NewRows, warn_inflated
+from counterbalance.samplers.base import TableOverSampler, refuse_removed
 from counterbalance.search.draws import stream, uniform
-from counterbalance.search.nearest import Effort
+from counterbalance.table.encoder import TableEncoder
 from counterbalance.table.labels import Labels, plain
 from counterbalance.table.table import Table
 from counterbalance.user_warnings import warn_user
@@ -42,7 +42,13 @@ POOL = 8
 AT_A_TIME = 2
 # Below this a score has no weight to speak of; it keeps the logarithms finite.
 LEAST_SCORE = 1e-6
-DEFAULT_F = DefaultF(interior_classifier, balance=0.0)
+REMOVED = {
+    "prefit": "pass estimator=sklearn.frozen.FrozenEstimator(model) for a fitted model",
+    "working_memory": "set sklearn.set_config(working_memory=...)",
+    "snap_to_grid": "new values always keep the decimals of their column",
+    "integer_features": "columns of whole numbers are recognised",
+    "n_jobs": "the work is one pass of one thread",
+}
 
 
 @dataclass(frozen=True)
@@ -95,12 +101,9 @@ class InteriorOverSampler(TableOverSampler):
 
     estimator : None or classifier, default=None
         f: any scikit-learn classifier with ``predict_proba``; it is cloned and fitted to X and
-        y, unless ``prefit``. ``None`` is gradient boosting of twenty rounds, unweighted, so that
+        y, unless it is a :class:`sklearn.frozen.FrozenEstimator`. ``None`` is gradient boosting of twenty rounds, unweighted, so that
         its scores are shares of the class as it is; of more than 10,000 rows it is fitted to so
         many.
-
-    prefit : bool, default=False
-        Whether ``estimator`` is fitted already and is used as it is.
 
     spread : float, default=1.2
         How far new rows are spread, as a multiple of Silverman's bandwidth for the number of
@@ -113,15 +116,9 @@ class InteriorOverSampler(TableOverSampler):
     agreement : float, default=1.5
         How much f's score counts; 0 takes every candidate alike.
 
-    categorical_features, integer_features, snap_to_grid, constraints, plausible, ignore_relations
+    categorical_features, constraints, plausible, ignore_relations
         As of :class:`CounterfactualOverSampler`; constraints hold between a new row and the
         real row it started from.
-
-    working_memory : float, default=16
-        Memory in MiB that the work may take at a time. It changes the speed, never the result.
-
-    n_jobs : int, default=None
-        Not used: the work is one pass.
 
     random_state : int, RandomState instance or None, default=None
         Seed of the draws, and of f where f has no seed of its own.
@@ -177,34 +174,26 @@ class InteriorOverSampler(TableOverSampler):
         *,
         sampling_strategy: Any = "auto",
         estimator: Any = None,
-        prefit: bool = False,
         spread: float = 1.2,
         between: float = 0.3,
         agreement: float = 1.5,
         categorical_features: Any = None,
-        integer_features: Any = None,
-        snap_to_grid: bool = False,
         constraints: Any = None,
         plausible: Plausible = "auto",
         ignore_relations: Any = None,
-        working_memory: float = 16,
-        n_jobs: int | None = None,
         random_state: Any = None,
+        **removed: Any,
     ) -> None:
+        refuse_removed("InteriorOverSampler", removed, REMOVED)
         super().__init__(sampling_strategy=sampling_strategy)
         self.estimator = estimator
-        self.prefit = prefit
         self.spread = spread
         self.between = between
         self.agreement = agreement
         self.categorical_features = categorical_features
-        self.integer_features = integer_features
-        self.snap_to_grid = snap_to_grid
         self.constraints = constraints
         self.plausible = plausible
         self.ignore_relations = ignore_relations
-        self.working_memory = working_memory
-        self.n_jobs = n_jobs
         self.random_state = random_state
 
     def _fit_resample(self, table: Table, labels: Labels, weights: Floats | None) -> Builder:
@@ -216,28 +205,18 @@ class InteriorOverSampler(TableOverSampler):
             if part.missing:
                 assert part.interior is not None  # noqa: S101  (it was drawn from)
                 part.copies = part.interior.copies(part.missing)
-        report([part.tally for part in rows], labels)
-        return Builder(prepared.problem, prepared.f, rows, prepared.outliers)
+        report(rows, labels)
+        return Builder(prepared, rows)
 
     @property
     def draw(self) -> WeightedDraw:
         """How rows are drawn among the candidates."""
         return WeightedDraw(self.spread, self.between, self.agreement)
 
-    def choices(self) -> Choices:
-        """Return the parameters that everything before the draw depends on."""
-        return Choices(
-            estimator=self.estimator,
-            prefit=self.prefit,
-            default=DEFAULT_F,
-            categorical_features=self.categorical_features,
-            integer_features=self.integer_features,
-            constraints=self.constraints,
-            effort=Effort(cells_at_once=cells_in(self.working_memory)),
-            random_state=self.random_state,
-            plausible=self.plausible,
-            ignore_relations=self.ignore_relations,
-        )
+    @staticmethod
+    def default_classifier(table: Table, encoder: TableEncoder) -> Any:
+        """Return the classifier that ``estimator=None`` stands for, unfitted."""
+        return interior_classifier(table, encoder)
 
     def _draw(self, rows: list[NewRows], prepared: Prepared) -> None:
         """Draw the rows of each class.
@@ -246,12 +225,12 @@ class InteriorOverSampler(TableOverSampler):
         on, and those that cannot be drawn any more are never made. The lots of all classes are
         judged together: boosting asks one tree for each class, however few the rows are.
         """
-        problem, draw = prepared.problem, self.draw
+        draw = self.draw
         for part in rows:
-            part.interior = draw.prepare(Interior.of(problem, part.target), part.asked)
+            part.interior = draw.prepare(Interior.of(prepared, part.target), part.asked)
         pools = [_Pool(part, draw) for part in rows]
         while waiting := [(pool, at) for pool in pools if (at := pool.hopeful()).size]:
-            for pieces in _together(waiting, problem.build_blocks):
+            for pieces in _together(waiting, prepared.blocks):
                 _judge(pieces, prepared.f, draw)
         for part, pool in zip(rows, pools, strict=True):
             drawn = np.argsort(pool.keys, kind="stable")[: part.asked]
@@ -323,19 +302,17 @@ def check_scores(f: Any) -> None:
         )
 
 
-def report(tallies: list[Tally], labels: Labels) -> None:
+def report(classes: list[NewRows], labels: Labels) -> None:
     """Warn of rows that are copies; refuse where the rules leave too few of a class."""
-    for tally in tallies:
-        label, copies = plain(labels.classes[tally.target]), tally.made["copy"]
-        head = (
-            f"class {label!r}: {tally.asked} new samples asked for, {tally.made['interior']} found"
-        )
-        if tally.missing:
+    for rows in classes:
+        label, copies = plain(labels.classes[rows.target]), rows.made["copy"]
+        head = f"class {label!r}: {rows.asked} new samples asked for, {len(rows.lots)} found"
+        if rows.missing:
             raise ShortfallError(
-                f"{head}, {tally.missing} missing: no row of the class keeps the constraints; "
+                f"{head}, {rows.missing} missing: no row of the class keeps the constraints; "
                 "loosen them or ask for fewer with sampling_strategy"
             )
         if copies:
             text = f"{head}; {copies} more by copying rows"
             warn_user(ShortfallWarning(text), f"class {label!r}")
-    warn_inflated(tallies, labels, most_per_row=MOST_PER_ROW_AT_ALL)
+    warn_inflated(classes, labels, most_per_row=MOST_PER_ROW_AT_ALL)

@@ -12,6 +12,7 @@ is above ``most``. Both never fall from bin to bin.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -24,6 +25,10 @@ from counterbalance.search.perturbation import Perturbation
 # Scores are counted in so many parts of one: whole numbers add up alike in every order.
 ONE = 2**40
 MOST_SCORE = 2.0**20
+# A class is reached if its score is ahead by more than rounding can make of f's own sum.
+AHEAD = int(ONE * 1e-9)
+# A search ends after so many moves for each feature; none was ever seen to take as many.
+LONGEST = 16
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,11 +46,9 @@ class Landscape:
     flat: NDArray[np.uint8]  # whether any change of a feature costs the same
 
     @classmethod
-    def of(cls, trees: Trees, prior: Floats | None, perturbation: Perturbation) -> Landscape:
-        """Join trees and columns; ``prior`` divides the scores of the classes."""
+    def of(cls, trees: Trees, perturbation: Perturbation) -> Landscape:
+        """Join trees and columns."""
         score = trees.value / len(trees.roots)
-        if prior is not None:
-            score = score / prior
         largest = np.abs(score).max(initial=0.0)
         if largest > MOST_SCORE:  # of a boosting with steps that are far too long
             score = score * (MOST_SCORE / largest)
@@ -68,6 +71,12 @@ class Landscape:
             1 / np.maximum(profile.scale, np.finfo(np.float64).tiny),
             profile.nominal.astype(np.uint8),
         )
+
+    @cached_property
+    def leaf_value(self) -> NDArray[np.int64]:
+        """The scores of the leaves of small trees, (trees, WORD, scores)."""
+        assert self.trees.leaf_sets is not None  # noqa: S101  (callers know that they are small)
+        return np.asarray(self.value[self.trees.leaf_sets.leaf])
 
     def values(self, bins: Small, home: Small, origin: Floats) -> Floats:
         """Return the values in ``bins`` next to those of ``origin``, which lie in ``home``."""

@@ -1,12 +1,12 @@
 """Near inversions of any f, which is asked and never looked into.
 
-    start       a row that f puts into the wanted class: a row of the table, of which the
-                factual takes every cell that may change, or what Algorithm 1 found
-    take back   give a changed cell its old value, if f still agrees
-    bisect      bring a changed number back as far as f agrees, by halves
+    start      a row that f puts into the wanted class: a row of the table, of which the factual
+               takes every cell that may change, or what a draw of Algorithm 1 inverts
+    prune      give a changed cell its old value, if f still agrees
+    shorten    bring a changed number back as far as f agrees, by halves
 
 Every step asks f about all factuals at once, a batch for each feature in turn. The result is
-an inversion with few needless changes; it need not be the nearest.
+an inversion without needless changes; it need not be the nearest.
 """
 
 from __future__ import annotations
@@ -17,15 +17,16 @@ import numpy as np
 from sklearn.neighbors import NearestNeighbors
 
 from counterbalance.arrays import Floats, Integers, Mask
-from counterbalance.constraints.rules import differs
 from counterbalance.profile import share_of_distance
-from counterbalance.search.inversions import Inversions
-from counterbalance.search.nearest import Effort, Judge, Space, rebuild, search
+from counterbalance.search.algorithm_1 import agrees, build, first_inversions, prune, put
+from counterbalance.search.space import Space
+from counterbalance.search.structure import Structure
 
 # Rows of the class that are tried as starts, the nearest first.
 STARTS = 5
-# So many steps of a bisection bring each change back.
+# So many steps of a bisection shorten each change, and so often all changes are gone through.
 HALVES = 8
+MOST_SWEEPS = 3
 
 
 @dataclass(frozen=True)
@@ -33,39 +34,56 @@ class AnyMinimum:
     """Near inversions of any f."""
 
     space: Space
-    effort: Effort
-    judge: Judge
+    structure: Structure
     references: list[Floats]  # rows that f puts into each class code
 
-    def nearest(self, x: Floats, target: Integers, ids: Integers) -> tuple[Floats, Mask]:
+    def nearest(
+        self, x: Floats, target: Integers, ids: Integers, frozen: Mask
+    ) -> tuple[Floats, Mask]:
         """Return a near row of the class ``target`` for each row, and where there is one."""
         rows, reached = x.copy(), np.zeros(len(x), dtype=bool)
         for code in np.unique(target):
             here = np.flatnonzero(target == code)
-            rows[here], reached[here] = self._start(x[here], int(code), ids[here])
+            rows[here], reached[here] = self._start(x[here], int(code), ids[here], frozen[here])
         some = np.flatnonzero(reached)
-        rows[some] = self._refine(x[some], rows[some], target[some], ids[some])
+        rows[some] = self.refine(x[some], rows[some], target[some], ids[some])
         return rows, reached
 
-    def _start(self, x: Floats, code: int, ids: Integers) -> tuple[Floats, Mask]:
+    def _start(self, x: Floats, code: int, ids: Integers, frozen: Mask) -> tuple[Floats, Mask]:
         rows, reached = x.copy(), np.zeros(len(x), dtype=bool)
-        pool = self.references[code]
+        pool, target = self.references[code], np.full(len(x), code)
         if len(pool) and len(x):
-            nearest = self._nearest_references(x, pool)
-            for column in nearest.T:
+            for column in self._nearest_references(x, pool).T:
                 left = np.flatnonzero(~reached)
-                rows[left] = self._towards(x[left], pool[column[left]])
-                reached[left] = self._good(x[left], rows[left], np.full(len(left), code), ids[left])
+                rows[left] = self._towards(x[left], pool[column[left]], frozen[left])
+                reached[left] = self._agrees(x[left], rows[left], target[left], ids[left])
                 if reached.all():
                     break
         left = np.flatnonzero(~reached)
         if left.size:
-            drawn = self._draw(x[left], code, ids[left])
-            places = np.searchsorted(ids[left], drawn.factual)
-            at = left[places]
-            rows[at] = rebuild(self.space, x[at], drawn.factual, drawn.draw, drawn.round)
-            reached[at] = True
+            rows[left], reached[left] = self._drawn(x[left], code, ids[left], frozen[left])
         return rows, reached
+
+    def _drawn(self, x: Floats, code: int, ids: Integers, frozen: Mask) -> tuple[Floats, Mask]:
+        """Return the first inversion of any draw, where the cells that are frozen permit it."""
+        rules = self.space.perturbation.rules
+        wanted = np.zeros((len(x), len(self.references)), dtype=bool)
+        wanted[:, code] = True
+        rounds = first_inversions(
+            self.space, self.structure, x, ids, wanted, any_draw=True, checked=rules.checked
+        )[:, :, code]
+        some = np.flatnonzero((rounds > 0).any(axis=1))
+        draw = (rounds[some] > 0).argmax(axis=1)
+        rows, reached = x.copy(), np.zeros(len(x), dtype=bool)
+        new = build(self.space, x, ids, some, draw, rounds[some, draw].astype(np.intp))
+        new = rules.complete(np.where(frozen[some], x[some], new), x[some])
+        rows[some] = new
+        reached[some] = self._agrees(x[some], new, np.full(len(some), code), ids[some])
+        return rows, reached
+
+    def _agrees(self, x: Floats, rows: Floats, target: Integers, ids: Integers) -> Mask:
+        rules = self.space.perturbation.rules
+        return agrees(self.structure.predict, rules, x, rows, target, ids)
 
     def _nearest_references(self, x: Floats, pool: Floats) -> Integers:
         profile, order = self.space.perturbation.profile, self.space.order
@@ -81,65 +99,45 @@ class AnyMinimum:
         neighbours.fit(scaled(pool))
         return np.asarray(neighbours.kneighbors(scaled(x), return_distance=False))
 
-    def _towards(self, x: Floats, reference: Floats) -> Floats:
+    def _towards(self, x: Floats, reference: Floats, frozen: Mask) -> Floats:
         """Give every cell that may change the value of the reference, as near as rules allow."""
         perturbation, order = self.space.perturbation, self.space.order
-        profile, nominal = perturbation.profile, perturbation.profile.nominal[order]
+        nominal = perturbation.profile.nominal[order]
         cells, wanted = x[:, order], reference[:, order].copy()
-        lower, upper = perturbation.rules.bounds(
-            cells, order, profile.lower[order], profile.upper[order]
-        )
+        lower, upper = perturbation.bounds(cells, order)
         inside = np.minimum(np.maximum(wanted, lower), upper)
         wanted = np.where(nominal | (lower > upper), wanted, inside)
-        keep = np.isnan(wanted) | (~nominal & (lower > upper))
-        if not perturbation.change_missing:
-            keep |= np.isnan(cells)
+        keep = np.isnan(wanted) | np.isnan(cells) | frozen[:, order] | (~nominal & (lower > upper))
         rows = x.copy()
         rows[:, order] = np.where(keep, cells, wanted)
         return perturbation.rules.complete(rows, x)
 
-    def _draw(self, x: Floats, code: int, ids: Integers) -> Inversions:
-        wanted = np.zeros((len(x), len(self.references)), dtype=bool)
-        wanted[:, code] = True
-        return search(self.space, self.effort, self.judge, x, ids, wanted)[0]
-
-    def _good(self, x: Floats, rows: Floats, target: Integers, ids: Integers) -> Mask:
-        """Say which rows f puts into the wanted class, and keep every rule."""
-        if not len(x):
-            return np.zeros(0, dtype=bool)
-        rules = self.space.perturbation.rules
-        good = np.asarray(self.judge(rows, ids) == target)
-        if rules.checked:
-            good &= rules.allow(rows, x)
-        if rules.most_changed is not None:
-            good &= differs(rows, x).sum(axis=1) <= rules.most_changed
-        return good
-
-    def _refine(self, x: Floats, rows: Floats, target: Integers, ids: Integers) -> Floats:
-        """Take back, bisect what is left, and take back once more, the largest change first."""
-        profile, order = self.space.perturbation.profile, self.space.order
-        rows = rows.copy()
-        share = share_of_distance(profile, order, x[:, order], rows[:, order])
-        ranked = order[np.argsort(-share, axis=1, kind="stable")].T
-        for m in ranked:
-            self._take_back(x, rows, m, target, ids)
-        for m in ranked:
-            self._bisect(x, rows, m, target, ids)
-        for m in ranked:
-            self._take_back(x, rows, m, target, ids)
+    def refine(self, x: Floats, rows: Floats, target: Integers, ids: Integers) -> Floats:
+        """Prune, shorten what is left, and so on until nothing is gained."""
+        rows = prune(self.space, self.structure, x, rows, target, ids)
+        going = np.arange(len(rows))
+        for _ in range(MOST_SWEEPS):
+            if not going.size:
+                break
+            before = rows[going].copy()
+            some, old = before.copy(), x[going]
+            for m in self._farthest_first(old, some).T:
+                self._shorten(old, some, m, target[going], ids[going])
+            some = prune(self.space, self.structure, old, some, target[going], ids[going])
+            rows[going] = some
+            going = going[(some != before).any(axis=1)]
         return rows
 
-    def _take_back(
-        self, x: Floats, rows: Floats, m: Integers, target: Integers, ids: Integers
-    ) -> None:
-        every = np.arange(len(x))
-        at = np.flatnonzero(differs(rows[every, m], x[every, m]))
-        self._try(x, rows, at, m[at], x[at, m[at]], target, ids)
+    def _farthest_first(self, x: Floats, rows: Floats) -> Integers:
+        profile, order = self.space.perturbation.profile, self.space.order
+        share = share_of_distance(profile, order, x[:, order], rows[:, order])
+        return np.asarray(order[np.argsort(-share, axis=1, kind="stable")])
 
-    def _bisect(
+    def _shorten(
         self, x: Floats, rows: Floats, m: Integers, target: Integers, ids: Integers
     ) -> None:
         """Bring each row's feature back as far as f agrees, between what it was and what it is."""
+        rules, predict = self.space.perturbation.rules, self.structure.predict
         at = np.flatnonzero(~self.space.perturbation.profile.nominal[m])
         refused = x[at, m[at]]
         for _ in range(HALVES):
@@ -148,7 +146,9 @@ class AnyMinimum:
             open_ = (middle != refused) & (np.abs(middle - good) < np.abs(refused - good))
             open_ &= middle != good
             at, refused, middle = at[open_], refused[open_], middle[open_]
-            accepted = self._try(x, rows, at, m[at], middle, target, ids)
+            if not at.size:
+                break
+            accepted = put(predict, rules, x, rows, at, m[at], middle, target, ids)
             refused = np.where(accepted, refused, middle)
 
     def _snap(self, values: Floats, m: Integers) -> Floats:
@@ -159,23 +159,3 @@ class AnyMinimum:
             self.space.perturbation.snap(column, np.array([feature]))
             snapped[here] = column[:, 0]
         return snapped
-
-    def _try(
-        self,
-        x: Floats,
-        rows: Floats,
-        at: Integers,
-        m: Integers,
-        value: Floats,
-        target: Integers,
-        ids: Integers,
-    ) -> Mask:
-        """Put values into rows where f then still agrees, in place; say where it does."""
-        if not at.size:
-            return np.zeros(0, dtype=bool)
-        tried = rows[at]
-        tried[np.arange(len(at)), m] = value
-        tried = self.space.perturbation.rules.complete(tried, x[at])
-        good = self._good(x[at], tried, target[at], ids[at])
-        rows[at[good]] = tried[good]
-        return good

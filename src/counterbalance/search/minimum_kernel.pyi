@@ -1,5 +1,25 @@
-from counterbalance.search.landscape import Landscape
-from counterbalance.search.minimum_twin import Walker as Twin
+import numpy as np
+from numpy.typing import NDArray
 
-class Walker(Twin):
+from counterbalance.arrays import Floats, Integers, Small
+from counterbalance.search.landscape import Landscape
+
+class Walker:
     def __init__(self, land: Landscape) -> None: ...
+    def find(
+        self,
+        x: Floats,
+        origin: Floats,
+        low: Floats,
+        high: Floats,
+        home: Small,
+        mutable: NDArray[np.uint8],
+        target: Integers,
+        lowest: Small,
+        highest: Small,
+        first_cell: Integers,
+        found: Small,
+        distance: Floats,
+        in_cell: bool,  # noqa: FBT001 - positional in Cython
+        n_left_out: int,
+    ) -> None: ...

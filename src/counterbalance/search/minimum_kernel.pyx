@@ -1,8 +1,32 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True, initializedcheck=False
-"""The minimum search in trees, compiled. ``minimum_twin`` says what it does, and does the same.
+r"""The minimum search in trees, compiled.
 
-How the scores change where one feature moves (the *slopes*) is found in one of two ways: by
-leaf sets for small trees (``minimum_sets``), by walking for large ones (``minimum_branches``).
+    landscape   the score of each class over the bins of the features (see ``landscape``)
+    margin      the score of the wanted class minus the best other one, a whole number
+    cost        what a feature adds to the distance
+    home        the bins of the factual
+    stretch     bins of one feature between which, all else equal, no score changes
+    slopes      how the scores change where one feature moves
+
+A search starts at home, or in the nearest *cell*: the bins that share all leaves with a training
+row that f puts into the class. In every step all trees are looked at once, and it is noted how
+their leaves change if one feature alone moves:
+
+            m <= 4                    here: bin 2 of m
+           /      \                   m in 5 .. 9:  leaf c, a change at 5
+      n <= 1      m <= 9              m in 10 ..:   leaf d, a change at 10
+      /    \      /    \
+     a     [b]   c      d
+
+So the margin is known after every move of a single feature: into any of its stretches, there
+into the bin next to home. Outside the class the move is made that brings most margin for its
+cost (no more counts than what is missing); inside, the one that saves most and stays inside. The
+search ends inside where no move saves anything: no change can be undone, and none shortened. Then
+it is made again without some of the changes that it ended with, as long as that leads nearer.
+
+Slopes are found by leaf sets for small trees (``minimum_sets``), by walking for large ones
+(``minimum_branches``). Scores are whole numbers, so that no order of adding them matters. The
+tests hold all this against a plain version (``tests/naive_minimum.py``).
 """
 
 from libc.math cimport INFINITY, fabs
@@ -12,9 +36,8 @@ from libc.string cimport memcpy, memset
 
 import numpy as np
 
-from counterbalance.classifier.leaf_sets import in_lines
-from counterbalance.search.minimum_twin import AHEAD as _AHEAD
-from counterbalance.search.minimum_twin import LONGEST as _LONGEST
+from counterbalance.search.landscape import AHEAD as _AHEAD
+from counterbalance.search.landscape import LONGEST as _LONGEST
 
 cdef int64_t AHEAD = _AHEAD
 cdef Py_ssize_t LONGEST = _LONGEST
@@ -58,6 +81,9 @@ cdef class Walker:
     cdef int32_t* window  # (M, 2): the bins that are looked at
     cdef Step* steps  # (bins,): of each feature
     cdef Steps* counts  # (M,)
+    cdef uint8_t* mutable  # (M,): which features may still move where some are left out
+    cdef int32_t* queue  # (M,)
+    cdef double* best_costs  # (M,)
     cdef bint failed
 
     def __init__(self, land):
@@ -75,7 +101,13 @@ cdef class Walker:
         self.window = <int32_t*>malloc(2 * self.M * sizeof(int32_t))
         self.steps = <Step*>malloc(self.first_bin[self.M] * sizeof(Step))
         self.counts = <Steps*>malloc(self.M * sizeof(Steps))
-        if not (self.bins and self.costs and self.window and self.steps and self.counts):
+        self.mutable = <uint8_t*>malloc(self.M + 1)
+        self.queue = <int32_t*>malloc((self.M + 1) * sizeof(int32_t))
+        self.best_costs = <double*>malloc((self.M + 1) * sizeof(double))
+        if not (
+            self.bins and self.costs and self.window and self.steps and self.counts
+            and self.mutable and self.queue and self.best_costs
+        ):
             raise MemoryError
 
     def __dealloc__(self):
@@ -84,6 +116,9 @@ cdef class Walker:
         free(self.window)
         free(self.steps)
         free(self.counts)
+        free(self.mutable)
+        free(self.queue)
+        free(self.best_costs)
 
     cdef inline int32_t last_bin(self, Py_ssize_t m) noexcept nogil:
         return self.first_bin[m + 1] - self.first_bin[m] - 1
@@ -252,6 +287,7 @@ cdef class Walker:
             top[0], best.feature, best.bin, best.cost = gain / dearer, m, step.bin, step.cost
 
     cdef double settle(self, Row* row) noexcept nogil:
+        """Move until nothing is saved; return the distance, infinite outside of the class."""
         cdef Move move
         cdef Py_ssize_t m, steps
         cdef double total = 0.0
@@ -328,13 +364,16 @@ cdef class Walker:
         const Py_ssize_t[::1] first_cell,
         int32_t[:, ::1] found,
         double[::1] distance,
-        bint anew=False,
+        bint in_cell,
+        Py_ssize_t n_left_out,
     ):
         """Write the bins and the distance of the inversion of every row, infinite for none.
 
-        ``anew`` starts in the nearest cell, and not only where a walk from home leads nowhere.
+        ``in_cell`` starts in the nearest cell of the class, else at home. The search is made once
+        more without each of the ``n_left_out`` costliest changes, and without all of them, as long
+        as that leads nearer.
         """
-        cdef Py_ssize_t r, m, t
+        cdef Py_ssize_t r, t
         cdef Row row
         self.failed = False
         with nogil:
@@ -343,13 +382,58 @@ cdef class Walker:
                 row.low, row.high, row.mutable = &low[r, 0], &high[r, 0], &mutable[r, 0]
                 row.target = t = target[r]
                 self.start(&row)
-                distance[r] = INFINITY if anew else self.settle(&row)
-                if distance[r] == INFINITY and self.start_at_cell(
+                distance[r] = INFINITY
+                if not in_cell or self.start_at_cell(
                     &row,
                     lowest[first_cell[t] : first_cell[t + 1]],
                     highest[first_cell[t] : first_cell[t + 1]],
                 ):
                     distance[r] = self.settle(&row)
                 memcpy(&found[r, 0], self.bins, self.M * sizeof(int32_t))
+                if n_left_out and distance[r] < INFINITY:
+                    distance[r] = self.leave_out(&row, n_left_out, distance[r], &found[r, 0])
         if self.failed:
             raise MemoryError
+
+    cdef double leave_out(
+        self, Row* row, Py_ssize_t n_left_out, double least, int32_t* found
+    ) noexcept nogil:
+        """Search from home without some of the changes; write what is nearer, return how far."""
+        cdef const uint8_t* mutable = row.mutable
+        cdef Py_ssize_t n, j, m
+        cdef double far
+        cdef bint nearer = True
+        while nearer:
+            nearer, n = False, self.line_up()
+            for j in range(min(n, n_left_out) + (n > 1)):
+                memcpy(self.mutable, mutable, self.M)
+                if j < min(n, n_left_out):
+                    self.mutable[self.queue[j]] = 0
+                else:
+                    for m in range(n):
+                        self.mutable[self.queue[m]] = 0
+                row.mutable = self.mutable
+                self.start(row)
+                far = self.settle(row)
+                if far < least:
+                    least, nearer = far, True
+                    memcpy(found, self.bins, self.M * sizeof(int32_t))
+                    memcpy(self.best_costs, self.costs, self.M * sizeof(double))
+            if nearer:
+                memcpy(self.costs, self.best_costs, self.M * sizeof(double))
+        row.mutable = mutable
+        return least
+
+    cdef Py_ssize_t line_up(self) noexcept nogil:
+        """Line up the features that cost something, the costliest first; return how many."""
+        cdef Py_ssize_t n = 0, j
+        cdef int32_t m
+        for m in range(<int32_t>self.M):
+            if self.costs[m] > 0:
+                j = n
+                while j > 0 and self.costs[self.queue[j - 1]] < self.costs[m]:
+                    self.queue[j] = self.queue[j - 1]
+                    j -= 1
+                self.queue[j] = m
+                n += 1
+        return n

@@ -12,15 +12,17 @@ rounding of f's own sum.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 
 from counterbalance.arrays import Floats, Integers, Mask
-from counterbalance.classifier.judge import Classifier
-from counterbalance.classifier.linear import Screen, linear_screen
-from counterbalance.search.nearest import Judge, Space
+from counterbalance.classifier.linear import Screen
+from counterbalance.search.space import Space
 
+# Says of rows, by their places and as they are, whether f and the rules accept them.
+Agrees = Callable[[Integers, Floats], Mask]
 # How far beyond the boundary a row is put, in slacks of the screen: more than f's own rounding,
 # which depends on the rows that it is asked about together and must not decide.
 BEYOND = (1e-3, 1.0)
@@ -32,39 +34,25 @@ class LinearMinimum:
 
     space: Space
     screen: Screen
-    judge: Judge
 
-    @classmethod
-    def of(cls, space: Space, f: Classifier) -> LinearMinimum | None:
-        """Prepare a search, None where f is not known to be linear, or has more classes.
+    def nearest(
+        self, x: Floats, target: Integers, agrees: Agrees, frozen: Mask
+    ) -> tuple[Floats, Mask]:
+        """Return the nearest row of the class ``target`` for each row, and where there is one.
 
-        The ranges of the profile stand for the table, so that every container of the same
-        numbers gives the same rows.
+        ``agrees`` says of some of the rows (their places come first) whether f and the rules
+        accept them; ``frozen`` cells stay.
         """
-        profile = space.perturbation.profile
-        widths = space.perturbation.grid.width
-        width = widths.max() if widths.size else 8  # of the matrix that f makes of the table
-        ends = np.array([profile.lower, profile.upper], dtype=f"f{width}")
-        screen = linear_screen(f.f, ends, f.classes)
-        if screen is None or f.prior is not None or len(f.classes) != 2:  # noqa: PLR2004
-            return None
-        return cls(space, screen, f.on_candidates)
-
-    def nearest(self, x: Floats, target: Integers, ids: Integers) -> tuple[Floats, Mask]:
-        """Return the nearest row of the class ``target`` for each row, and where there is one."""
         rows, reached = x.copy(), np.zeros(len(x), dtype=bool)
         for share in BEYOND:
             left = np.flatnonzero(~reached)
-            if not left.size:
-                break
-            rows[left] = self._move(x[left], target[left], share * self.screen.slack)
-            good = self.judge(rows[left], ids[left]) == target[left]
-            if self.space.perturbation.rules.checked:
-                good &= self.space.perturbation.rules.allow(rows[left], x[left])
-            reached[left] = good
+            if left.size:
+                beyond = share * self.screen.slack
+                rows[left] = self._move(x[left], target[left], beyond, frozen[left])
+                reached[left] = agrees(left, rows[left])
         return rows, reached
 
-    def _move(self, x: Floats, target: Integers, beyond: float) -> Floats:
+    def _move(self, x: Floats, target: Integers, beyond: float, frozen: Mask) -> Floats:
         perturbation, order = self.space.perturbation, self.space.order
         profile = perturbation.profile
         weight = self.screen.weight[1] - self.screen.weight[0]
@@ -75,7 +63,7 @@ class LinearMinimum:
         )
         low, high = (np.broadcast_to(array, (len(x), len(order))) for array in (low, high))
         rows = x.copy()
-        open_ = low <= high
+        open_ = (low <= high) & ~frozen[:, order]
         rows[:, order] = np.where(open_, np.clip(x[:, order], low, high), x[:, order])
         score = np.full(len(x), intercept)
         for m in range(x.shape[1]):  # one after the other, so that no block changes a bit
@@ -97,7 +85,30 @@ class LinearMinimum:
             value = self._beyond(value, bound, m, up)
             deficit[at] = behind - towards * weight[m] * (value - old)
             rows[at, m] = value
+        self._shorten(x, rows, weight, sign, -deficit, np.argsort(rate, kind="stable"))
         return rows
+
+    def _shorten(
+        self,
+        x: Floats,
+        rows: Floats,
+        weight: Floats,
+        sign: Floats,
+        ahead: Floats,
+        ranked: Integers,
+    ) -> None:
+        """Give back what the last step to a grid brought too much, the dearest changes first."""
+        for m in self.space.order[ranked]:
+            at = np.flatnonzero((ahead > 0) & (rows[:, m] != x[:, m]))
+            if not at.size or weight[m] == 0:
+                continue
+            old, value = x[at, m], rows[at, m]
+            up = value > old
+            step = ahead[at] / abs(weight[m])
+            nearer = np.where(np.abs(value - old) > step, value - np.where(up, step, -step), old)
+            nearer = self._beyond(nearer, value, m, up)
+            ahead[at] -= sign[at] * weight[m] * (value - nearer)
+            rows[at, m] = nearer
 
     def _beyond(self, value: Floats, bound: Floats, m: int, up: Mask) -> Floats:
         """Put values onto the grid of their column, on the far side; never past the bound."""

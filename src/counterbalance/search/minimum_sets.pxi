@@ -82,10 +82,9 @@ cdef class Sets:
     def __init__(self, land, Slopes slopes):
         sets = land.trees.leaf_sets
         self.slopes, self.C = slopes, slopes.C
-        self.words, self.first_word = in_lines(sets.words), sets.first
-        self.lowest = sets.lowest.astype(np.uint16)
-        self.by_value = in_lines(sets.by_value)
-        self.value = land.value[sets.leaf]
+        self.words, self.first_word = sets.words, sets.first
+        self.lowest, self.by_value = sets.lowest, sets.by_value
+        self.value = land.leaf_value
         self.values = &self.value[0, 0, 0]
         asked = np.diff(land.trees.first_cut) > 0
         self.feature = np.flatnonzero(asked).astype(np.int32)

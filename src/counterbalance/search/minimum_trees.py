@@ -1,4 +1,4 @@
-"""Minimum inversions of an f that is made of trees (see ``minimum_twin`` for the way)."""
+"""Minimum inversions of an f that is made of trees (see ``minimum_kernel`` for the way)."""
 
 from __future__ import annotations
 
@@ -6,25 +6,18 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 
 from counterbalance.arrays import Floats, Integers, Mask, Small
-from counterbalance.classifier.judge import Classifier
-from counterbalance.classifier.tree_readers import is_boosting
-from counterbalance.constraints.rules import differs
 from counterbalance.search.landscape import Landscape
-from counterbalance.search.minimum_twin import Walker as Twin
-from counterbalance.search.nearest import Space
+from counterbalance.search.space import Space
 
 try:
     from counterbalance.search import minimum_kernel as kernel
 except ImportError:  # not built
     kernel = None  # type: ignore[assignment]
 
-# So many rows of each class that f puts there are cells to start anew from.
+# So many rows of each class that f puts there are cells to start from.
 MOST_CELLS = 512
-# So many times a row is searched again without the features that made it unlike the table.
-MOST_RETRIES = 5
 
 
 @dataclass(frozen=True)
@@ -55,60 +48,33 @@ class TreeMinimum:
 
     space: Space
     landscape: Landscape
-    place: Integers  # of each class code among the classes of f
     references: list[Floats]  # rows that f puts into each of its classes
-    twice: bool  # whether each row is walked to from itself and from a cell; the nearer end counts
-
-    @classmethod
-    def of(cls, space: Space, f: Classifier, references: list[Floats]) -> TreeMinimum:
-        """Prepare a search; ``references`` holds rows that f puts into each class code."""
-        code = f.codes_of_f()
-        prior = None if f.prior is None else f.prior[code]
-        landscape = Landscape.of(f.trees, prior, space.perturbation)
-        place = np.full(len(references), -1, dtype=np.intp)
-        place[code[code >= 0]] = np.flatnonzero(code >= 0)
-        none = np.zeros((0, landscape.trees.n_features))
-        of_f = [references[c] if c >= 0 else none for c in code]
-        return cls(space, landscape, place, of_f, is_boosting(f.f))
+    n_left_out: int  # see ``minimum_kernel``
+    twice: bool  # whether a search starts at home and in a cell; the nearer end counts
 
     @cached_property
     def cells(self) -> Cells:
         """Where to start anew: few rows ever do, so these are found when they are needed."""
         return Cells.of(self.landscape, self.references)
 
-    def nearest(self, x: Floats, target: Integers) -> tuple[Floats, NDArray[np.bool_]]:
-        """Return the nearest row of the class ``target`` for each row, and where there is one."""
-        x, target = np.ascontiguousarray(x), self.place[target]
-        rules, frozen = self.space.perturbation.rules, np.zeros(x.shape, dtype=bool)
-        rows, reached = self._from_everywhere(x, target, frozen)
-        if not rules.checked:
-            return rows, reached
-        for _ in range(MOST_RETRIES if rules.of_the_table else 0):
-            left = np.flatnonzero(reached & ~rules.allow(rows, x))
-            if not left.size:
-                break
-            # Nothing nearer is likely; what is unlike the table stays, and the rest moves.
-            frozen[left] |= rules.faults(rows[left], x[left]) & differs(rows[left], x[left])
-            rows[left], reached[left] = self._from_everywhere(x[left], target[left], frozen[left])
-        return rows, reached & rules.allow(rows, x)
+    def nearest(self, x: Floats, target: Integers, frozen: Mask) -> tuple[Floats, Floats]:
+        """Return the nearest row of each row's class ``target`` of f, and how far it is.
 
-    def _from_everywhere(
-        self, x: Floats, target: Integers, frozen: Mask
-    ) -> tuple[Floats, NDArray[np.bool_]]:
-        """Walk from each row; where that leads nowhere, or ``twice``, from a cell of the class."""
+        ``frozen`` cells stay. Where no row is found the distance is infinite.
+        """
         none = Cells.none(len(self.references), x.shape[1])
-        rows, far = self._walk(x, target, none, frozen)
+        rows, far = self._walk(x, target, none, frozen, in_cell=False)
         left = np.flatnonzero(np.isinf(far) | self.twice)
         if left.size:
-            again = self._walk(x[left], target[left], self.cells, frozen[left], anew=self.twice)
+            again = self._walk(x[left], target[left], self.cells, frozen[left], in_cell=True)
             nearer = again[1] < far[left]
             rows[left[nearer]], far[left[nearer]] = again[0][nearer], again[1][nearer]
-        return self.space.perturbation.rules.complete(rows, x), np.isfinite(far)
+        return rows, far
 
     def _walk(
-        self, x: Floats, target: Integers, cells: Cells, frozen: Mask, *, anew: bool = False
+        self, x: Floats, target: Integers, cells: Cells, frozen: Mask, *, in_cell: bool
     ) -> tuple[Floats, Floats]:
-        land = self.landscape
+        land, x = self.landscape, np.ascontiguousarray(x)
         low, high, mutable = self._limits(x)
         mutable &= ~frozen
         origin = np.where(mutable, np.minimum(np.maximum(x, low), high), x)
@@ -117,8 +83,7 @@ class TreeMinimum:
             origin[:, m] = np.where(mutable[:, m], nearest, x[:, m])
         home = land.trees.bins(origin)
         found, distance = np.empty_like(home), np.empty(len(x))
-        walker = Twin(land) if kernel is None else kernel.Walker(land)
-        walker.find(
+        kernel.Walker(land).find(
             x,
             origin,
             low,
@@ -131,11 +96,12 @@ class TreeMinimum:
             cells.first,
             found,
             distance,
-            anew=anew,
+            in_cell,
+            self.n_left_out,
         )
         return np.where(mutable, land.values(found, home, origin), x), distance
 
-    def _limits(self, x: Floats) -> tuple[Floats, Floats, NDArray[np.bool_]]:
+    def _limits(self, x: Floats) -> tuple[Floats, Floats, Mask]:
         """Return where the cells of each row may move to, and which may: a missing one stays."""
         perturbation, order = self.space.perturbation, self.space.order
         profile, nominal = perturbation.profile, perturbation.profile.nominal

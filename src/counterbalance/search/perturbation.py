@@ -8,7 +8,7 @@ A continuous cell moves by a normal step with the deviation of its feature,
 truncated to the feature's factual range. The paper's formula adds X_nm, so it
 gives x' and not the step; x' is what is computed here. The value is then put on
 the grid of its column, *before* f sees it: what is returned is what was tested.
-A nominal cell takes another category, drawn by its frequency.
+A nominal cell takes another category, drawn by its frequency. A missing cell stays missing.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ class Mass(NamedTuple):
 class Limits:
     """Where cells may move to: [lower, upper], which is [a, b] in deviations from the cell."""
 
-    cells: Floats  # (R, K); a missing one that may change starts from the median
+    cells: Floats  # (R, K)
     lower: Floats
     upper: Floats
     a: Floats
@@ -68,7 +68,6 @@ class Perturbation:
     grid: Grid
     rules: Rules
     way: Way = "exact"
-    change_missing: bool = False
 
     def values(self, x: Floats, state: Words, features: Integers) -> Floats:
         """Return the perturbed cells of ``features`` for every row and draw."""
@@ -99,21 +98,18 @@ class Perturbation:
 
     def limits(self, cells: Floats, features: Integers) -> Limits:
         """Return where numeric cells may move to."""
-        cells, lower, upper = self.bounds(cells, features)
+        lower, upper = self.bounds(cells, features)
         deviation = self.profile.deviation[features]
         a, b = (lower - cells) / deviation, (upper - cells) / deviation
         return Limits(cells, lower, upper, a, b)
 
-    def bounds(self, cells: Floats, features: Integers) -> tuple[Floats, Floats, Floats]:
-        """Return where cells start from, and the least and the largest that they may become.
+    def bounds(self, cells: Floats, features: Integers) -> tuple[Floats, Floats]:
+        """Return the least and the largest that cells may become.
 
-        The last two are (R, K), or (K,) where they are the same for every factual.
+        They are (R, K), or (K,) where they are the same for every factual.
         """
-        profile = self.profile
-        if self.change_missing:
-            cells = np.where(np.isnan(cells), profile.median[features], cells)
-        lower, upper = profile.lower[features], profile.upper[features]
-        return cells, *self.rules.bounds(cells, features, lower, upper)
+        lower, upper = self.profile.lower[features], self.profile.upper[features]
+        return self.rules.bounds(cells, features, lower, upper)
 
     def _normal(self, state: Words, features: Integers, limits: Limits) -> Floats:
         """Draw standard normals truncated to [a, b], one for each row, draw and feature."""
@@ -150,8 +146,7 @@ class Perturbation:
         u *= cumulative[-1] - share[own]
         u += np.where(u >= cumulative[own] - share[own], share[own], 0.0)
         drawn = _other_than(own, np.searchsorted(cumulative, u, side="right"), share)
-        keep = missing & (not self.change_missing)
-        return np.where(keep, np.nan, drawn)
+        return np.where(missing, np.nan, drawn)
 
     def _shares(self, feature: int) -> Floats:
         share = self.profile.frequency[feature]

@@ -1,39 +1,31 @@
-"""Selection: how many inversions each class gets, and which.
+"""Selection: which inversions a class gets, where more were found than are asked for.
 
-The paper keeps every one it finds: ``EVERY``. A user mostly asks for a count, so where
-more were found than asked for some must be left out:
+The paper keeps every one it finds: ``EVERY``. A user mostly asks for a count. Then a second model
+chooses: f calls all of them the class, and those are likelier taken that a logistic regression
+calls the class, too. An inversion of the score p gets the key
 
-    nearest      those with the smallest distance
-    random       any, with equal chance, by a number that belongs to the factual
-    agreement    any, those rather that judges unlike f call the class, too (``agreement``)
+    -log(u) / p ** POWER
 
-Every inversion has a key, and those with the smallest keys are taken. For the last one it is
-
-    -log(u) / score ** POWER
-
-with a uniform u that belongs to (factual, draw, class): the smallest of such keys are a sample
-without putting back, by weights score ** POWER (Efraimidis and Spirakis 2006).
+with a uniform u that belongs to (factual, draw, class), and the smallest keys win: that is a sample
+without replacement by the weights p ** POWER (Efraimidis and Spirakis 2006).
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Literal
-
 import numpy as np
 
-from counterbalance.arrays import Floats, Integers, Words
-from counterbalance.classifier.agreement import Agreement
-from counterbalance.search.draws import uniform
+from counterbalance.arrays import Floats, Integers
+from counterbalance.classifier.second_opinion import SecondOpinion
+from counterbalance.search.draws import stream, uniform
 from counterbalance.search.inversions import Inversions
+from counterbalance.search.space import Space
 
-Selection = Literal["nearest", "random", "agreement"]
-# How much the agreement counts: 0 not at all, and a large one takes the highest scores only.
+# How much the second opinion counts: 0 not at all, and a large one takes the highest scores only.
 POWER = 3.0
-# The least score: a row that no judge would have is the last to be taken, but can be.
+# The least score: a row that the second model would never call the class can still be taken.
 LEAST_SCORE = 1e-9
 # Smaller counters of a stream belong to the features that it perturbs.
-LOT_COUNTER = 2**40
+KEY_COUNTER = 2**40
 # The sampling strategy of the paper: for N_i < N_j one row of i for each factual of j that inverts.
 EVERY = "all"
 
@@ -49,31 +41,23 @@ def most_inversions(counts: Integers) -> dict[int, int]:
     return {code: n for code, n in larger.items() if n}
 
 
-@dataclass(frozen=True)
-class Ranking:
-    """Which inversions are taken first."""
-
-    how: Selection = "nearest"
-    judges: Agreement | None = None  # for "agreement"
-
-    def keys(self, found: Inversions, state: Words, rows: Floats | None) -> Floats:
-        """Return the key of each inversion, where it is not the distance.
-
-        ``state`` is the stream of its factual and draw; ``rows`` are for the judges, if any.
-        """
-        u = uniform(state, found.target.astype(np.int64) + LOT_COUNTER)
-        if self.judges is None or rows is None:
-            return u
-        score = np.maximum(self.judges.scores(rows, found.target), LEAST_SCORE)
-        return np.asarray(-np.log(u) / score**POWER)
+def keys(space: Space, found: Inversions, rows: Floats, opinion: SecondOpinion) -> Floats:
+    """Return the key of each inversion; ``rows`` are the inversions as rows."""
+    state = stream(space.seed, found.factual + space.first_row, found.draw)
+    u = uniform(state, found.target.astype(np.int64) + KEY_COUNTER)
+    score = np.maximum(opinion.scores(rows, found.target), LEAST_SCORE)
+    return np.asarray(-np.log(u) / score**POWER)
 
 
-def rank(found: Inversions) -> Integers:
-    """Return the positions of the inversions, those of the smallest keys first."""
-    return np.lexsort((found.draw, found.factual, found.key))
+def smallest(found: Inversions, key: Floats, n: int) -> Inversions:
+    """Return the ``n`` inversions of the smallest keys (or all there are), in their order."""
+    ranked = np.lexsort((found.draw, found.factual, key))[:n]
+    return found.take(np.sort(ranked))
 
 
-def select(found: Inversions, n: int) -> Inversions:
-    """Return the ``n`` inversions of the smallest keys (or all there are), ordered by factual."""
-    chosen = rank(found)[:n]
-    return found.take(chosen[np.lexsort((found.draw[chosen], found.factual[chosen]))])
+def nearest_of_each(found: Inversions) -> Inversions:
+    """Return the nearest inversion of each pair of factual and class, the earlier draw in a tie."""
+    ranked = np.lexsort((found.draw, found.distance, found.target, found.factual))
+    factual, target = found.factual[ranked], found.target[ranked]
+    first = np.append([True], (factual[1:] != factual[:-1]) | (target[1:] != target[:-1]))
+    return found.take(np.sort(ranked[first[: len(ranked)]]))

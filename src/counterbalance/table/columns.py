@@ -26,8 +26,10 @@ from counterbalance.table.kinds import Kind
 
 # Beyond this, whole numbers are no longer exact in a float.
 LARGEST_INTEGER = 2**53
-# Grids that are recognised, in points per unit: whole numbers, halves, one and two decimals.
-RESOLUTIONS = (1, 2, 10, 100)
+# Grids that are recognised, in points per unit: whole numbers, halves, up to four decimals.
+RESOLUTIONS = (1, 2, 10, 100, 1000, 10_000)
+# Cells that are looked at first: most columns are on no grid.
+FIRST_LOOK = 100
 
 
 @dataclass(frozen=True)
@@ -61,18 +63,23 @@ class Column:
         return example
 
 
-def resolution(column: Column, *, detect: bool) -> float:
+def resolution(column: Column) -> float:
     """Return how many grid points per unit the column has, 0 for none."""
     if column.kind in {Kind.INTEGER, Kind.ORDINAL}:
         return 1.0
-    if column.kind is not Kind.CONTINUOUS or not detect:
+    if column.kind is not Kind.CONTINUOUS:
         return 0.0
     known = column.codes[~np.isnan(column.codes)]
-    for per_unit in RESOLUTIONS:
-        on_grid = np.rint(known * per_unit) / per_unit
-        if known.size and np.array_equal(on_grid.astype(f"f{column.width}"), known):
+    for per_unit in RESOLUTIONS if known.size else ():
+        if all(_on_grid(some, per_unit, column.width) for some in (known[:FIRST_LOOK], known)):
             return float(per_unit)
     return 0.0
+
+
+def _on_grid(known: Floats, per_unit: int, width: int) -> bool:
+    with np.errstate(over="ignore"):
+        nearest = np.rint(known * per_unit) / per_unit
+        return np.array_equal(nearest.astype(f"f{width}"), known)
 
 
 def check_numbers(column: Column) -> None:
@@ -83,11 +90,6 @@ def check_numbers(column: Column) -> None:
             "replace it by a missing value (nan) or by a number"
         )
     whole = column.kind is Kind.INTEGER
-    if whole and np.nanmax(np.abs(column.codes - np.rint(column.codes)), initial=0.0) > 0:
-        raise TableError(
-            f"column {column.name!r} is named in integer_features but holds fractions; "
-            "leave it out of integer_features, or round it first"
-        )
     if whole and np.nanmax(np.abs(column.codes), initial=0.0) > LARGEST_INTEGER:
         raise TableError(
             f"column {column.name!r} holds whole numbers beyond 2**53, which floats cannot keep "

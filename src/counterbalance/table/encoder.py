@@ -43,16 +43,11 @@ MAY_BE_LOST = 0.1
 class _TableTransformer(TransformerMixin, BaseEstimator):
     """Takes a user's table, with what the user says of its columns."""
 
-    def __init__(self, *, categorical_features: Any = None, integer_features: Any = None) -> None:
+    def __init__(self, categorical_features: Any = None) -> None:
         self.categorical_features = categorical_features
-        self.integer_features = integer_features
 
     def _read(self, X: Any) -> Table:
-        return read_table(
-            X,
-            categorical_features=self.categorical_features,
-            integer_features=self.integer_features,
-        )
+        return read_table(X, categorical_features=self.categorical_features)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -70,7 +65,7 @@ class TableEncoder(_TableTransformer):
 
     Parameters
     ----------
-    categorical_features, integer_features : names, positions or a mask, default=None
+    categorical_features : names, positions or a mask, default=None
         As in :class:`~counterbalance.CounterfactualOverSampler`.
     """
 
@@ -162,7 +157,7 @@ class TablePreparation(_TableTransformer):
 
     Parameters
     ----------
-    categorical_features, integer_features : names, positions or a mask, default=None
+    categorical_features : names, positions or a mask, default=None
         As in :class:`~counterbalance.CounterfactualOverSampler`.
 
     Attributes

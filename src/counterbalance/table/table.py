@@ -91,20 +91,17 @@ class Table(ABC):
 class Block(Table):
     """A dense or sparse array of numbers, all of one dtype."""
 
-    def __init__(self, native: Any, names: list[Any], whole: Mask, *, snap_to_grid: bool) -> None:
+    def __init__(self, native: Any, names: list[Any]) -> None:
         self.native = native
         self.names = names
         self._sparse = sparse.issparse(native)
         self._by_row = native.tocsr() if self._sparse else native
         self._by_column = native.tocsc() if self._sparse else native
-        whole = whole | (native.dtype.kind in "iu")
-        self.kinds = [Kind.INTEGER if is_whole else Kind.CONTINUOUS for is_whole in whole]
+        kind = Kind.INTEGER if native.dtype.kind in "iu" else Kind.CONTINUOUS
+        self.kinds = [kind] * len(names)
         width = native.dtype.itemsize if native.dtype.kind == "f" else 8
-        columns = (
-            Column(name, kind, None, self.column(m), width)
-            for m, (name, kind) in enumerate(zip(names, self.kinds, strict=True))
-        )
-        self.grid = _grid(columns, [width] * len(names), snap_to_grid=snap_to_grid)
+        columns = (Column(name, kind, None, self.column(m), width) for m, name in enumerate(names))
+        self.grid = _grid(columns, [width] * len(names))
 
     @property
     def is_encoded(self) -> bool:
@@ -143,13 +140,12 @@ class Block(Table):
 class Columns(Table):
     """Columns of their own kinds: a frame, an array of objects, or one with categories."""
 
-    def __init__(self, native: Any, columns: list[Column], *, snap_to_grid: bool) -> None:
+    def __init__(self, native: Any, columns: list[Column]) -> None:
         self.native = native
         self.columns = columns
         self.names = [column.name for column in columns]
         self.kinds = [column.kind for column in columns]
-        widths = [column.width for column in columns]
-        self.grid = _grid(columns, widths, snap_to_grid=snap_to_grid)
+        self.grid = _grid(columns, [column.width for column in columns])
 
     @cached_property
     def codes(self) -> Floats:
@@ -173,18 +169,10 @@ class Columns(Table):
         return frames.from_columns(self.native, cells)
 
 
-def read_table(
-    X: Any,
-    *,
-    categorical_features: Any = None,
-    integer_features: Any = None,
-    snap_to_grid: bool = False,
-) -> Table:
+def read_table(X: Any, *, categorical_features: Any = None) -> Table:
     """Recognise the kind of every column of ``X``, which has two dimensions."""
     names = frames.column_names(X)
     nominal = select_columns(categorical_features, names, "categorical_features")
-    whole = select_columns(integer_features, names, "integer_features")
-    _check_selections(nominal, whole, names)
     numbers = not frames.has_columns(X) and X.dtype.kind in "fiu"
     is_sparse = bool(sparse.issparse(X))
     if is_sparse and not numbers:
@@ -194,24 +182,16 @@ def read_table(
             "categorical_features cannot be used with a sparse X; pass X.toarray() or a frame"
         )
     if numbers and not nominal.any():
-        return Block(X, names, whole, snap_to_grid=snap_to_grid)
+        return Block(X, names)
     columns = [
-        read_column(frames.column(X, m), name, nominal=nominal[m], whole=whole[m])
-        for m, name in enumerate(names)
+        read_column(frames.column(X, m), name, nominal=nominal[m]) for m, name in enumerate(names)
     ]
-    return Columns(X, columns, snap_to_grid=snap_to_grid)
+    return Columns(X, columns)
 
 
-def read_column(native: Any, name: Any, *, nominal: bool, whole: bool) -> Column:
+def read_column(native: Any, name: Any, *, nominal: bool) -> Column:
     """Recognise one column, or read it as the kind that was given."""
     kind = Kind.NOMINAL if nominal else frames.kind_of(native, name)
-    if whole and kind.has_levels:
-        raise TableError(
-            f"column {name!r} is named in integer_features but is {kind.value}; "
-            "name columns of numbers only"
-        )
-    if whole:
-        kind = Kind.INTEGER
     if kind.has_levels:
         return Column(name, kind, native, frames.level_codes(native, name))
     try:
@@ -224,21 +204,12 @@ def read_column(native: Any, name: Any, *, nominal: bool, whole: bool) -> Column
     return Column(name, kind, native, codes, frames.width(native))
 
 
-def _grid(columns: Any, widths: list[int], *, snap_to_grid: bool) -> Grid:
+def _grid(columns: Any, widths: list[int]) -> Grid:
     points = []
     for column in columns:
         check_numbers(column)
-        points.append(resolution(column, detect=snap_to_grid))
+        points.append(resolution(column))
     return Grid(np.array(points), np.array(widths))
-
-
-def _check_selections(nominal: Mask, whole: Mask, names: list[Any]) -> None:
-    both = np.flatnonzero(nominal & whole)
-    if both.size:
-        raise TableError(
-            f"column {names[both[0]]!r} is named in categorical_features and in "
-            "integer_features; name it in one of them"
-        )
 
 
 # With fewer rows, that all values differ says nothing.

@@ -1,11 +1,7 @@
-"""Agreement: a second opinion on new rows, of which f knows nothing.
+"""Second opinion: whether another model, too, calls new rows the class.
 
-f calls every inversion the class: that is how it was found. Whether the row belongs there is asked
-of two judges that are unlike f and unlike each other, and weigh no class more than another:
-
-    boosting    a few rounds on all features (see ``boosting``)
-    logistic    a logistic regression on the cells as columns
-    score       the mean of the two probabilities
+f calls every inversion the class: that is how it was found. A logistic regression, which weighs
+no class more than another and is unlike f, says how likely each belongs there.
 
 Cells become columns one by one:
 
@@ -13,8 +9,8 @@ Cells become columns one by one:
     level       a column for each of the MOST_LEVELS most frequent ones, 1 where the cell has it
     missing     the mean of a number, no level, and 1 in a column of its own
 
-Both are fitted to a sample of a large table, drawn by the seed of the search. A row's score is its
-own, to the last bit: it does not depend on those that are asked about with it.
+It is fitted to a sample of a large table, drawn by the seed of the search. The score of a row does
+not depend on those that are scored with it, to the last bit.
 """
 
 from __future__ import annotations
@@ -29,19 +25,19 @@ from sklearn.linear_model import LogisticRegression
 from threadpoolctl import threadpool_limits
 
 from counterbalance.arrays import Floats, Integers, Mask, Small
-from counterbalance.classifier.boosting import Boosting, draw_rows
+from counterbalance.classifier.boosting import draw_rows
 
-# Rows that the judges are fitted to.
+# Rows that it is fitted to.
 MOST_ROWS = 10_000
-# Levels of a category that are told apart, the most frequent ones; the others add nothing.
+# Levels of a category with a column, the most frequent ones; the others add nothing.
 MOST_LEVELS = 20
 # A number farther from the mean counts as if it were so many deviations away.
 FARTHEST = 20.0
 MAX_ITER = 300
 
 
-def sampled(codes: Integers, seed: int) -> tuple[Integers, Floats]:
-    """Return the rows that the judges are fitted to, and how many rows each stands for.
+def draw_sample(codes: Integers, seed: int) -> tuple[Integers, Floats]:
+    """Return the rows that the model is fitted to, and how many rows each stands for.
 
     A row whose class code is negative has no class and is never drawn.
     """
@@ -54,31 +50,7 @@ def sampled(codes: Integers, seed: int) -> tuple[Integers, Floats]:
 
 
 @dataclass(frozen=True, eq=False)
-class Agreement:
-    """The two judges."""
-
-    boosting: Boosting
-    logistic: Logistic
-    n_classes: int
-
-    @classmethod
-    def fit(cls, x: Floats, codes: Integers, weight: Floats, nominal: Mask, n_classes: int) -> Self:
-        """Fit the judges to encoded rows, see ``sampled``, and to the codes of their classes."""
-        boosting = Boosting(max_rows=len(x)).fit(x, codes, weight)
-        return cls(boosting, Logistic.fit(x, codes, weight, nominal), n_classes)
-
-    def scores(self, x: Floats, target: Integers | Small) -> Floats:
-        """Return how far the judges agree that each encoded row is of its class ``target``."""
-        if not len(x):
-            return np.zeros(0)
-        probability = np.zeros((len(x), self.n_classes))
-        probability[:, self.boosting.classes_] = self.boosting.probabilities(x)
-        probability[:, self.logistic.classes] += self.logistic.probability(x)
-        return np.asarray(probability[np.arange(len(x)), target] / 2)
-
-
-@dataclass(frozen=True, eq=False)
-class Logistic:
+class SecondOpinion:
     """A logistic regression of the classes on the cells as columns."""
 
     columns: list[Columns]
@@ -93,8 +65,8 @@ class Logistic:
             Columns.of(cell, nominal=bool(one)) for cell, one in zip(x.T, nominal, strict=True)
         ]
         placed = np.ascontiguousarray(_place(columns, x).T)
-        # One thread: a product of matrices rounds as the threads that share it have it. An opinion
-        # need not be settled to the last digit.
+        # One thread: a product of matrices is rounded as the threads share it. The fit need not
+        # have converged to the last digit.
         with threadpool_limits(1, user_api="blas"), warnings.catch_warnings():
             warnings.simplefilter("ignore", ConvergenceWarning)
             model = LogisticRegression(max_iter=MAX_ITER).fit(placed, codes, weight)
@@ -103,15 +75,16 @@ class Logistic:
             slope, start = np.hstack([np.zeros_like(slope), slope]), np.append(0.0, start)
         return cls(columns, model.classes_, np.ascontiguousarray(slope), start)
 
-    def probability(self, x: Floats) -> Floats:
-        """Return the probability of each class, (n, classes)."""
+    def scores(self, x: Floats, target: Integers | Small) -> Floats:
+        """Return how likely each encoded row is of its class ``target``."""
         logit = np.repeat(self.start[:, None], len(x), axis=1)
         # Summed column by column: a product of matrices rounds as their shapes have it.
         for column, weight in zip(_place(self.columns, x), self.weight, strict=True):
             logit += weight[:, None] * column
         logit = np.ascontiguousarray(logit.T)
         likely = np.exp(logit - logit.max(axis=1, keepdims=True))
-        return np.asarray(likely / likely.sum(axis=1, keepdims=True))
+        place = np.searchsorted(self.classes, target)
+        return np.asarray(likely[np.arange(len(x)), place] / likely.sum(axis=1))
 
 
 @dataclass(frozen=True, eq=False)

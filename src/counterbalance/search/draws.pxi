@@ -1,10 +1,65 @@
-# What a draw makes of the cells of a factual; a part of search_kernel.
+# What a draw makes of the cells of a factual; a part of the draw kernel.
+
+cdef enum:
+    NUMBER = 0
+    NARROW = 1  # a float32
+    NOMINAL = 2
+
+cdef extern from *:
+    """
+    /* The quantiles of the normal distribution: cubic between so many points, with an error below
+       2e-9. At the ends, where the function is steep, SciPy's own is asked. */
+    #define POINTS 4096
+    #define ENDS 41
+    static double QUANTILE[POINTS + 1], SLOPE[POINTS + 1];
+    """
+    enum: POINTS
+    enum: ENDS
+    double[1] QUANTILE, SLOPE
+
+
+def _fill_quantiles():
+    """Write the table of quantiles; a slope is that of a whole step between two points."""
+    cdef Py_ssize_t i
+    cdef double z
+    for i in range(1, POINTS):
+        z = ndtri(<double>i / POINTS)
+        QUANTILE[i], SLOPE[i] = z, np.sqrt(2 * np.pi) * np.exp(z * z / 2) / POINTS
+
+
+_fill_quantiles()
+
+
+cdef inline double normal_quantile(double u) noexcept nogil:
+    cdef double place = u * POINTS, step, t, left, right
+    cdef int i = <int>place
+    if i < ENDS or i >= POINTS - ENDS:
+        return ndtri(u)
+    t, step = place - i, QUANTILE[i + 1] - QUANTILE[i]
+    left, right = SLOPE[i], SLOPE[i + 1]
+    return QUANTILE[i] + t * (left + t * (3 * step - 2 * left - right + t * (left + right - 2 * step)))
+
+
+cdef inline uint64_t mix(uint64_t state) noexcept nogil:
+    state ^= state >> 30
+    state *= 0xBF58476D1CE4E5B9ULL
+    state ^= state >> 27
+    state *= 0x94D049BB133111EBULL
+    return state ^ (state >> 31)
+
+
+cdef inline double uniform(uint64_t state, uint64_t counter) noexcept nogil:
+    cdef uint64_t word = (mix(state + (counter + 1) * GOLDEN) >> 12) | 0x3FF0000000000000ULL
+    cdef double u
+    memcpy(&u, &word, 8)
+    return u - (1 - 2.0**-53)
+
 
 cdef class Draws:
-    """What a draw makes of the cells of some factuals.
+    """What a draw makes of the cells of some factuals, as ``perturbation`` does.
 
     How much of the normal distribution lies between the limits of a cell is worked out when a
-    draw gets there, for the factual that was begun: most draws end long before the last feature.
+    draw gets there, for the factual that was begun: many draws end before the last feature.
     """
 
     cdef readonly Py_ssize_t n_rows, n_changing, n_draws
@@ -13,67 +68,38 @@ cdef class Draws:
     cdef const Py_ssize_t[::1] order
     cdef const uint8_t[::1] changes  # (M,): whether a feature is in the order
     cdef const double[:, ::1] lower, upper  # (R, K), or (1, K) if they are those of every factual
-    cdef const double[::1] deviation, scale, resolution, median  # (K,)
+    cdef const double[::1] deviation, scale, resolution  # (K,)
     # Of the factual that was begun, (K,): see ``Mass``.
     cdef double[::1] below, width, far
     cdef uint8_t[::1] mirrored, weighed
     cdef const uint8_t[::1] kind
-    cdef const double[::1] low, high  # (M,): fixed bounds that a whole row must keep
     cdef const double[::1] share, cumulative  # of the categories, feature by feature
     cdef const Py_ssize_t[::1] used, first_level, first_used
     cdef uint64_t key
-    cdef Py_ssize_t first_draw
     cdef double epsilon
-    cdef Py_ssize_t most_changed  # -1: any
-    cdef bint change_missing, bounded
 
-    def __init__(self, *, seed, **arrays):
-        for name, array in arrays.items():
-            self._set(name, array)
+    def __init__(self, x, ids, lower, upper, space):
+        arrays = space.draw_arrays
+        self.x, self.ids, self.lower, self.upper = x, ids, lower, upper
+        self.order, self.changes, self.kind = arrays["order"], arrays["changes"], arrays["kind"]
+        self.deviation, self.scale = arrays["deviation"], arrays["scale"]
+        self.resolution = arrays["resolution"]
+        self.share, self.cumulative = arrays["share"], arrays["cumulative"]
+        self.used, self.first_level = arrays["used"], arrays["first_level"]
+        self.first_used = arrays["first_used"]
+        self.n_draws, self.epsilon = space.n_draws, space.epsilon
         self.n_rows, self.n_changing = self.x.shape[0], self.order.shape[0]
-        self.key = mix(<uint64_t>seed + GOLDEN)
+        self.key = mix(<uint64_t>space.seed + GOLDEN)
         self.below, self.width, self.far = np.empty((3, self.n_changing))
         self.mirrored, self.weighed = np.zeros((2, self.n_changing), dtype=np.uint8)
 
-    def _set(self, name, value):
-        if name == "x": self.x = value
-        elif name == "ids": self.ids = value
-        elif name == "order": self.order = value
-        elif name == "changes": self.changes = value
-        elif name == "lower": self.lower = value
-        elif name == "upper": self.upper = value
-        elif name == "deviation": self.deviation = value
-        elif name == "scale": self.scale = value
-        elif name == "resolution": self.resolution = value
-        elif name == "median": self.median = value
-        elif name == "kind": self.kind = value
-        elif name == "low": self.low = value
-        elif name == "high": self.high = value
-        elif name == "share": self.share = value
-        elif name == "cumulative": self.cumulative = value
-        elif name == "used": self.used = value
-        elif name == "first_level": self.first_level = value
-        elif name == "first_used": self.first_used = value
-        elif name == "n_draws": self.n_draws = value
-        elif name == "first_draw": self.first_draw = value
-        elif name == "epsilon": self.epsilon = value
-        elif name == "most_changed": self.most_changed = value
-        elif name == "change_missing": self.change_missing = value
-        elif name == "bounded": self.bounded = value
-        else: raise TypeError(f"Draws has no {name!r}")
-
     cdef inline uint64_t stream(self, Py_ssize_t r, Py_ssize_t t) noexcept nogil:
         cdef uint64_t state = mix(self.key + (<uint64_t>self.ids[r] + 1) * GOLDEN)
-        return mix(state + (<uint64_t>(self.first_draw + t) + 1) * GOLDEN)
+        return mix(state + (<uint64_t>t + 1) * GOLDEN)
 
     cdef inline void begin(self) noexcept nogil:
         """Turn to another factual."""
         memset(&self.weighed[0], 0, self.n_changing)
-
-    cdef inline double cell(self, Py_ssize_t r, Py_ssize_t k) noexcept nogil:
-        """Where the draws of a number start from: a missing one that may change, at the median."""
-        cdef double cell = self.x[r, self.order[k]]
-        return self.median[k] if self.change_missing and isnan(cell) else cell
 
     cdef inline double low_of(self, Py_ssize_t r, Py_ssize_t k) noexcept nogil:
         return self.lower[r if self.lower.shape[0] > 1 else 0, k]
@@ -96,23 +122,17 @@ cdef class Draws:
         cdef double u = uniform(state, <uint64_t>self.order[k])
         if self.kind[k] == NOMINAL:
             return self.category(r, k, u)
-        cdef double cell = self.cell(r, k), z, low = self.low_of(r, k), high = self.high_of(r, k)
-        if isnan(cell):
-            return NAN
-        if low > high:  # the rules leave this cell no value: it stays
+        cdef double cell = self.x[r, self.order[k]], z
+        cdef double low = self.low_of(r, k), high = self.high_of(r, k)
+        if isnan(cell) or low > high:  # missing, or the rules leave this cell no value: it stays
             return cell
         if not self.weighed[k]:
             self.weigh(k, cell, low, high)
-        if self.width[k] == 0:
-            z = self.far[k]
-        else:
-            u *= self.width[k]
-            u += self.below[k]
-            z = ndtri(u)
+        # So far out that no digit is left: all mass is at the near bound.
+        z = self.far[k] if self.width[k] == 0 else normal_quantile(u * self.width[k] + self.below[k])
         if self.mirrored[k]:
             z = -z
-        z *= self.deviation[k]
-        z += cell
+        z = z * self.deviation[k] + cell
         if self.resolution[k] > 0:
             z = rint(z * self.resolution[k]) / self.resolution[k] + 0.0
         if self.kind[k] == NARROW:
@@ -130,11 +150,8 @@ cdef class Draws:
         cdef double cell = self.x[r, self.order[k]]
         cdef Py_ssize_t own, drawn, place
         if isnan(cell):
-            if not self.change_missing:
-                return NAN
-            own = last - first
-        else:
-            own = <Py_ssize_t>cell
+            return NAN
+        own = <Py_ssize_t>cell
         cdef double mine = self.share[first + own]
         u *= self.cumulative[last] - mine
         if u >= self.cumulative[first + own] - mine:
@@ -158,5 +175,12 @@ cdef class Draws:
             return 1.0 if share > 0 else 0.0
         return share
 
-    cdef inline bint outside(self, Py_ssize_t m, double v) noexcept nogil:
-        return v < self.low[m] or v > self.high[m]
+    cdef inline double distance_between(
+        self, Py_ssize_t r, Py_ssize_t first, Py_ssize_t stop, uint64_t state
+    ) noexcept nogil:
+        """What some features of the order add to the distance of a draw."""
+        cdef Py_ssize_t k
+        cdef double far = 0.0
+        for k in range(first, stop):
+            far += self.distance_share(r, k, self.value(r, k, state))
+        return far

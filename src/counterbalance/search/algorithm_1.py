@@ -1,0 +1,265 @@
+"""Algorithm 1 of the paper: perturb the factuals, and see which draws invert.
+
+    R, T, C      factuals, draws, classes
+    order        <F_1, ..., F_M>, the features that may change
+    candidate    (round m, draw t): the first m features of ``order`` as draw t changed them
+    wanted       wanted[r, i]: is an inversion of row r to class i looked for?
+
+The paper draws anew in every round, which costs O(M^2 T) draws a row. Here a draw perturbs each
+feature once and round m uses the first m of them: every candidate has the paper's distribution,
+and along a draw the distance only grows, so the first inversion along a draw is its nearest.
+
+What a candidate may be is decided cell by cell (ranges, allowed levels, directions). Rules about a
+row as a whole are checked where an inversion is to be returned, not where it is only to be known
+which factuals invert.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from counterbalance.arrays import Floats, Integers, Mask
+from counterbalance.constraints.rules import Rules, differs
+from counterbalance.profile import distance, share_of_distance
+from counterbalance.search.draws import stream
+from counterbalance.search.inversions import Inversions
+from counterbalance.search.space import Space
+from counterbalance.search.structure import Structure, kernel
+
+# Says of encoded rows, made from the factuals with these ids, which class f puts them into.
+Predict = Callable[[Floats, Integers], Integers]
+Rounds = NDArray[np.int32]
+
+
+def which_invert(
+    space: Space, structure: Structure, x: Floats, ids: Integers, wanted: Mask
+) -> Mask:
+    """Say of each row and class whether any draw inverts it, (R, C)."""
+    rounds = first_inversions(space, structure, x, ids, wanted, any_draw=True)
+    return np.asarray((rounds > 0).any(axis=1))
+
+
+def nearest_of_each_draw(
+    space: Space, structure: Structure, x: Floats, ids: Integers, wanted: Mask
+) -> Inversions:
+    """Return the nearest inversion of every draw that has one, needless changes pruned.
+
+    Two draws of a factual that come to the same row count once.
+    """
+    rules = space.perturbation.rules
+    rounds = first_inversions(space, structure, x, ids, wanted, checked=rules.checked)
+    row, draw, target = np.nonzero(rounds)
+    reached = rounds[row, draw, target].astype(np.intp)
+    old = x[row]
+    new = rules.complete(build(space, x, ids, row, draw, reached), old)
+    new = prune(space, structure, old, new, target, ids[row])
+    good = structure.f.on_candidates(new, ids[row]) == target if len(new) else reached > 0
+    far = distance(space.perturbation.profile, space.order, old, new)
+    good &= far < space.epsilon
+    row, draw, target, reached, far = (a[good] for a in (row, draw, target, reached, far))
+    found = Inversions.of_rows(ids[row], target, far, x[row], new[good], draw, reached)
+    return found.take(_first_of_equals(row, target, new[good]))
+
+
+def _first_of_equals(row: Integers, target: Integers, new: Floats) -> Integers:
+    """Return the first of all entries that are equal in row, class and cells, in their order."""
+    if not len(row):
+        return np.zeros(0, dtype=np.intp)
+    cells = np.ascontiguousarray(np.column_stack([row, target, new + 0.0]))
+    _, first = np.unique(cells.view(f"V{cells.itemsize * cells.shape[1]}"), return_index=True)
+    return np.sort(first)
+
+
+def first_inversions(
+    space: Space,
+    structure: Structure,
+    x: Floats,
+    ids: Integers,
+    wanted: Mask,
+    *,
+    any_draw: bool = False,
+    checked: bool = False,
+) -> Rounds:
+    """Return the round of the first inversion of each (row, draw, class), 0 for none.
+
+    With ``any_draw`` no more is looked for once a row has an inversion to each class that is
+    wanted. ``checked`` asks that the row as a whole keeps every rule.
+    """
+    rules = space.perturbation.rules
+    known = structure.ensemble is not None or structure.screen is not None
+    if (
+        kernel is None
+        or not known
+        or checked
+        or space.draw_arrays is None
+        or rules.most_changed is not None
+    ):
+        return _by_asking(
+            space, structure.predict, x, ids, wanted, any_draw, rules if checked else None
+        )
+    draws = _draws(space, x, ids)
+    codes = structure.codes
+    of_f = np.ascontiguousarray(wanted[:, codes] & (codes >= 0), dtype=np.uint8)
+    rounds = np.zeros((len(x), space.n_draws, len(codes)), dtype=np.int32)
+    if structure.ensemble is not None:
+        kernel.first_inversions(draws, structure.ensemble, of_f, any_draw, rounds)
+    else:
+        screen = structure.screen
+        assert screen is not None  # noqa: S101  (it was just looked at)
+        weight, start = np.ascontiguousarray(screen.weight), screen.scores(x)
+        kernel.first_inversions_linear(
+            draws, weight, np.ascontiguousarray(start), screen.slack, of_f, any_draw, rounds
+        )
+    return np.asarray(rounds[:, :, structure.places])
+
+
+def _draws(space: Space, x: Floats, ids: Integers) -> kernel.Draws:
+    """Give the kernel what the draws of some rows are made with."""
+    x, rules, order = np.ascontiguousarray(x), space.perturbation.rules, space.order
+    # Without a rule of direction the bounds are those of every factual: one shows them.
+    some = x if (rules.rising | rules.falling)[order].any() else x[:1]
+    bounds = space.perturbation.bounds(some[:, order], order)
+    lower, upper = (np.ascontiguousarray(np.atleast_2d(array), np.float64) for array in bounds)
+    return kernel.Draws(x, (ids + space.first_row).astype(np.int64), lower, upper, space)
+
+
+def build(
+    space: Space, x: Floats, ids: Integers, row: Integers, draw: Integers, rounds: Integers
+) -> Floats:
+    """Return candidates of the factuals ``x``; ``row`` never falls."""
+    if kernel is None or space.draw_arrays is None:
+        return space.drawn(x[row], ids[row], draw, rounds)
+    new = x[row]
+    if len(new):
+        flat = (np.ascontiguousarray(part) for part in (row, draw, rounds))
+        kernel.build_rows(_draws(space, x, ids), *flat, new)
+    return new
+
+
+def _by_asking(
+    space: Space,
+    predict: Predict,
+    x: Floats,
+    ids: Integers,
+    wanted: Mask,
+    any_draw: bool,  # noqa: FBT001 - as of the caller
+    rules: Rules | None,
+) -> Rounds:
+    """Ask f about all candidates of a round at once, round after round."""
+    n_draws, most = space.n_draws, space.perturbation.rules.most_changed
+    rounds = np.zeros((len(x), n_draws, wanted.shape[1]), dtype=np.int32)
+    missing = np.repeat(wanted, n_draws, axis=0)  # (R T, C)
+    state = stream(space.seed, (ids + space.first_row)[:, None], np.arange(n_draws))
+    new = np.repeat(x, n_draws, axis=0)
+    far, n_changed = np.zeros(len(new)), np.zeros(len(new), dtype=np.intp)
+    going = np.flatnonzero(missing.any(axis=1))
+    for k, m in enumerate(space.order):
+        if not going.size:
+            break
+        feature = np.array([m])
+        rows = np.unique(going // n_draws)
+        values = np.full((len(x), n_draws), np.nan)
+        values[rows] = space.perturbation.values(x[rows], state[rows], feature)[..., 0]
+        new[:, m] = values.ravel()
+        factual = going // n_draws
+        share = share_of_distance(
+            space.perturbation.profile, feature, x[factual][:, [m]], new[going][:, [m]]
+        )[:, 0]
+        far[going] += share
+        n_changed[going] += share > 0
+        near = far[going] < space.epsilon
+        if most is not None:
+            near &= n_changed[going] <= most
+        asked = going[near & (share > 0)]
+        said = _allowed(predict, rules, new[asked], ids[asked // n_draws], x[asked // n_draws])
+        hit = np.flatnonzero(said >= 0)
+        hit = hit[missing[asked[hit], said[hit]]]
+        at, target = asked[hit], said[hit]
+        rounds[at // n_draws, at % n_draws, target] = k + 1
+        missing[at, target] = False
+        if any_draw:
+            done = np.zeros(wanted.shape, dtype=bool)
+            done[at // n_draws, target] = True
+            missing &= ~np.repeat(done, n_draws, axis=0)
+        going = going[near & missing[going].any(axis=1)]
+    return rounds
+
+
+def _allowed(
+    predict: Predict, rules: Rules | None, new: Floats, ids: Integers, old: Floats
+) -> Integers:
+    """Return what f says of each row, -1 where the row breaks a rule."""
+    answer = np.full(len(new), -1, dtype=np.intp)
+    if rules is None:
+        return predict(new, ids) if len(new) else answer
+    new = rules.complete(new, old)
+    good = np.flatnonzero(rules.allow(new, old))
+    if good.size:
+        answer[good] = predict(new[good], ids[good])
+    return answer
+
+
+def prune(
+    space: Space, structure: Structure, x: Floats, rows: Floats, target: Integers, ids: Integers
+) -> Floats:
+    """Undo the changes that f does not need, the farthest first, until each one is needed."""
+    profile, rules, order = space.perturbation.profile, space.perturbation.rules, space.order
+    rows = rows.copy()
+    if structure.ensemble is not None and not rules.checked:
+        nominal = profile.nominal.astype(np.uint8)
+        of_f = np.ascontiguousarray(structure.places[target])
+        kernel.prune(
+            structure.ensemble, np.ascontiguousarray(x), rows, of_f, order, profile.scale, nominal
+        )
+        return rows
+    back = order[::-1]
+    share = share_of_distance(profile, back, x[:, back], rows[:, back])
+    ranked = back[np.argsort(-share, axis=1, kind="stable")]
+    going = np.arange(len(rows))
+    while going.size:
+        refused, again = np.zeros((2, len(rows)), dtype=bool)
+        for m in ranked.T:
+            at = going[differs(rows[going, m[going]], x[going, m[going]])]
+            if not at.size:
+                continue
+            old = x[at, m[at]]
+            good = put(structure.predict, rules, x, rows, at, m[at], old, target, ids)
+            again[at[good]] |= refused[at[good]]
+            refused[at[~good]] = True
+        going = np.flatnonzero(again)
+    return rows
+
+
+def put(
+    predict: Predict,
+    rules: Rules,
+    x: Floats,
+    rows: Floats,
+    at: Integers,
+    m: Integers,
+    value: Floats,
+    target: Integers,
+    ids: Integers,
+) -> Mask:
+    """Put values into rows, in place, where f and the rules agree; say where they do."""
+    tried = rows[at]
+    tried[np.arange(len(at)), m] = value
+    tried = rules.complete(tried, x[at])
+    good = agrees(predict, rules, x[at], tried, target[at], ids[at])
+    rows[at[good]] = tried[good]
+    return good
+
+
+def agrees(
+    predict: Predict, rules: Rules, x: Floats, rows: Floats, target: Integers, ids: Integers
+) -> Mask:
+    """Say which rows f puts into the wanted class, and keep every rule."""
+    if not len(x):
+        return np.zeros(0, dtype=bool)
+    good = _allowed(predict, rules if rules.checked else None, rows, ids, x) == target
+    if rules.most_changed is not None:
+        good &= differs(rows, x).sum(axis=1) <= rules.most_changed
+    return np.asarray(good)

@@ -1,0 +1,92 @@
+"""Find: the factual table, searched chunk by chunk for what f can be made to say.
+
+    factual     a row of a larger class that f gets right
+    source j    a class to take factuals from
+    target i    a class to make counterfactuals for, smaller than j
+
+    minimum     the draws of Algorithm 1 say which factuals invert; each of them gives its nearest
+                inversion, by the structure of f
+    perturb     Algorithm 1: the nearest inversion of every draw
+
+One pass over class j serves every smaller class.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Literal
+
+import numpy as np
+from joblib import effective_n_jobs
+from sklearn.utils.parallel import Parallel, delayed
+
+from counterbalance.arrays import Floats, Integers, Mask
+from counterbalance.prepare import Prepared
+from counterbalance.search.algorithm_1 import nearest_of_each_draw, which_invert
+from counterbalance.search.inversions import Inversions
+from counterbalance.search.minimum import Minimum, choose_references
+from counterbalance.search.structure import read_structure
+
+Search = Literal["minimum", "perturb"]
+# A job gets at least so many rows: fewer would not pay for its start.
+FEWEST_ROWS = 256
+
+
+def find_inversions(
+    prepared: Prepared,
+    answers: Integers,
+    targets: list[int],
+    search: Search,
+    references: list[Floats] | None = None,
+) -> Inversions:
+    """Search the factuals for inversions to the classes ``targets``.
+
+    ``answers`` holds the class code that f gives each row. ``references`` are rows that f puts
+    into each class, if they are not to be taken from this table.
+    """
+    labels, space = prepared.labels, prepared.space
+    wanted = wanted_classes(labels.counts, targets)[labels.codes]
+    rows = np.flatnonzero((answers == labels.codes) & wanted.any(axis=1))
+    structure = read_structure(space, prepared.f, prepared.table)
+    if references is None:
+        references = find_references(prepared, answers, targets)
+    minimum = Minimum(space, structure, references)
+
+    def find(chunk: Integers) -> Inversions:
+        x = prepared.table.rows(chunk)
+        if search == "perturb":
+            return nearest_of_each_draw(space, structure, x, chunk, wanted[chunk])
+        inverting = which_invert(space, structure, x, chunk, wanted[chunk])
+        return minimum.find(x, chunk, inverting)
+
+    return _on_chunks(find, rows, prepared)
+
+
+def wanted_classes(counts: Integers, targets: list[int]) -> Mask:
+    """Return for which classes j (rows) which classes i (columns) are wanted: N_i < N_j."""
+    wanted = counts[:, None] > counts
+    wanted &= np.isin(np.arange(len(counts)), targets)
+    return np.asarray(wanted)
+
+
+def find_references(prepared: Prepared, answers: Integers, targets: list[int]) -> list[Floats]:
+    """Return rows that f puts into each class, where a search may start; none for other classes."""
+    own = np.flatnonzero(prepared.labels.codes >= 0)
+    references = []
+    for code in range(len(prepared.labels.classes)):
+        rows = own[answers[own] == code] if code in targets else own[:0]
+        chosen = choose_references(rows + prepared.space.first_row)
+        references.append(prepared.table.rows(rows[chosen]))
+    return references
+
+
+def _on_chunks(
+    find: Callable[[Integers], Inversions], rows: Integers, prepared: Prepared
+) -> Inversions:
+    """Let the jobs search all rows: each gets what its memory holds, or an even share."""
+    n_jobs: int = effective_n_jobs(prepared.n_jobs)
+    fits = prepared.blocks(len(rows), prepared.space.n_draws)
+    size = max(1, min(fits[0].stop, max(FEWEST_ROWS, -(-len(rows) // (4 * n_jobs))))) if fits else 1
+    chunks = [rows[start : start + size] for start in range(0, len(rows), size)]
+    with Parallel(n_jobs=prepared.n_jobs, prefer="threads") as jobs:
+        return Inversions.join(jobs(delayed(find)(chunk) for chunk in chunks))
