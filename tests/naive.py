@@ -1,8 +1,8 @@
-"""Algorithm 1 of the paper, line by line: plain loops, one ``predict`` per candidate.
+"""Algorithm 1 of the paper, line by line: plain loops over rows, draws, rounds and features.
 
-The fast search must return the same winners to the last bit. Nothing here is
-shared with it but the definitions that both take from the paper: even the
-random numbers are computed anew, on Python's own integers.
+The fast search must find the same inversions. Nothing here is shared with it but
+the definitions that both take from the paper: even the random numbers are
+computed anew, on Python's own integers.
 
 Where the printed algorithm slips, the slip is mended and named: alpha and beta
 of the inverse transform are swapped (alpha belongs to the lower bound); the
@@ -12,6 +12,7 @@ formula gives x', not the step, since it adds X_nm.
 import itertools
 import math
 from collections import Counter
+from dataclasses import dataclass
 
 import numpy as np
 from scipy.optimize import linprog
@@ -43,7 +44,10 @@ def uniform(seed, row, draw, counter):
 
 def exact_normal(seed, row, draw, feature, n_features, a, b):
     del n_features
-    return ndtri(uniform(seed, row, draw, feature) * (ndtr(b) - ndtr(a)) + ndtr(a))
+    u = uniform(seed, row, draw, feature)
+    if a > 0:  # a rule puts the cell above where it is: the mirror image has the digits
+        return -ndtri(u * (ndtr(-a) - ndtr(-b)) + ndtr(-b))
+    return ndtri(u * (ndtr(b) - ndtr(a)) + ndtr(a))
 
 
 def gibbs_normal(seed, row, draw, feature, n_features, a, b, sweeps=5):
@@ -69,87 +73,157 @@ def feature_statistics(column):
     return lower, upper, mad
 
 
-def perturb(x, statistics, deviation, feature, seed, row, draw, way="exact", *, whole=False):
-    """x'_nm = X_nm + sigma z, with z from the normal truncated to the factual range."""
-    lower, upper, _ = statistics[feature]
-    sigma = deviation[feature]
-    a, b = (lower - x[feature]) / sigma, (upper - x[feature]) / sigma
-    z = NORMAL[way](seed, row, draw, feature, len(x), a, b)
-    value = z * sigma + x[feature]
-    if whole:
-        value = float(np.rint(value)) + 0.0
-    return min(max(value, lower), upper)
+@dataclass(frozen=True)
+class Feature:
+    """X-_m, X+_m, MAD_m and sigma_m of a column, and what its cells can be."""
+
+    lower: float
+    upper: float
+    mad: float
+    deviation: float
+    per_unit: float = 0.0  # points of the grid, 0 for none
+    single: bool = False  # a float32
+    shares: tuple[float, ...] | None = None  # of the categories
+    rising: bool = False  # a rule: it never falls
+    falling: bool = False
+
+    @classmethod
+    def of(cls, column, *, nominal=False, **more):
+        """Measure a column of floats; a nominal one holds codes of categories."""
+        known = [float(cell) for cell in column if not math.isnan(cell)]
+        if nominal:
+            counts = Counter(known)
+            shares = [counts[code] / len(known) for code in range(int(max(known)) + 1)]
+            return cls(0.0, 0.0, 1.0, 1.0, shares=tuple(shares))
+        return cls(*feature_statistics(known), float(np.std(known)), **more)
+
+    def perturb(self, cell, feature, n_features, seed, row, draw, way="exact"):
+        """x'_nm = X_nm + sigma z, with z from the normal truncated to the factual range."""
+        if math.isnan(cell):
+            return cell
+        if self.shares is not None:
+            return self.other_category(int(cell), uniform(seed, row, draw, feature))
+        lower = max(self.lower, cell) if self.rising else self.lower
+        upper = min(self.upper, cell) if self.falling else self.upper
+        a, b = (lower - cell) / self.deviation, (upper - cell) / self.deviation
+        value = NORMAL[way](seed, row, draw, feature, n_features, a, b) * self.deviation + cell
+        if self.per_unit:
+            value = float(np.rint(value * self.per_unit)) / self.per_unit + 0.0
+        if self.single:
+            value = float(np.float32(value))
+        return min(max(value, lower), upper)
+
+    def other_category(self, own, u):
+        """Choose one of the other categories by its share among them."""
+        left = u * (sum(self.shares) - self.shares[own])
+        for code, share in enumerate(self.shares):
+            if code != own:
+                left -= share
+                if left < 0:
+                    return float(code)
+        return float(max(code for code, share in enumerate(self.shares) if share and code != own))
+
+    def share(self, old, new):
+        """Return what a change adds to the distance."""
+        if math.isnan(old):
+            return 0.0 if math.isnan(new) else 1.0
+        if self.shares is not None:
+            return float(old != new)
+        return abs(new - old) / self.mad
+
+
+def distance(x, changed, order, features):
+    far = 0.0
+    for m in order:
+        far += features[m].share(x[m], changed[m])
+    return far
+
+
+def perturbed(x, row, draw, m, order, features, seed, way="exact"):
+    """x' of round m: the first m features of the order are those of the draw."""
+    changed = x.copy()
+    for k in order[:m]:
+        changed[k] = features[k].perturb(x[k], k, len(x), seed, row, draw, way)
+    return changed
 
 
 def minimum_inversion(
-    predict, x, row, j, i, order, statistics, deviation, seed, n_draws, epsilon=math.inf, **cell
+    predict, x, row, j, i, order, features, seed, n_draws, epsilon=math.inf, way="exact"
 ):
     """Lines 5 to 15 of Algorithm 1 for one factual; returns (distance, m, t, x') or None."""
-    best = None
-    order = [int(feature) for feature in order]
+    best, order = None, [int(m) for m in order]
     if predict(x[None, :])[0] != j:
         return None
     for m in range(1, len(order) + 1):
         for t in range(n_draws):
-            changed = x.copy()
-            for k in range(m):
-                feature = order[k]
-                changed[feature] = perturb(x, statistics, deviation, feature, seed, row, t, **cell)
-            distance = 0.0
-            for feature in order:
-                distance += abs(changed[feature] - x[feature]) / statistics[feature][2]
-            if not distance < epsilon:
+            changed = perturbed(x, row, t, m, order, features, seed, way)
+            far = distance(x, changed, order, features)
+            if not far < epsilon:
                 continue
-            if predict(changed[None, :])[0] == i and (best is None or distance < best[0]):
-                best = (distance, m, t, changed)
+            if predict(changed[None, :])[0] == i and (best is None or far < best[0]):
+                best = (far, m, t, changed)
     return best
 
 
-def take_back(predict, x, changed, i, order, statistics):
-    """Take changes back, the farthest first, until f needs every one; returns (distance, x')."""
+def first_inversions(
+    predict, x, row, targets, order, features, seed, n_draws, epsilon=math.inf, way="exact"
+):
+    """The first round of each draw that is called each class: {(t, i): (distance, m, x')}."""
+    found, order = {}, [int(m) for m in order]
+    for t in range(n_draws):
+        rounds = [
+            perturbed(x, row, t, m, order, features, seed, way) for m in range(1, len(order) + 1)
+        ]
+        called = predict(np.array(rounds)).tolist()
+        for m, (changed, i) in enumerate(zip(rounds, called, strict=True), start=1):
+            far = distance(x, changed, order, features)
+            moved = features[order[m - 1]].share(x[order[m - 1]], changed[order[m - 1]]) > 0
+            if moved and i in targets and (t, i) not in found and far < epsilon:
+                found[t, i] = (far, m, changed)
+    return found
 
-    def far(feature, row):
-        return abs(row[feature] - x[feature]) / statistics[feature][2]
+
+def prune(predict, x, changed, i, order, features):
+    """Undo changes, the farthest first, until f needs every one; returns (distance, x')."""
+
+    def far(m):
+        return features[m].share(x[m], changed[m])
 
     changed, going = changed.copy(), True
     least_important_first = [int(m) for m in order][::-1]
-    tried = sorted(least_important_first, key=lambda m: -far(m, changed))
+    tried = sorted(least_important_first, key=lambda m: -far(m))
     while going:
         going = refused = False
-        for feature in tried:
-            if changed[feature] == x[feature]:
+        for m in tried:
+            if not far(m):
                 continue
             trial = changed.copy()
-            trial[feature] = x[feature]
+            trial[m] = x[m]
             if predict(trial[None, :])[0] == i:
                 changed, going = trial, going or refused
             else:
                 refused = True
-    distance = 0.0
-    for feature in order:
-        distance += far(feature, changed)
-    return distance, changed
+    return distance(x, changed, order, features), changed
 
 
-def all_counterfactuals(
-    predict, X, y, order, statistics, deviation, seed, n_draws, *, minimal=False, **cell
-):
+def all_counterfactuals(predict, X, y, order, features, seed, n_draws):
     """Algorithm 1 for every pair N_i < N_j: (factual, i, distance, x') of each winner."""
     counts = {label: int(np.sum(y == label)) for label in sorted(set(y.tolist()))}
     found = []
-    for i, count in counts.items():
-        for row in range(len(X)):
-            j = y[row].item()
-            if not count < counts[j]:
-                continue
-            best = minimum_inversion(
-                predict, X[row], row, j, i, order, statistics, deviation, seed, n_draws, **cell
-            )
-            if best is not None:
-                distance, changed = best[0], best[3]
-                if minimal:
-                    distance, changed = take_back(predict, X[row], changed, i, order, statistics)
-                found.append((row, i, distance, changed))
+    for row, x in enumerate(X):
+        j = y[row].item()
+        smaller = [i for i, count in counts.items() if count < counts[j]]
+        if not smaller or predict(x[None, :])[0] != j:
+            continue
+        first = first_inversions(predict, x, row, smaller, order, features, seed, n_draws)
+        for i in smaller:
+            pruned = [
+                prune(predict, x, changed, i, order, features)
+                for (_, to), (_, _, changed) in sorted(first.items(), key=lambda one: one[0])
+                if to == i
+            ]
+            if pruned:
+                found.append((row, i, *min(pruned, key=lambda one: one[0])))
     return found
 
 
@@ -168,11 +242,11 @@ def nearest_of_a_linear_f(x, weight, intercept, statistics):
     return result.fun if result.status == 0 else None
 
 
-def nearest_of_a_forest(forest, x, target, statistics):
+def nearest_of_a_forest(forest, x, target, statistics, decimals=9):
     """The distance to the nearest row that the forest calls ``target``: every cell is asked.
 
     The thresholds of all trees cut each range into pieces; the point of a cell next to x is
-    next to it in every feature.
+    next to it in every feature. With fewer ``decimals`` than nine it is one of their grid.
     """
     options = []
     for m, (lower, upper, mad) in enumerate(statistics):
@@ -187,7 +261,11 @@ def nearest_of_a_forest(forest, x, target, statistics):
             below = np.float32(cut)
             if float(below) > cut:
                 below = np.nextafter(below, np.float32(-np.inf))
-            values |= {float(below), float(np.nextafter(below, np.float32(np.inf)))}
+            beside = [float(below), float(np.nextafter(below, np.float32(np.inf)))]
+            if decimals < 9:
+                scaled = math.floor(beside[0] * 10**decimals)
+                beside = [round((scaled + step) / 10**decimals, decimals) for step in (-1, 0, 1, 2)]
+            values |= set(beside)
         inside = [value for value in values if lower <= value <= upper]
         options.append([(abs(value - x[m]) / mad, value) for value in inside])
     cells = list(itertools.product(*options))
@@ -197,8 +275,8 @@ def nearest_of_a_forest(forest, x, target, statistics):
     return far[called].min() if called.any() else None
 
 
-def agreement(boosting, table, codes, weights, nominal, rows, targets):
-    """The mean of what boosting and a logistic regression say of each row, cell by cell."""
+def second_opinion(table, codes, weights, nominal, rows, targets):
+    """What a logistic regression on the cells as columns says of each row, cell by cell."""
 
     def placed(row):
         columns = []
@@ -216,16 +294,14 @@ def agreement(boosting, table, codes, weights, nominal, rows, targets):
                 columns.append(float(math.isnan(cell)))
         return columns
 
-    logistic = LogisticRegression(max_iter=300).fit([placed(row) for row in table], codes, weights)
-    scores = []
-    for row, target in zip(rows, targets, strict=True):
-        asked = ((boosting, row), (logistic, placed(row)))
-        said = [f.predict_proba([x])[0, f.classes_.tolist().index(target)] for f, x in asked]
-        scores.append(sum(said) / 2)
-    return scores
+    f = LogisticRegression(max_iter=300).fit([placed(row) for row in table], codes, weights)
+    return [
+        f.predict_proba([placed(row)])[0, f.classes_.tolist().index(target)]
+        for row, target in zip(rows, targets, strict=True)
+    ]
 
 
-def draw_by_agreement(found, n, seed, power):
+def draw_by_score(found, n, seed, power):
     """Draw n of (factual, draw, target, score) one by one, by weights score ** power.
 
     Efraimidis and Spirakis: it is the n smallest of an exponential time divided by the weight.

@@ -19,28 +19,24 @@ child is entered with the bins that lead there.
 So the margin is known after every move of a single feature: into any of its stretches, there
 into the bin next to home. Outside the class the move is made that brings most margin for its
 cost (no more counts than what is missing); inside, the one that saves most and stays inside.
-Where no move helps and the class is not reached, the search starts anew in the nearest *cell*:
-the bins that share all leaves with a training row that f puts into the class.
+A search may start in the nearest *cell*, too: the bins that share all leaves with a training row
+that f puts into the class. It is made again without some of the changes that it ended with, as
+long as that leads nearer.
 
-It is used where the kernel is not there, and is its oracle: scores are whole numbers, so
-that no order of adding them matters.
+Scores are whole numbers, so that no order of adding them matters.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from counterbalance.arrays import Floats, Small
-from counterbalance.search.landscape import ONE, Landscape
+from counterbalance.search.landscape import AHEAD, LONGEST, Landscape
 
-# A class is reached if its score is ahead by more than rounding can make of f's own sum.
-AHEAD = int(ONE * 1e-9)
-# A search ends after so many moves for each feature; none was ever seen to take as many.
-LONGEST = 16
 NOWHERE = float("inf")
 
 
@@ -97,22 +93,42 @@ class Walker:
         first_cell: NDArray[np.intp],
         found: Small,
         distance: Floats,
-        *,
-        anew: bool = False,
+        in_cell: bool,  # noqa: FBT001 - as of the kernel
+        n_left_out: int,
     ) -> None:
         """Write the bins and the distance of the inversion of every row, infinite for none.
 
-        ``anew`` starts in the nearest cell, and not only where a walk from home leads nowhere.
+        ``in_cell`` starts in the nearest cell of the class, else at home. The search is made once
+        more without each of the ``n_left_out`` costliest changes, and without all of them.
         """
         for r in range(len(x)):
             arrays = (x[r], origin[r], low[r], high[r], home[r], mutable[r].astype(bool))
             row = _Row(int(target[r]), *(array.tolist() for array in arrays))
             self._start(row)
-            distance[r] = NOWHERE if anew else self._settle(row)
             cells = slice(first_cell[row.target], first_cell[row.target + 1])
-            if distance[r] == NOWHERE and self._start_at_cell(row, lowest[cells], highest[cells]):
+            distance[r] = NOWHERE
+            if not in_cell or self._start_at_cell(row, lowest[cells], highest[cells]):
                 distance[r] = self._settle(row)
+            if n_left_out and distance[r] < NOWHERE:
+                distance[r] = self._leave_out(row, n_left_out, float(distance[r]))
             found[r] = self.bins
+
+    def _leave_out(self, row: _Row, n_left_out: int, least: float) -> float:
+        """Search from home without some of the changes; keep what is nearer."""
+        nearer = True
+        while nearer:
+            nearer, bins, costs = False, self.bins, self.costs
+            changed = sorted((m for m, cost in enumerate(costs) if cost > 0), key=lambda m: -costs[m])
+            some = [{m} for m in changed[:n_left_out]]
+            for left_out in [*some, set(changed)] if len(changed) > 1 else some:
+                mutable = [free and m not in left_out for m, free in enumerate(row.mutable)]
+                again = replace(row, mutable=mutable)
+                self._start(row)  # what a rule moves from where it is costs as much as before
+                far = self._settle(again)
+                if far < least:
+                    least, nearer, bins, costs = far, True, self.bins, self.costs
+            self.bins, self.costs = bins, costs
+        return least
 
     def _last_bin(self, m: int) -> int:
         return self.first_bin[m + 1] - self.first_bin[m] - 1

@@ -51,9 +51,9 @@ def show_versions() -> None:
     import sys  # noqa: PLC0415  (lazily, as everything here)
     from importlib.metadata import PackageNotFoundError, version  # noqa: PLC0415
 
-    from counterbalance.search.compiled import tell_compiled  # noqa: PLC0415
+    from counterbalance.search.structure import kernel_status  # noqa: PLC0415
 
-    print(f"counterbalance {__version__}, {tell_compiled()}")  # noqa: T201  (it is asked for)
+    print(f"counterbalance {__version__}, {kernel_status()}")  # noqa: T201  (it is asked for)
     print(f"python {sys.version.split()[0]} on {sys.platform}")  # noqa: T201
     for package in (
         "numpy",

@@ -20,6 +20,7 @@ from counterbalance.plausible.evidence import gather
 from counterbalance.plausible.learn import Learned, free, learn, learns, make_rules
 from counterbalance.plausible.outliers import Outliers
 from counterbalance.profile import Profile, by_importance, profile_table
+from counterbalance.search.draws import Way
 from counterbalance.search.perturbation import Perturbation
 from counterbalance.search.space import Space
 from counterbalance.table.columns import column_position
@@ -118,7 +119,7 @@ def make_space(
     listed = _order(table, profile, rules, getattr(sampler, "feature_order", "spearman"))
     for follower in rules.followers:  # a feature that is not listed never changes
         rules.frozen[follower.column] |= follower.column not in listed
-    draws = getattr(sampler, "draws", "exact")
+    draws: Way = getattr(sampler, "draws", "exact")
     perturbation = Perturbation(profile, table.grid, rules, draws)
     epsilon = getattr(sampler, "epsilon", None)
     return Space(

@@ -1,6 +1,6 @@
-"""Minimum: the nearest inversion, by the structure of f."""
+"""Minimum: the nearest inversion of each factual, by the structure of f."""
 
-from collections import Counter
+from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from scipy import sparse
 from sklearn.datasets import make_classification
 from sklearn.ensemble import (
+    ExtraTreesClassifier,
     GradientBoostingClassifier,
     HistGradientBoostingClassifier,
     RandomForestClassifier,
@@ -24,6 +25,7 @@ from sklearn.svm import SVC, LinearSVC
 from sklearn.tree import DecisionTreeClassifier
 
 import naive
+import naive_minimum
 from boosters import lightgbm, needed, xgboost
 from counterbalance import CounterfactualOverSampler
 from counterbalance.classifier import trees
@@ -35,8 +37,18 @@ from counterbalance.constraints import (
     OneOf,
     Range,
 )
+from counterbalance.constraints.rules import differs
+from counterbalance.prepare import Prepared
 from counterbalance.search import minimum, minimum_trees
+from counterbalance.search.algorithm_1 import nearest_of_each_draw, which_invert
+from counterbalance.search.find import find_references
+from counterbalance.search.inversions import Inversions
+from counterbalance.search.minimum import MOST_REFERENCES, Minimum, choose_references
+from counterbalance.search.structure import read_structure
 
+needs_kernel = pytest.mark.skipif(
+    minimum_trees.kernel is None, reason="no kernel: install a C compiler, then make clean test"
+)
 BALANCED = LogisticRegression(class_weight="balanced")
 CLASSIFIERS = {
     "own": None,
@@ -53,9 +65,11 @@ CLASSIFIERS = {
         MLPClassifier((8,), solver="lbfgs", alpha=1.0, max_iter=2000, random_state=0),
     ),
 }
+# Scores that differ by less may tie by rounding.
+TIE = 1e-7
 
 
-def table(n_rows=300, n_features=6, n_classes=2, seed=1):
+def table(n_rows=200, n_features=6, n_classes=2, seed=1):
     return make_classification(
         n_rows,
         n_features,
@@ -69,134 +83,8 @@ def table(n_rows=300, n_features=6, n_classes=2, seed=1):
     )
 
 
-def solved(X, y, f=None, **parameters):
-    parameters = {"on_shortfall": "accept", "selection": "nearest", "random_state": 0} | parameters
-    sampler = CounterfactualOverSampler(estimator=f, search="minimum", **parameters)
-    X_new, y_new = sampler.fit_resample(X, y)
-    return sampler, X_new, y_new
-
-
-def statistics(X):
-    return [naive.feature_statistics(X[:, m]) for m in range(X.shape[1])]
-
-
-@pytest.mark.filterwarnings("ignore:class")
-@pytest.mark.parametrize("n_classes", [2, 3])
-@pytest.mark.parametrize("name", CLASSIFIERS)
-def test_every_factual_is_inverted_whatever_f_is(name, n_classes):
-    X, y = table(n_classes=n_classes)
-    sampler, X_new, y_new = solved(X, y, CLASSIFIERS[name])
-    assert all(got.share == 1 for got in sampler.yield_.values())
-    new = slice(len(X), None)
-    np.testing.assert_array_equal(sampler.estimator_.predict(X_new[new]), y_new[new])
-    assert (X_new.min(axis=0) >= X.min(axis=0)).all()
-    assert (X_new.max(axis=0) <= X.max(axis=0)).all()
-    assert set(sampler.provenance_["origin"]) == {"inversion"}
-
-
-@pytest.mark.filterwarnings("ignore:class")
-@pytest.mark.parametrize("name", CLASSIFIERS)
-def test_its_rows_are_nearer_than_those_of_the_draws(name):
-    X, y = table()
-    solved_for, _, _ = solved(X, y, CLASSIFIERS[name], sampling_strategy={1: 100})
-    drawn = CounterfactualOverSampler(
-        estimator=CLASSIFIERS[name], selection="nearest", random_state=0, on_shortfall="accept"
-    )
-    drawn.fit_resample(X, y)
-    both = np.intersect1d(solved_for.provenance_["factual"], drawn.provenance_["factual"])
-    medians = [
-        np.median(sampler.provenance_["distance"][np.isin(sampler.provenance_["factual"], both)])
-        for sampler in (solved_for, drawn)
-    ]
-    assert len(both) > 20
-    assert medians[0] < 0.95 * medians[1]
-
-
-@pytest.mark.filterwarnings("ignore:class")
-@pytest.mark.parametrize("f", [BALANCED, LinearSVC(class_weight="balanced"), "scaled"], ids=str)
-def test_the_minimum_of_a_linear_f_is_that_of_a_linear_program(f):
-    X, y = table()
-    sampler, _, _ = solved(X, y, CLASSIFIERS.get(f, f) if isinstance(f, str) else f)
-    fitted = sampler.estimator_
-    weight, intercept = np.zeros(X.shape[1]), float(fitted.decision_function(X[:1] * 0)[0])
-    for m in range(X.shape[1]):
-        unit = np.zeros((1, X.shape[1]))
-        unit[0, m] = 1
-        weight[m] = fitted.decision_function(unit)[0] - intercept
-    provenance, ranges = sampler.provenance_, statistics(X)
-    for place in range(0, len(provenance), 7):
-        x = X[provenance["factual"][place]]
-        least = naive.nearest_of_a_linear_f(x, weight, intercept, ranges)
-        assert provenance["distance"][place] == pytest.approx(least, rel=1e-6, abs=1e-6)
-
-
-@pytest.mark.filterwarnings("ignore:class")
-def test_the_rows_of_a_forest_are_near_the_nearest_of_all_cells():
-    X, y = table(150, 4)
-    X = X[:, :3]
-    f = RandomForestClassifier(4, max_leaf_nodes=6, random_state=0).fit(X, y)
-    sampler, _, _ = solved(X, y, f, prefit=True)
-    provenance, ranges = sampler.provenance_, statistics(X)
-    gaps = []
-    for place in range(0, len(provenance), 4):
-        x = X[provenance["factual"][place]]
-        least = naive.nearest_of_a_forest(f, x, 1, ranges)
-        gaps.append(provenance["distance"][place] / least)
-    assert min(gaps) > 1 - 1e-6, "nearer than the nearest of all cells"
-    assert np.mean(gaps) < 1.1
-
-
-@pytest.mark.filterwarnings("ignore:class")
-@pytest.mark.parametrize(
-    "name", ["own", "histogram", "linear", pytest.param("k-NN", marks=pytest.mark.slow)]
-)
-def test_jobs_and_memory_never_change_a_byte(name):
-    X, y = table(1200)
-    once = solved(X, y, CLASSIFIERS[name])[1].tobytes()
-    for choices in ({"n_jobs": 3}, {"working_memory": 0.05}, {"random_state": 5}):
-        f = CLASSIFIERS[name]
-        if name == "own" and "random_state" in choices:
-            continue  # the seed reaches f
-        assert solved(X, y, f, **choices)[1].tobytes() == once
-
-
-@pytest.mark.filterwarnings("ignore:class")
-@pytest.mark.parametrize("name", ["forest", "boosting", "linear"])
-def test_every_container_gives_the_same_numbers(name):
-    X, y = table()
-    expected = solved(X, y, CLASSIFIERS[name])[1]
-    frame = solved(pd.DataFrame(X), y, CLASSIFIERS[name])[1]
-    np.testing.assert_allclose(frame.to_numpy(), expected)  # f itself may differ by a bit
-    np.testing.assert_allclose(
-        solved(sparse.csr_array(X), y, CLASSIFIERS[name])[1].toarray(), expected
-    )
-    frozen = FrozenEstimator(CLASSIFIERS[name].fit(X, y))
-    assert solved(X, y, frozen)[1].tobytes() == expected.tobytes()
-
-
-@pytest.mark.filterwarnings("ignore:class")
-@pytest.mark.parametrize("name", ["own", "histogram", "k-NN", "linear"])
-@pytest.mark.parametrize(
-    "constraints",
-    [
-        [Immutable(0)],
-        [Increasing(0), Decreasing(1)],
-        [Range(0, -1, 1), Range(5, 0.5, 3)],
-        [MaxChanged(2)],
-        ["x0 <= x1 + 2"],
-        [OneOf(0, [-1.0, 0.0, 2.0])],
-    ],
-    ids=str,
-)
-def test_every_constraint_is_kept(constraints, name):
-    # The builder refuses a row that breaks a rule, so what comes out keeps them all.
-    X, y = table()
-    sampler, _, _ = solved(np.round(X), y, CLASSIFIERS[name], constraints=constraints)
-    assert len(sampler.provenance_) > 0
-
-
-def mixed_frame():
-    X, y = table(400)
+def mixed_frame(n_rows=300):
+    X, y = table(n_rows)
     frame = pd.DataFrame(X, columns=list("abcdef"))
     frame["whole"] = np.rint(3 * X[:, 0]).astype(int)
     frame["name"] = pd.cut(X[:, 1], 5, labels=list("vwxyz")).astype(str)
@@ -207,44 +95,279 @@ def mixed_frame():
     return frame, y
 
 
-@pytest.mark.parametrize("change_missing", [False, True])
-def test_a_frame_of_all_kinds_stays_what_it_is(change_missing):
-    frame, y = mixed_frame()
-    sampler, new, _ = solved(frame, y, change_missing=change_missing)
-    assert list(new.dtypes) == list(frame.dtypes)
-    assert set(new["name"].dropna()) == set(frame["name"].dropna())
-    factual = sampler.provenance_["factual"]
-    was_missing = frame["a"].isna().to_numpy()[factual]
-    assert was_missing.any()
-    assert new["a"].isna().to_numpy()[len(frame) :][was_missing].all()
-    assert next(iter(sampler.yield_.values())).share == 1
+@dataclass(frozen=True)
+class Solved:
+    """The nearest inversions of all factuals of a table, whether or not a draw inverts them."""
+
+    prepared: Prepared
+    minimum: Minimum
+    factuals: np.ndarray
+    found: Inversions
+    old: np.ndarray
+    new: np.ndarray
+
+    @property
+    def f(self):
+        return self.prepared.f
+
+    @property
+    def inverted(self):
+        return len(np.unique(self.found.factual)) / len(self.factuals)
+
+    def accepted(self, rows, place):
+        """Say which of other rows for the one at ``place`` keep the rules and are of the class."""
+        rules = self.prepared.space.perturbation.rules
+        old = np.repeat(self.old[[place]], len(rows), axis=0)
+        good = rules.allow(rows, old)
+        good &= ~((rows < old) & rules.rising).any(axis=1)
+        good &= ~((rows > old) & rules.falling).any(axis=1)
+        if rules.most_changed is not None:
+            good &= differs(rows, old).sum(axis=1) <= rules.most_changed
+        ids, target = np.full(len(rows), self.found.factual[place]), self.found.target[place]
+        scores = self.f.scores(rows, ids)
+        if scores is not None:
+            others = np.delete(scores, target, axis=1).max(axis=1)
+            good &= scores[:, target] - others > TIE
+        return good & (self.f(rows, ids) == target)
+
+    def assert_inversions(self):
+        assert (self.f(self.new, self.found.factual) == self.found.target).all()
+        assert self.prepared.space.perturbation.rules.kept(self.new, self.old)
+
+    def assert_shortest(self, nearer):
+        """Try each change undone, and at ``nearer(m, old, new)``; f accepts none of them."""
+        tried = 0
+        for place, (old, new) in enumerate(zip(self.old, self.new, strict=True)):
+            for m in np.flatnonzero(differs(new, old)):
+                values = np.append(old[m], nearer(m, old[m], new[m]))
+                rows = np.repeat(new[None, :], len(values), axis=0)
+                rows[:, m] = values
+                good = self.accepted(rows, place)
+                assert not good.any(), (m, old[m], new[m], values[good])
+                tried += len(values)
+        assert tried
+
+    def beside_cuts(self, m, old, new):
+        """Return the values on and beside all cuts that are nearer to ``old`` than ``new`` is."""
+        if self.prepared.profile.nominal[m]:  # all other categories are as far
+            return np.zeros(0)
+        read = self.prepared.f.trees
+        grid = self.prepared.space.perturbation.grid
+        cuts = read.cuts_of(m).astype(read.cell)
+        per_unit = grid.resolution[m]
+        if per_unit:
+            whole = np.floor(cuts.astype(float) * per_unit)
+            values = np.concatenate([(whole + step) / per_unit for step in (-1, 0, 1, 2)])
+        else:
+            values = np.concatenate([cuts, np.nextafter(cuts, read.cell(np.inf))]).astype(float)
+            if grid.width[m] == 4:
+                values = values.astype(np.float32).astype(float)
+        return values[np.abs(values - old) < np.abs(new - old) * (1 - 1e-9)]
+
+    def a_step_back(self, m, old, new):
+        """Return the next value towards ``old``: on the grid, or a little."""
+        per_unit = self.prepared.space.perturbation.grid.resolution[m]
+        step = 1 / per_unit if per_unit else 1e-5 * self.prepared.profile.scale[m]
+        back = new - np.copysign(step, new - old)
+        if abs(new - old) <= step * (1 + 1e-9):
+            return np.zeros(0)
+        return np.array([np.rint(back * per_unit) / per_unit if per_unit else back])
+
+    def half_way(self, m, old, new):
+        """Return the value between ``old`` and ``new``, if there is any."""
+        if self.prepared.profile.nominal[m]:
+            return np.zeros(0)
+        middle = np.array([[old + (new - old) / 2]])
+        self.prepared.space.perturbation.snap(middle, np.array([m]))
+        value = middle[0]
+        return value[(value != old) & (value != new)]
+
+
+def solve(X, y, f=None, *, everything=False, **parameters):
+    parameters = {"random_state": 0, "plausible": False} | parameters
+    prepared = CounterfactualOverSampler(estimator=f, **parameters).prepare(X, y)
+    labels, answers = prepared.labels, prepared.predict()
+    wanted = labels.counts[:, None] > labels.counts
+    if everything:
+        wanted = ~np.eye(len(labels.classes), dtype=bool)
+    targets = np.flatnonzero(wanted.any(axis=0)).tolist()
+    wanted = wanted[labels.codes]
+    rows = np.flatnonzero((answers == labels.codes) & wanted.any(axis=1))
+    structure = read_structure(prepared.space, prepared.f, prepared.table)
+    minimum = Minimum(prepared.space, structure, find_references(prepared, answers, targets))
+    found = minimum.find(prepared.table.rows(rows), rows, wanted[rows])
+    old = prepared.table.rows(found.factual)
+    return Solved(prepared, minimum, rows, found, old, found.rows(old))
+
+
+def statistics(X):
+    return [naive.feature_statistics(X[:, m]) for m in range(X.shape[1])]
+
+
+# --- what every f has in common --------------------------------------------------------
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+@pytest.mark.parametrize("name", CLASSIFIERS)
+def test_every_factual_is_inverted_whatever_f_is(name, n_classes):
+    X, y = table(n_classes=n_classes)
+    some = solve(X, y, CLASSIFIERS[name])
+    some.assert_inversions()
+    assert some.inverted == 1
+    assert len(some.found) >= len(some.factuals)
+    assert (some.new.min(axis=0) >= X.min(axis=0)).all()
+    assert (some.new.max(axis=0) <= X.max(axis=0)).all()
+    assert (some.found.draw == -1).all()
+    assert (some.found.round == 0).all()
+
+
+@pytest.mark.parametrize("name", CLASSIFIERS)
+def test_its_rows_are_nearer_than_those_of_the_draws(name):
+    X, y = table()
+    some = solve(X, y, CLASSIFIERS[name])
+    wanted = np.tile([False, True], (len(some.factuals), 1))
+    drawn = nearest_of_each_draw(
+        some.prepared.space, some.minimum.structure, X[some.factuals], some.factuals, wanted
+    )
+    assert len(drawn) > 20
+    solved = some.found.distance[np.searchsorted(some.found.factual, drawn.factual)]
+    assert np.median(solved) < 0.95 * np.median(drawn.distance)
+    if name not in {"svc", "k-NN", "net"}:
+        assert np.mean(solved <= drawn.distance * (1 + 1e-9)) > 0.95
 
 
 @pytest.mark.filterwarnings("ignore:class")
-@pytest.mark.parametrize("name", ["own", "boosting", "histogram"])
-def test_values_lie_on_the_grid_of_their_column(name):
+@pytest.mark.parametrize("name", ["own", "linear", "k-NN"])
+def test_the_sampler_gives_one_row_for_each_factual_that_a_draw_inverts(name):
     X, y = table()
-    whole = np.rint(4 * X).astype(np.int64)
-    assert solved(whole, y, CLASSIFIERS[name])[1].dtype == np.int64
-    tenths = solved(np.round(X, 1), y, CLASSIFIERS[name], snap_to_grid=True)[1]
-    np.testing.assert_array_equal(tenths, np.round(tenths, 1))
-    single = solved(X.astype(np.float32), y, CLASSIFIERS[name])
-    assert single[1].dtype == np.float32
-    assert all(got.share == 1 for got in single[0].yield_.values())
+    sampler = CounterfactualOverSampler(
+        estimator=CLASSIFIERS[name], sampling_strategy="all", plausible=False, random_state=0
+    )
+    X_new, _ = sampler.fit_resample(X, y)
+    some = solve(X, y, CLASSIFIERS[name])
+    wanted = np.tile([False, True], (len(some.factuals), 1))
+    inverting = which_invert(
+        some.prepared.space, some.minimum.structure, X[some.factuals], some.factuals, wanted
+    )[:, 1]
+    assert 0 < inverting.sum() < len(some.factuals)
+    np.testing.assert_array_equal(sampler.provenance_["factual"], some.factuals[inverting])
+    np.testing.assert_array_equal(X_new[len(X) :], some.new[inverting])
 
 
-@pytest.mark.filterwarnings("ignore:class")
-def test_inversions_beyond_epsilon_do_not_count():
+@pytest.mark.parametrize("name", ["forest", "boosting", "linear"])
+def test_every_container_gives_the_same_numbers(name):
     X, y = table()
-    far = solved(X, y)[0].provenance_["distance"]
-    limit = float(np.median(far))
-    near = solved(X, y, epsilon=limit)[0].provenance_["distance"]
-    assert near.max() < limit
-    np.testing.assert_array_equal(np.sort(near), np.sort(far[far < limit]))
+    expected = solve(X, y, CLASSIFIERS[name]).new
+    frame = solve(pd.DataFrame(X), y, CLASSIFIERS[name]).new
+    np.testing.assert_allclose(frame, expected)  # f itself may differ by a bit
+    np.testing.assert_allclose(solve(sparse.csr_array(X), y, CLASSIFIERS[name]).new, expected)
+    frozen = FrozenEstimator(CLASSIFIERS[name].fit(X, y))
+    assert solve(X, y, frozen).new.tobytes() == expected.tobytes()
+
+
+CONSTRAINTS = {
+    "immutable": [Immutable(0)],
+    "directions": [Increasing(0), Decreasing(1)],
+    "ranges": [Range(0, -1, 1), Range(5, 0.5, 3)],
+    "few changes": [MaxChanged(2)],
+    "a relation": ["x0 <= x1 + 2"],
+    "levels": [OneOf(0, [-1.0, 0.0, 2.0])],
+}
+
+
+@pytest.mark.parametrize("name", ["own", "histogram", "linear", "k-NN"])
+@pytest.mark.parametrize("rule", CONSTRAINTS)
+def test_every_constraint_is_kept(rule, name):
+    X, y = table()
+    some = solve(np.round(X), y, CLASSIFIERS[name], constraints=CONSTRAINTS[rule])
+    some.assert_inversions()
+    assert some.inverted > 0.5
+
+
+def test_a_frame_of_all_kinds_keeps_its_levels_and_its_holes():
+    some = solve(*mixed_frame())
+    some.assert_inversions()
+    assert some.inverted > 0.99
+    np.testing.assert_array_equal(np.isnan(some.new), np.isnan(some.old))
+    nominal = some.prepared.profile.nominal
+    assert differs(some.new, some.old)[:, nominal].any()
+    for m in np.flatnonzero(nominal):
+        known = np.unique(some.prepared.table.column(m))
+        assert np.isin(some.new[:, m], known).all()
+
+
+@pytest.mark.parametrize("name", ["own", "boosting", "histogram", "linear", "k-NN"])
+@pytest.mark.parametrize("kind", ["whole", "tenths", "single"])
+def test_values_lie_on_the_grid_of_their_column(name, kind):
+    X, y = table()
+    X = {"whole": np.rint(4 * X), "tenths": np.round(X, 1), "single": X.astype(np.float32)}[kind]
+    some = solve(X, y, CLASSIFIERS[name])
+    some.assert_inversions()
+    assert some.inverted == 1
+    on_grid = {"whole": np.rint, "tenths": lambda new: np.round(new, 1), "single": np.float32}
+    np.testing.assert_array_equal(on_grid[kind](some.new), some.new)
+
+
+@pytest.mark.parametrize("name", ["own", "linear", "k-NN"])
+def test_inversions_at_epsilon_or_farther_do_not_count(name):
+    X, y = table()
+    far = solve(X, y, CLASSIFIERS[name]).found
+    limit = float(np.sort(far.distance)[len(far) // 2])
+    near = solve(X, y, CLASSIFIERS[name], epsilon=limit).found
+    assert near.distance.max() < limit
+    np.testing.assert_array_equal(near.factual, far.factual[far.distance < limit])
+    np.testing.assert_array_equal(near.distance, far.distance[far.distance < limit])
+
+
+def test_where_no_row_can_be_found_there_is_none():
+    X, y = table()
+    f = DecisionTreeClassifier(max_depth=1, random_state=0).fit(X, y)
+    assert solve(X, y, FrozenEstimator(f)).inverted == 1
+    held = Immutable(int(f.tree_.feature[0]))
+    assert solve(X, y, FrozenEstimator(f), constraints=held).inverted == 0
+
+
+# --- how near it is --------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("f", [BALANCED, LinearSVC(class_weight="balanced"), "scaled"], ids=str)
+def test_the_minimum_of_a_linear_f_is_that_of_a_linear_program(f):
+    X, y = table()
+    some = solve(X, y, CLASSIFIERS.get(f) if isinstance(f, str) else f)
+    fitted = some.prepared.estimator
+    weight, intercept = np.zeros(X.shape[1]), float(fitted.decision_function(X[:1] * 0)[0])
+    for m in range(X.shape[1]):
+        unit = np.zeros((1, X.shape[1]))
+        unit[0, m] = 1
+        weight[m] = fitted.decision_function(unit)[0] - intercept
+    for place in range(0, len(some.found), 7):
+        least = naive.nearest_of_a_linear_f(some.old[place], weight, intercept, statistics(X))
+        assert some.found.distance[place] == pytest.approx(least, rel=1e-6, abs=1e-6)
+
+
+@needs_kernel
+@pytest.mark.parametrize("decimals", [1, 9])
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_the_rows_of_a_forest_are_near_the_nearest_of_all_cells(n_classes, decimals):
+    gaps = []
+    for seed in range(3):
+        X, y = table(120, 4, n_classes, seed)
+        X = np.round(X[:, :3], decimals)
+        f = RandomForestClassifier(4, max_leaf_nodes=6, random_state=seed).fit(X, y)
+        some, ranges = solve(X, y, FrozenEstimator(f)), statistics(X)
+        for place in range(0, len(some.found), 6):
+            least = naive.nearest_of_a_forest(
+                f, some.old[place], some.found.target[place], ranges, decimals
+            )
+            gaps.append(some.found.distance[place] / least)
+    assert len(gaps) > 30
+    assert min(gaps) > 1 - 1e-6, "nearer than the nearest of all cells"
+    print(len(gaps), np.mean(np.array(gaps) < 1 + 1e-6), np.mean(gaps), max(gaps))
+    assert np.mean(np.array(gaps) < 1 + 1e-6) > 0.9
+    assert np.mean(gaps) < 1.02
 
 
 @pytest.mark.slow
-@pytest.mark.filterwarnings("ignore:class")
 @pytest.mark.parametrize(
     "f",
     [
@@ -258,54 +381,125 @@ def test_inversions_beyond_epsilon_do_not_count():
 @pytest.mark.parametrize("n_classes", [2, 3])
 def test_the_structure_of_boosting_leads_nearer_than_questions_do(f, n_classes, monkeypatch):
     X, y = table(500, n_classes=n_classes, seed=2)
-    f.fit(X, y)
-
-    def distances():
-        sampler, _, _ = solved(X, y, f, prefit=True, sampling_strategy="all")
-        assert all(got.share == 1 for got in sampler.yield_.values())
-        return sampler.provenance_["distance"]
-
-    by_structure = distances()
-    monkeypatch.setattr(minimum, "is_boosting", lambda _: False)
-    by_questions = distances()
-    assert by_structure.mean() < 0.95 * by_questions.mean()
+    by_structure = solve(X, y, f)
+    assert by_structure.inverted == 1
+    monkeypatch.setattr(minimum_trees, "kernel", None)
+    monkeypatch.setattr(minimum, "tree_kernel", None)
+    by_questions = solve(X, y, f)
+    assert by_questions.inverted == 1
+    assert by_structure.found.distance.mean() < 0.95 * by_questions.found.distance.mean()
 
 
-@pytest.mark.filterwarnings("ignore:class")
-@settings(max_examples=8)
+@needs_kernel
+def test_a_search_without_some_of_the_changes_leads_nearer(monkeypatch):
+    X, y = table(400)
+    f = RandomForestClassifier(10, random_state=0)
+    again = solve(X, y, f).found.distance
+    monkeypatch.setattr(minimum, "N_LEFT_OUT", 0)
+    once = solve(X, y, f).found.distance
+    assert (again <= once + 1e-9).all()
+    assert again.mean() < 0.99 * once.mean()
+
+
+# --- no change can be undone or shortened ----------------------------------------------
+
+
+@needs_kernel
 @given(
     seed=st.integers(0, 10**6),
     n_classes=st.integers(2, 3),
-    n_leaves=st.integers(2, 31),
+    n_leaves=st.integers(2, 64) | st.none(),
+    decimals=st.integers(0, 2) | st.just(9),
+    single=st.booleans(),
     missing=st.booleans(),
+    constraints=st.sampled_from([None, *list(CONSTRAINTS)[:3], "levels"]),
+    everything=st.booleans(),
 )
-def test_every_factual_of_histogram_boosting_is_inverted_with_and_without_the_kernel(
-    seed, n_classes, n_leaves, missing
+def test_no_change_of_a_forests_row_can_be_undone_or_shortened(
+    seed, n_classes, n_leaves, decimals, single, missing, constraints, everything
 ):
-    X, y = table(80, 4, n_classes, seed)
-    X = np.round(X, 1)
+    X, y = table(70, 6, n_classes, seed)
+    X = np.round(X, decimals).astype(np.float32 if single else np.float64)
     if missing:
         X[np.random.default_rng(seed).random(X.shape) < 0.1] = np.nan
-    f = HistGradientBoostingClassifier(max_iter=5, max_leaf_nodes=n_leaves, min_samples_leaf=4)
-    f.fit(X, y)
-    assume(len(np.unique(f.predict(X))) == n_classes)
-    sampler, compiled, y_new = solved(X, y, f, prefit=True)
-    np.testing.assert_array_equal(f.predict(compiled[len(X) :]), y_new[len(X) :])
-    if not missing:  # a missing cell stays, so that a row may have no way to the class
-        assert all(got.share == 1 for got in sampler.yield_.values())
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(minimum_trees, "kernel", None)
-        assert solved(X, y, f, prefit=True)[1].tobytes() == compiled.tobytes()
+    f = RandomForestClassifier(5, max_leaf_nodes=n_leaves, random_state=seed)
+    rules = None if constraints is None else CONSTRAINTS[constraints]
+    some = solve(X, y, f, constraints=rules, everything=everything)
+    assume(len(some.found))
+    some.assert_inversions()
+    some.assert_shortest(some.beside_cuts if constraints != "levels" else nearer_levels(some))
 
 
-@pytest.mark.filterwarnings("ignore:class")
-def test_boosting_that_splits_categories_is_asked():
-    frame, y = mixed_frame()
-    frame = frame[["b", "c", "level"]].assign(level=frame["level"].cat.codes.astype("category"))
-    f = HistGradientBoostingClassifier(max_iter=10, categorical_features="from_dtype")
-    sampler, new, y_new = solved(frame, y, f)
-    assert (sampler.estimator_.predict(new[len(frame) :]) == y_new[len(frame) :]).all()
-    assert all(got.share == 1 for got in sampler.yield_.values())
+def nearer_levels(some):
+    """Try the levels of the first feature that are nearer, and thresholds of the others."""
+
+    def nearer(m, old, new):
+        if m:
+            return some.beside_cuts(m, old, new)
+        levels = np.array([-1.0, 0.0, 2.0])
+        return levels[np.abs(levels - old) < np.abs(new - old)]
+
+    return nearer
+
+
+@needs_kernel
+@given(seed=st.integers(0, 10**6), n_classes=st.integers(2, 3), decimals=st.integers(0, 2))
+def test_no_change_of_boosting_can_be_undone_or_shortened(seed, n_classes, decimals):
+    X, y = table(80, 4, n_classes, seed)
+    X = np.round(X, decimals)
+    f = HistGradientBoostingClassifier(max_iter=5, max_leaf_nodes=8, min_samples_leaf=4)
+    some = solve(X, y, f)
+    assume(len(some.found))
+    some.assert_inversions()
+    some.assert_shortest(some.beside_cuts)
+
+
+@needs_kernel
+def test_no_change_in_a_frame_of_all_kinds_can_be_undone_or_shortened():
+    some = solve(*mixed_frame(), constraints=[Increasing("b"), Decreasing("whole")])
+    some.assert_inversions()
+    some.assert_shortest(some.beside_cuts)
+
+
+@given(
+    seed=st.integers(0, 10**6),
+    decimals=st.integers(0, 2) | st.just(9),
+    constraints=st.sampled_from([None, *list(CONSTRAINTS)[:3]]),
+    scaled=st.booleans(),
+)
+def test_no_change_of_a_linear_f_can_be_undone_or_shortened(seed, decimals, constraints, scaled):
+    X, y = table(70, 6, seed=seed)
+    f = make_pipeline(StandardScaler(), BALANCED) if scaled else BALANCED
+    rules = None if constraints is None else CONSTRAINTS[constraints]
+    some = solve(np.round(X, decimals), y, f, constraints=rules)
+    assume(len(some.found))
+    some.assert_inversions()
+    some.assert_shortest(some.a_step_back)
+
+
+@settings(max_examples=10)
+@given(
+    seed=st.integers(0, 10**6),
+    n_classes=st.integers(2, 3),
+    decimals=st.integers(0, 2) | st.just(9),
+    constraints=st.sampled_from([None, *CONSTRAINTS]),
+    name=st.sampled_from(["k-NN", "svc", "forest", "linear"]),
+)
+def test_no_change_that_was_asked_for_can_be_undone_or_halved(
+    seed, n_classes, decimals, constraints, name
+):
+    X, y = table(70, 6, n_classes, seed)
+    rules = None if constraints is None else CONSTRAINTS[constraints]
+    with pytest.MonkeyPatch.context() as patch:  # whatever is known of f
+        patch.setattr(minimum, "tree_kernel", None)
+        patch.setattr(Minimum, "by_weights", None)
+        some = solve(np.round(X, decimals), y, CLASSIFIERS[name], constraints=rules)
+    assume(len(some.found))
+    some.assert_inversions()
+    some.assert_shortest(some.half_way)
+
+
+# --- the walk in trees, against its plain version --------------------------------------
 
 
 @pytest.fixture(params=["leaf sets", "walks"])
@@ -315,98 +509,143 @@ def either_way(request, monkeypatch):
         monkeypatch.setattr(trees, "MOST_WORDS", 0)
 
 
-@pytest.mark.filterwarnings("ignore:class")
+def assert_as_plain(X, y, f=None, **parameters):
+    compiled = solve(X, y, f, **parameters)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(minimum_trees, "kernel", naive_minimum)
+        plain = solve(X, y, f, **parameters)
+    assert len(plain.found)
+    np.testing.assert_array_equal(compiled.found.factual, plain.found.factual)
+    assert compiled.new.tobytes() == plain.new.tobytes()
+    assert compiled.found.distance.tobytes() == plain.found.distance.tobytes()
+
+
+@needs_kernel
 @pytest.mark.usefixtures("either_way")
-@pytest.mark.parametrize("n_classes", [2, pytest.param(3, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("n_classes", [2, 3])
 @pytest.mark.parametrize("name", ["own", "forest", "tree", "boosting", "histogram"])
-def test_without_the_kernel_the_bytes_are_the_same(name, n_classes, monkeypatch):
-    X, y = table(120 if n_classes == 2 else 60, n_classes=n_classes)
-    compiled = solved(X, y, CLASSIFIERS[name])[1]
-    monkeypatch.setattr(minimum_trees, "kernel", None)
-    assert solved(X, y, CLASSIFIERS[name])[1].tobytes() == compiled.tobytes()
+def test_the_kernel_walks_as_the_plain_version_does(name, n_classes):
+    X, y = table(40, 4, n_classes=n_classes)
+    f = CLASSIFIERS[name]
+    assert_as_plain(X, y, f.set_params(n_estimators=5) if name == "forest" else f)
 
 
-@pytest.mark.filterwarnings("ignore:class")
-@pytest.mark.parametrize("n_leaves", [2, 3, 64, 65, 500])
-def test_without_the_kernel_the_bytes_are_the_same_in_trees_of_any_size(n_leaves, monkeypatch):
-    X, y = make_classification(2000, 5, n_redundant=0, flip_y=0.4, weights=[0.6], random_state=0)
+@needs_kernel
+@pytest.mark.parametrize("n_leaves", [2, 3, 64, 65, 300])
+def test_the_kernel_walks_as_the_plain_version_does_in_trees_of_any_size(n_leaves):
+    X, y = make_classification(1500, 5, n_redundant=0, flip_y=0.4, weights=[0.6], random_state=0)
     f = RandomForestClassifier(3, max_leaf_nodes=n_leaves, random_state=0).fit(X, y)
-    compiled = solved(X[:90], y[:90], f, prefit=True)[1]
-    monkeypatch.setattr(minimum_trees, "kernel", None)
-    assert solved(X[:90], y[:90], f, prefit=True)[1].tobytes() == compiled.tobytes()
+    assert_as_plain(X[:40], y[:40], FrozenEstimator(f))
 
 
 @pytest.mark.slow
-@pytest.mark.filterwarnings("ignore:class")
+@needs_kernel
 @pytest.mark.parametrize("n_classes", [2, 3])
 @pytest.mark.parametrize("n_trees", [63, 64, 65, 130])
-def test_without_the_kernel_as_many_trees_say_the_same(n_trees, n_classes, monkeypatch):
+def test_the_kernel_walks_as_the_plain_version_does_in_many_trees(n_trees, n_classes):
     X, y = table(40, n_classes=n_classes)
     f = RandomForestClassifier(n_trees, max_leaf_nodes=5, random_state=0).fit(X, y)
     assert trees.read_trees(f).leaf_sets is not None
-    compiled = solved(X, y, f, prefit=True)[1]
-    monkeypatch.setattr(minimum_trees, "kernel", None)
-    assert solved(X, y, f, prefit=True)[1].tobytes() == compiled.tobytes()
+    assert_as_plain(X, y, FrozenEstimator(f))
 
 
-@pytest.mark.filterwarnings("ignore:class")
+@needs_kernel
+@settings(max_examples=12)
 @given(
     seed=st.integers(0, 10**6),
     n_features=st.integers(1, 5),
     n_classes=st.integers(2, 3),
     n_leaves=st.none() | st.integers(2, 9),
     missing=st.booleans(),
+    constraints=st.sampled_from([None, [Increasing(0)], [Range(0, -0.5, 0.5)]]),
 )
-def test_without_the_kernel_the_bytes_are_the_same_on_any_table(
-    seed, n_features, n_classes, n_leaves, missing
+def test_the_kernel_walks_as_the_plain_version_does_on_any_table(
+    seed, n_features, n_classes, n_leaves, missing, constraints
 ):
-    X, y = table(70, 5, n_classes, seed)
+    X, y = table(30, 5, n_classes, seed)
     X = np.round(X[:, :n_features], 1)
     if missing:
         X[np.random.default_rng(seed).random(X.shape) < 0.1] = np.nan
     # Whole votes: changes of several trees cancel out, and margins tie.
-    f = RandomForestClassifier(4, max_leaf_nodes=n_leaves, random_state=seed).fit(X, y)
-    compiled = solved(X, y, f, prefit=True)[1]
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(minimum_trees, "kernel", None)
-        assert solved(X, y, f, prefit=True)[1].tobytes() == compiled.tobytes()
+    f = RandomForestClassifier(4, max_leaf_nodes=n_leaves, random_state=seed)
+    compiled = solve(X, y, f, constraints=constraints)
+    assume(len(compiled.found))
+    assert_as_plain(X, y, f, constraints=constraints)
 
 
-@pytest.mark.filterwarnings("ignore:class")
-@given(seed=st.integers(0, 10**6), decimals=st.integers(0, 2), n_leaves=st.integers(2, 64))
-def test_no_change_of_a_forests_row_can_be_taken_back(seed, decimals, n_leaves):
-    X, y = table(90, 4, seed=seed)
-    X = np.round(X, decimals)
-    f = RandomForestClassifier(5, max_leaf_nodes=n_leaves, random_state=seed).fit(X, y)
-    sampler, X_new, _ = solved(X, y, f, prefit=True, snap_to_grid=True)
-    new, old = X_new[len(X) :], X[sampler.provenance_["factual"]]
-    place, m = np.nonzero(new != old)
-    assume(len(place))
-    less = new[place]
-    less[np.arange(len(less)), m] = old[place, m]
-    share = f.predict_proba(less)
-    assert (share[:, 1] - share[:, 0] < 1e-6).all()
-
-
-@pytest.mark.filterwarnings("ignore:class")
-def test_without_the_kernel_the_bytes_are_the_same_in_a_frame_of_all_kinds(monkeypatch):
+@needs_kernel
+def test_the_kernel_walks_as_the_plain_version_does_in_a_frame_of_all_kinds():
     frame, y = mixed_frame()
-    frame, y = frame.iloc[:120], y[:120]
-    compiled = solved(frame, y, constraints=[Increasing("b"), OneOf("level", frame["level"][:2])])
-    monkeypatch.setattr(minimum_trees, "kernel", None)
-    plain = solved(frame, y, constraints=[Increasing("b"), OneOf("level", frame["level"][:2])])
-    pd.testing.assert_frame_equal(plain[1], compiled[1], check_exact=True)
+    rules = [Increasing("b"), OneOf("level", frame["level"][:2])]
+    assert_as_plain(frame.iloc[:60], y[:60], constraints=rules)
 
 
-@pytest.mark.filterwarnings("ignore:class")
-def test_the_draws_are_helped_out_by_the_minimum_search_first():
-    X, y = make_classification(500, 12, n_informative=6, weights=[0.9], random_state=0)
-    sampler = CounterfactualOverSampler(selection="nearest", random_state=0)
-    _, y_new = sampler.fit_resample(X, y)
-    assert len(set(Counter(y_new.tolist()).values())) == 1
-    origin = Counter(sampler.provenance_["origin"].tolist())
-    assert origin["inversion"] + origin["minimum"] == len(sampler.provenance_)
-    assert origin["minimum"] > 0
-    by_solving = sampler.provenance_["origin"] == "minimum"
-    drawn = sampler.provenance_["factual"][~by_solving]
-    assert not np.isin(sampler.provenance_["factual"][by_solving], drawn).any()
+@pytest.mark.parametrize("n_classes", [2, 3])
+@pytest.mark.parametrize("name", ["own", "forest", "histogram"])
+def test_without_a_compiler_every_factual_is_inverted_by_asking(name, n_classes, monkeypatch):
+    monkeypatch.setattr(minimum, "tree_kernel", None)
+    monkeypatch.setattr("counterbalance.search.structure.kernel", None)
+    monkeypatch.setattr("counterbalance.search.algorithm_1.kernel", None)
+    some = solve(*table(100, n_classes=n_classes), CLASSIFIERS[name])
+    assert some.minimum.by_trees is None
+    some.assert_inversions()
+    assert some.inverted == 1
+    some.assert_shortest(some.half_way)
+
+
+@settings(max_examples=8)
+@given(
+    seed=st.integers(0, 10**6),
+    n_classes=st.integers(2, 3),
+    n_leaves=st.integers(2, 31),
+    missing=st.booleans(),
+)
+def test_every_factual_of_histogram_boosting_is_inverted(seed, n_classes, n_leaves, missing):
+    X, y = table(80, 4, n_classes, seed)
+    X = np.round(X, 1)
+    if missing:
+        X[np.random.default_rng(seed).random(X.shape) < 0.1] = np.nan
+    f = HistGradientBoostingClassifier(max_iter=5, max_leaf_nodes=n_leaves, min_samples_leaf=4)
+    f.fit(X, y)
+    assume(len(np.unique(f.predict(X))) == n_classes)
+    some = solve(X, y, FrozenEstimator(f))
+    some.assert_inversions()
+    if not missing:  # a missing cell stays, so that a row may have no way to the class
+        assert some.inverted == 1
+
+
+def test_boosting_that_splits_categories_is_asked():
+    frame, y = mixed_frame()
+    frame = frame[["b", "c", "level"]].assign(level=frame["level"].cat.codes.astype("category"))
+    f = HistGradientBoostingClassifier(max_iter=10, categorical_features="from_dtype")
+    some = solve(frame, y, f)
+    assert some.minimum.by_trees is None
+    some.assert_inversions()
+    assert some.inverted == 1
+
+
+# --- rows of the class that a search may start from ------------------------------------
+
+
+def test_references_are_chosen_by_their_ids_alone():
+    ids = np.arange(3 * MOST_REFERENCES)
+    chosen = ids[choose_references(ids)]
+    assert len(chosen) == MOST_REFERENCES
+    cut = [part[choose_references(part)] for part in np.split(ids, [100, MOST_REFERENCES + 900])]
+    joined = np.concatenate(cut)
+    np.testing.assert_array_equal(joined[choose_references(joined)], chosen)
+    few = ids[:MOST_REFERENCES]
+    assert choose_references(few).all()
+
+
+@needs_kernel
+def test_a_row_that_no_move_brings_nearer_starts_in_a_cell_of_the_class():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(300, 2))
+    y = ((X > 0.5).sum(axis=1) == 2).astype(int)  # one feature alone never tells
+    f = ExtraTreesClassifier(3, max_features=None, random_state=0).fit(X, y)
+    some = solve(X, y, FrozenEstimator(f))
+    some.assert_inversions()
+    assert some.inverted == 1
+    both = (X[some.factuals] < 0).all(axis=1)
+    assert (some.found.count[both] == 2).all()

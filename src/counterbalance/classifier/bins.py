@@ -37,15 +37,9 @@ class Binned:
         width = max(map(len, cuts)) + 2
         bins = np.empty(columns.shape, dtype=np.uint8)
         for cells, column, own in zip(bins, columns, cuts, strict=True):
-            (_put_in_bins if kernel is None else kernel.put_in_bins)(column, own, width - 1, cells)
+            kernel.put_in_bins(column, own, width - 1, cells)
         n_cuts = np.array([len(own) for own in cuts], dtype=np.int32)
         return cls(bins, np.ascontiguousarray(bins.T), cuts, n_cuts, width)
-
-
-def _put_in_bins(column: Floats, cuts: Floats, missing: int, bins: NDArray[np.uint8]) -> None:
-    """Write how many cuts are below each cell, ``missing`` for nan."""
-    bins[:] = np.searchsorted(cuts, column)
-    bins[np.isnan(column)] = missing
 
 
 def _cuts(column: Floats) -> Floats:

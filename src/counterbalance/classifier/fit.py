@@ -12,17 +12,16 @@ from numpy.typing import NDArray
 from scipy.sparse import issparse
 from sklearn import get_config
 from sklearn.base import clone, is_classifier
-from sklearn.ensemble import ExtraTreesClassifier
-from sklearn.exceptions import NotFittedError
+from sklearn.ensemble import ExtraTreesClassifier, HistGradientBoostingClassifier
 from sklearn.linear_model import RidgeClassifier
 from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import FunctionTransformer, StandardScaler
 from sklearn.utils import get_tags
-from sklearn.utils.validation import check_is_fitted, has_fit_parameter
+from sklearn.utils.validation import has_fit_parameter
 
 from counterbalance.arrays import Floats
 from counterbalance.classifier import response
-from counterbalance.classifier.boosting import Boosting
+from counterbalance.classifier.boosting import Boosting, is_compiled
 from counterbalance.classifier.forest import fit_trees
 from counterbalance.errors import ClassifierError
 from counterbalance.table import containers
@@ -56,13 +55,18 @@ def interior_classifier(table: Table, encoder: TableEncoder) -> Any:
     missing values, and are fitted in a fraction of a forest's time. It is not weighted, so
     that a score is the share that the class has of such rows.
     """
-    return _behind_encoder(Boosting(), table, encoder)
+    return _behind_encoder(Boosting() if is_compiled() else _plain_boosting(), table, encoder)
+
+
+def _plain_boosting() -> HistGradientBoostingClassifier:
+    """Return what stands in for our boosting where its kernel is not built."""
+    return HistGradientBoostingClassifier(max_iter=20, early_stopping=False)
 
 
 def _behind_encoder(
     f: Any, table: Table, encoder: TableEncoder, rescaler: Rescaler | None = None
 ) -> Any:
-    """Put before our own f what makes a plain matrix of the table that it can make out.
+    """Prepend the steps that encode the table as numbers.
 
     A sparse one is made dense: boosting takes no other, and randomised trees would grow
     differently from the same numbers.
@@ -181,27 +185,6 @@ def check_takes(f: Any, table: Table) -> None:
     nested = any(hasattr(value, "fit") for value in f.get_params(deep=False).values())
     if simple and not nested and not get_tags(f).input_tags.allow_nan and _has_missing(table):
         raise ClassifierError(_without_missing(f, "Input X contains NaN."))
-
-
-def check_prefit(f: Any, n_features: int) -> Any:
-    """Refuse a classifier that is said to be fitted and is not, or to another table."""
-    check_classifier(f)
-    try:
-        check_is_fitted(f)
-        check_is_fitted(f, "classes_")  # what f needs itself, it need not have shown
-    except NotFittedError:
-        raise ClassifierError(
-            f"prefit=True needs a fitted estimator, but this {type(f).__name__} is not fitted; "
-            "call its fit first. A clone (as in a grid search or a cross-validation) loses its "
-            "fit: wrap it in sklearn.frozen.FrozenEstimator to keep it"
-        ) from None
-    seen = getattr(f, "n_features_in_", n_features)
-    if seen != n_features:
-        raise ClassifierError(
-            f"the fitted estimator has seen {seen} features, but X has {n_features}; "
-            "fit it to a table with the same columns"
-        )
-    return f
 
 
 def _dense(X: Any) -> Floats:

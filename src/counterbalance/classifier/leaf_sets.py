@@ -53,8 +53,8 @@ class LeafSets:
             np.bitwise_or.reduce(words[begin:stop])
             for begin, stop in zip(first + 1, stops, strict=True)
         ]
-        lowest = np.ascontiguousarray(lowest, dtype=np.uint16)  # small trees have few bins
-        return cls(in_lines(words), first, leaf, lowest, in_lines(np.array(by_value)))
+        narrow = np.ascontiguousarray(lowest, dtype=np.uint16)  # small trees have few bins
+        return cls(in_lines(words), first, leaf, narrow, in_lines(np.array(by_value)))
 
 
 @dataclass(frozen=True, eq=False)

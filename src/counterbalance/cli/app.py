@@ -88,9 +88,9 @@ def run(arguments: list[str]) -> int:
 
 def _show_version(asked: bool) -> None:  # noqa: FBT001 - typer calls it with one value
     if asked:
-        from counterbalance.search.compiled import tell_compiled
+        from counterbalance.search.structure import kernel_status
 
-        sys.stdout.write(f"counterbalance {__version__}, {tell_compiled()}\n")
+        sys.stdout.write(f"counterbalance {__version__}, {kernel_status()}\n")
         raise typer.Exit
 
 

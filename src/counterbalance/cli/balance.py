@@ -106,9 +106,6 @@ OPTIONS = {
         "1.0), or the number of rows of one class. May be given several times. 'all' is the "
         "paper's way: one for each row of a larger class that can be inverted, and no more.",
     ),
-    "integer": valued(
-        "COL", "Column of whole numbers that are written with a decimal point, such as 3.0."
-    ),
     "provenance": valued("FILE", "Where to write the origin of every new row."),
     "report": valued("FILE", "Where to write a report (html). It shows real rows as they are."),
     "no_rows": flag(
@@ -137,7 +134,6 @@ def execute(
     ratio: list[str] | None = None,
     keep: list[str] | None = None,
     use: list[str] | None = None,
-    integer: list[str] | None = None,
     plausible: bool | None = None,
     ignore_relation: list[str] | None = None,
     seed: int = 0,
@@ -176,7 +172,6 @@ def execute(
             out,
             ratio or (),
             rules,
-            integer,
             seed,
             cluster,
             method=chosen,
@@ -199,13 +194,13 @@ def execute(
     strategy = rows_wanted(user, ratio or ())
     if not isinstance(strategy, str):  # the size that "all" gives is not known yet
         _check_room(out, sum(strategy.values()), user.stored.frame.shape[1])
-    whole = user.columns(integer, "--integer")
     if chosen.ours:
-        sampler = make_sampler(user, strategy, rules, whole, seed, chosen.name)
+        sampler = make_sampler(user, strategy, rules, seed, chosen.name)
         learned = as_plausible(plausible=plausible, ignored=ignore_relation)
-        balanced = balance_table(user, sampler.set_params(n_jobs=jobs, **learned))
+        threads = {"n_jobs": jobs} if hasattr(sampler, "n_jobs") else {}
+        balanced = balance_table(user, sampler.set_params(**threads, **learned))
     else:
-        balanced = balance_with_peer(user, chosen, strategy, whole, seed)
+        balanced = balance_with_peer(user, chosen, strategy, seed)
     if out is not None:
         write_table_file(balanced.stored, out, like=table)
     if provenance is not None:
@@ -215,7 +210,7 @@ def execute(
         again = [
             *("counterbalance", "balance", table.name, "--target", target),
             *as_words({"--method": named, "--ratio": ratio, "--keep": keep, "--use": use}),
-            *as_words({"--integer": integer, "--ignore-relation": ignore_relation}),
+            *as_words({"--ignore-relation": ignore_relation}),
             *rules.words,
             *reading.words,
             *as_words({"--plausible": plausible, "--no-plausible": plausible is False}),

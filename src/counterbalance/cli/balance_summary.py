@@ -23,8 +23,6 @@ EXAMPLES = 3
 MOST_CHANGED = 8
 # More pairs of classes than this are added up by the smaller class.
 MOST_PAIRS = 10
-# Origins of the new rows that f puts into their new class.
-INVERTED = ("inversion", "minimum", "redraw")
 # How many relations are listed.
 MOST_RELATIONS = 12
 # A share of the largest class is written with this many digits.
@@ -74,9 +72,7 @@ def balance_table(user: UserTable, sampler: Any) -> BalancedTable:
     return BalancedTable(user, sampler, X, y, user.stored.append(new))
 
 
-def balance_with_peer(
-    user: UserTable, method: Method, strategy: Any, integer: list[str], seed: int
-) -> BalancedTable:
+def balance_with_peer(user: UserTable, method: Method, strategy: Any, seed: int) -> BalancedTable:
     """Run a method of the literature on the table; rows that it leaves out are left out."""
     import pandas as pd
 
@@ -84,7 +80,7 @@ def balance_with_peer(
     from counterbalance.table.labels import read_labels
     from counterbalance.table.table import read_table
 
-    table = read_table(user.X, integer_features=integer or None, snap_to_grid=True)
+    table = read_table(user.X)
     labels = read_labels(user.y)
     with working(f"resampling with {method.name}"):
         wanted = None if method.kind == "under" else strategy
@@ -181,10 +177,8 @@ def say_relations(summary: Mapping[str, Any]) -> None:
 
 def _most_changed(balanced: BalancedTable) -> list[dict[str, Any]]:
     """Return the share of the counterfactuals in which each feature changed, largest first."""
-    import numpy as np
-
     provenance = balanced.sampler.provenance_
-    counterfactual = np.isin(provenance["origin"].astype(str), INVERTED)
+    counterfactual = provenance["origin"].astype(str) == "inversion"
     if not counterfactual.any():
         return []
     share = provenance[counterfactual].changed_mask().mean(axis=0)
@@ -201,7 +195,7 @@ def _examples(balanced: BalancedTable) -> list[str]:
 
     provenance = balanced.sampler.provenance_
     larger, smaller = provenance["from_class"], provenance["to_class"]
-    places = np.flatnonzero(np.isin(provenance["origin"].astype(str), INVERTED))
+    places = np.flatnonzero(provenance["origin"].astype(str) == "inversion")
     places = places[np.argsort(provenance["distance"][places], kind="stable")]
     first: dict[tuple[Any, Any], int] = {}
     for place in places.tolist():
@@ -270,7 +264,7 @@ def result_tables(summary: Mapping[str, Any]) -> list[ResultTable]:
             for got in _by_class(summary["yield"])
         ]
         heads = ("pair", "searched", "inverted", "yield", "used")
-        title = "What the first search found, from class to class"
+        title = "What the search found, from class to class"
         shown.append(ResultTable("yield", title, heads, pairs))
     return shown
 
@@ -320,7 +314,7 @@ def summarise_new_rows(
     inflated = all_inflated(counts, rows, MOST_PER_ROW_AT_ALL if within else MOST_PER_ROW)
     remedy = _share_for(inflated, rows) if only_shares else _ratios_for(inflated, counts, ratio)
     if all_gives_fewer(inflated):
-        remedy += ", or --ratio all for minimum inversions alone"
+        remedy += ", or --ratio all for counterfactuals alone"
     return {
         "origins": {origin: n for origin, n in total.items() if n},
         "origins_by_class": [

@@ -87,7 +87,7 @@ def execute(
         )
     label = _other_class(user, row, to)
     counts = {name: int(count) for name, count in user.y.value_counts().items()}
-    sampler = make_sampler(user, counts, rules, [], seed)
+    sampler = make_sampler(user, counts, rules, seed)
     with told_in_options(), working("searching for counterfactuals"):
         found = explain(sampler, user.X, user.y, row, label, n_answers=answers, robust=robust)
     if json:

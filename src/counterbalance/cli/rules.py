@@ -29,7 +29,6 @@ if TYPE_CHECKING:
 
 # Words in the messages of the library, and the options that they stand for.
 OPTION_OF = {
-    "integer_features": "--integer",
     "sampling_strategy": "--ratio",
     "categorical_features": "--keep",
     "Immutable(": "--immutable (",
@@ -241,7 +240,6 @@ def make_sampler(
     user: UserTable,
     strategy: dict[Any, int] | str,
     rules: GivenRules,
-    integer: list[str],
     seed: int,
     method: str = "Counterfactual",
 ) -> Any:
@@ -250,8 +248,6 @@ def make_sampler(
 
     return all_samplers()[method].factory(
         sampling_strategy=strategy,
-        integer_features=integer or None,
-        snap_to_grid=True,
         constraints=rules.constraints(user.columns) or None,
         random_state=seed,
     )

@@ -223,12 +223,11 @@ def _choose(case: _Case, n_answers: int) -> Floats:
         return first[:0]
     pool = [first[0]]
     waiting = list(_left_out(minimum, x, first, np.zeros(x.shape, dtype=bool)))
-    searches = replace(minimum, n_left_out=0)
     for _ in range(MOST_SEARCHES if n_answers > 1 else 0):
         if not waiting:
             break
         frozen = waiting.pop(0)
-        other, far = searches.solve(x, target, ids, frozen)
+        other, far, _ = minimum.solve(x, target, ids, frozen)
         if not far[0] < prepared.space.epsilon or any((other[0] == one).all() for one in pool):
             continue
         pool.append(other[0])

@@ -255,7 +255,6 @@ def read_balanced(
     table = read_table(
         frames.from_list(X_resampled) if isinstance(X_resampled, list) else X_resampled,
         categorical_features=sampler.categorical_features,
-        integer_features=sampler.integer_features,
     )
     labels = read_labels(y_resampled)
     return BalancedTable(sampler, table, labels.codes, labels.classes, before[0])

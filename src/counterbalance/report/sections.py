@@ -27,7 +27,6 @@ from counterbalance.report.records import (
     Points,
     Regions,
 )
-from counterbalance.rows.origins import CALLED
 from counterbalance.rows.provenance import Provenance
 from counterbalance.table import containers, frames
 from counterbalance.table.columns import column_position
@@ -284,7 +283,7 @@ def explore(provenance: Provenance, table: Table) -> Explorer:
 
 def rank_features(provenance: Provenance, table: Table) -> Features:
     """Return which features change most in rows that f calls their new class, or in all."""
-    inverted = np.flatnonzero(np.isin(provenance["origin"].astype(str), CALLED))
+    inverted = np.flatnonzero(provenance["origin"].astype(str) == "inversion")
     some = provenance[inverted] if inverted.size else provenance
     counts = _changes(some)
     order = [m for m in _by_count(counts) if counts[m]]

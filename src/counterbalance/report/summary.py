@@ -20,21 +20,18 @@ from counterbalance.report.records import (
 )
 from counterbalance.report.sections import cells_changed, explore, map_rows, rank_features
 from counterbalance.rows.origins import (
-    CALLED,
     HEADS,
     MOST_PER_ROW,
     MOST_PER_ROW_AT_ALL,
     add_counts,
     all_inflated,
     ask_for_fewer,
-    count_nearest,
     count_origins,
     most_from_one,
     tell_inflated,
-    tell_most,
     tell_origins,
 )
-from counterbalance.search.problem import Yield
+from counterbalance.rows.yields import Yield
 from counterbalance.table.labels import in_words, plain, rows_of
 from counterbalance.trials.fingerprint import versions
 
@@ -119,7 +116,7 @@ def tell_result(
     """Return the section "verdict"; ``features`` and ``explorer`` are the sections of that name."""
     counts = count_origins(balanced.provenance)
     total = add_counts(list(counts.values()))
-    caveats = [COUNTERFACTUAL, HELPS] if any(total[origin] for origin in CALLED) else [HELPS]
+    caveats = [COUNTERFACTUAL, HELPS] if total["inversion"] else [HELPS]
     return Verdict(
         headline=_headline(balanced, total),
         sentences=(
@@ -134,25 +131,22 @@ def tell_result(
 
 
 def _headline(balanced: BalancedTable, total: dict[str, int]) -> str:
-    """Say how many of the new rows are minimum inversions, and of which classes they are."""
+    """Say how many of the new rows are counterfactuals, and of which classes they are."""
     counts = [(balanced.count(code, new=True), label) for code, label in enumerate(balanced.labels)]
     grown = [f"{count:,} new rows of {in_words(label)}" for count, label in counts if count]
     if not grown:
         return "No new rows: no class asked for any"
-    made, found = sum(total.values()), count_nearest(total)
+    made, found = sum(total.values()), total["inversion"]
     one = in_words(next(label for count, label in counts if count))
     new = f"{made:,} new rows of {one if len(grown) == 1 else f'{len(grown)} classes'}"
     if not hasattr(balanced.sampler, "on_shortfall"):
         several = len(grown) > MOST_NAMED
         return f"{new if several else ', '.join(grown)}, made within their class"
     if found == made:
-        return f"All {new} are minimum inversions" if made > 1 else f"1 minimum inversion of {one}"
-    few = (
-        f"{found:,} of {new} {'is a minimum inversion' if found == 1 else 'are minimum inversions'}"
-    )
-    return "; ".join(
-        filter(None, [few if found else f"No minimum inversion in {new}", tell_most(total)])
-    )
+        return f"All {new} are counterfactuals" if made > 1 else f"1 counterfactual of {one}"
+    if not found:
+        return f"No counterfactual in {new}"
+    return f"{found:,} of {new} {'is a counterfactual' if found == 1 else 'are counterfactuals'}"
 
 
 def _yields(yields: dict[tuple[Any, Any], Yield]) -> list[str]:
@@ -161,7 +155,7 @@ def _yields(yields: dict[tuple[Any, Any], Yield]) -> list[str]:
         return []
     return [
         f"{got.inversions:,} of {got.factuals:,} {rows_of(plain(larger))} could be turned into "
-        f"{in_words(plain(smaller))} by the first search; {got.used:,} of these were used."
+        f"{in_words(plain(smaller))}; {got.used:,} new rows were made from them."
         for (larger, smaller), got in yields.items()
     ]
 
@@ -171,7 +165,7 @@ def tabulate_origins(
 ) -> Origins:
     """Return for each class that grew what its new rows are, and what was found for it."""
     shown = [origin for origin in HEADS if any(made[origin] for made in counts.values())]
-    searched = ("rows searched", "inverted at once") if yields else ()
+    searched = ("rows searched", "inverted") if yields else ()
     cells = []
     for label, made in counts.items():
         numbers = [made[origin] for origin in shown]
@@ -258,7 +252,7 @@ def _changes(balanced: BalancedTable, features: Features | None, *, example: boo
         return [often]
     provenance = balanced.provenance
     # A row that f calls its class is nearest, if there is one: a copy is nearer and says nothing.
-    other = ~np.isin(provenance["origin"].astype(str), CALLED)
+    other = provenance["origin"].astype(str) != "inversion"
     nearest = provenance[[int(np.lexsort((provenance["distance"], other))[0])]]
     return [often, f"The nearest: {nearest.sentences(balanced.table.native)[0]}."]
 

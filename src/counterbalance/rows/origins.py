@@ -82,9 +82,9 @@ def tell_origins(counts: Counts, *, most: int = 0) -> list[str]:
         sentences.append(
             f"{found:,} of {total:,} new rows ({percent(found / total)}) {are}{up_to}."
         )
-    for origin in ("interior", "copy"):
-        if counts.get(origin):
-            sentences.append(_sentence(origin, counts[origin]))
+    sentences += [
+        _sentence(origin, counts[origin]) for origin in ("interior", "copy") if counts.get(origin)
+    ]
     if 0 < found < total / 2:
         sentences.append("Too few rows of a larger class can be turned for the number asked for.")
     return sentences

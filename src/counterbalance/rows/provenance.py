@@ -4,7 +4,7 @@
     factual        position in X of the row it came from
     from_class     the class of that row
     to_class       the class of the new row
-    origin         "inversion", or what the shortfall policy did instead
+    origin         "inversion", or how the class was filled: "interior" or "copy"
     distance       sum over the features of |change| / MAD
     round          how many features of the Spearman order were perturbed, 0 for none
     changed        names of the features in which it differs from its factual
@@ -57,8 +57,6 @@ SHOWN_FEATURES = 12
 MARKED = ' style="background: rgba(230, 140, 0, 0.3); font-weight: bold"'
 # What a text begins with that a spreadsheet runs.
 STARTERS = ("=", "+", "-", "@", "\t", "\r", "\n")
-# Origins of rows that started from a row of another class, as f or its moved threshold allowed.
-JUDGED = ("inversion", "minimum", "redraw", "threshold")
 
 
 @dataclass(frozen=True, eq=False)
@@ -211,7 +209,7 @@ class Provenance:
         to = in_words(row["to_class"])
         if origin == "copy":
             return f"{start}: copied as it is (copy)"
-        if origin not in JUDGED:
+        if origin != "inversion":
             scored = _scored(row, f"f's score of {to} is")
             return f"{start}: moved within its class, no counterfactual{scored}, {far} ({origin})"
         changes = []
@@ -222,15 +220,8 @@ class Provenance:
         if len(row["changed"]) > TOLD_CHANGES:
             changes.append(f"{len(row['changed']) - TOLD_CHANGES} more")
         what = f"{start}: {', '.join(changes)}"
-        if origin == "threshold":
-            scored = _scored(row, f"scored for {to}")
-            return (
-                f"{what}{scored}; f does not call it {to}: accepted because the "
-                f"threshold was moved to the class's share, {far} (threshold)"
-            )
         makes = "makes" if len(row["changed"]) == 1 else "make"
-        again = f" ({origin})" if origin == "redraw" else ""
-        return f"{what} {makes} it {to}, {far}{again}"
+        return f"{what} {makes} it {to}, {far}"
 
     def __repr__(self) -> str:
         shown = [self[place] for place in range(min(len(self), SHOWN_ROWS))]

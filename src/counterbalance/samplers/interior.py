@@ -101,9 +101,9 @@ class InteriorOverSampler(TableOverSampler):
 
     estimator : None or classifier, default=None
         f: any scikit-learn classifier with ``predict_proba``; it is cloned and fitted to X and
-        y, unless it is a :class:`sklearn.frozen.FrozenEstimator`. ``None`` is gradient boosting of twenty rounds, unweighted, so that
-        its scores are shares of the class as it is; of more than 10,000 rows it is fitted to so
-        many.
+        y, unless it is a :class:`sklearn.frozen.FrozenEstimator`. ``None`` is gradient boosting
+        of twenty rounds, unweighted, so that its scores are shares of the class as it is; of more
+        than 10,000 rows it is fitted to so many.
 
     spread : float, default=1.2
         How far new rows are spread, as a multiple of Silverman's bandwidth for the number of

@@ -27,7 +27,12 @@ from counterbalance.profile import distance, share_of_distance
 from counterbalance.search.draws import stream
 from counterbalance.search.inversions import Inversions
 from counterbalance.search.space import Space
-from counterbalance.search.structure import Structure, kernel
+from counterbalance.search.structure import Structure
+
+try:
+    from counterbalance.search import draw_kernel as kernel
+except (ImportError, TypeError):  # not built, or built for another version of scipy
+    kernel = None  # type: ignore[assignment]
 
 # Says of encoded rows, made from the factuals with these ids, which class f puts them into.
 Predict = Callable[[Floats, Integers], Integers]
@@ -58,10 +63,11 @@ def nearest_of_each_draw(
     new = prune(space, structure, old, new, target, ids[row])
     good = structure.f.on_candidates(new, ids[row]) == target if len(new) else reached > 0
     far = distance(space.perturbation.profile, space.order, old, new)
-    good &= far < space.epsilon
-    row, draw, target, reached, far = (a[good] for a in (row, draw, target, reached, far))
-    found = Inversions.of_rows(ids[row], target, far, x[row], new[good], draw, reached)
-    return found.take(_first_of_equals(row, target, new[good]))
+    at = np.flatnonzero(good & (far < space.epsilon))
+    at = at[_first_of_equals(row[at], target[at], new[at])]
+    return Inversions.of_rows(
+        ids[row[at]], target[at], far[at], old[at], new[at], draw[at], reached[at]
+    )
 
 
 def _first_of_equals(row: Integers, target: Integers, new: Floats) -> Integers:
@@ -89,14 +95,8 @@ def first_inversions(
     wanted. ``checked`` asks that the row as a whole keeps every rule.
     """
     rules = space.perturbation.rules
-    known = structure.ensemble is not None or structure.screen is not None
-    if (
-        kernel is None
-        or not known
-        or checked
-        or space.draw_arrays is None
-        or rules.most_changed is not None
-    ):
+    by_cells = not checked and rules.most_changed is None
+    if not (structure.is_known and by_cells and space.draw_arrays is not None):
         return _by_asking(
             space, structure.predict, x, ids, wanted, any_draw, rules if checked else None
         )
@@ -134,8 +134,8 @@ def build(
         return space.drawn(x[row], ids[row], draw, rounds)
     new = x[row]
     if len(new):
-        flat = (np.ascontiguousarray(part) for part in (row, draw, rounds))
-        kernel.build_rows(_draws(space, x, ids), *flat, new)
+        row, draw, rounds = map(np.ascontiguousarray, (row, draw, rounds))
+        kernel.build_rows(_draws(space, x, ids), row, draw, rounds, new)
     return new
 
 
@@ -215,9 +215,7 @@ def prune(
             structure.ensemble, np.ascontiguousarray(x), rows, of_f, order, profile.scale, nominal
         )
         return rows
-    back = order[::-1]
-    share = share_of_distance(profile, back, x[:, back], rows[:, back])
-    ranked = back[np.argsort(-share, axis=1, kind="stable")]
+    ranked = farthest_first(space, x, rows)
     going = np.arange(len(rows))
     while going.size:
         refused, again = np.zeros((2, len(rows)), dtype=bool)
@@ -231,6 +229,18 @@ def prune(
             refused[at[~good]] = True
         going = np.flatnonzero(again)
     return rows
+
+
+def farthest_first(space: Space, x: Floats, rows: Floats) -> Integers:
+    """Return the changed features of each row, the farthest first, (R, most of any row).
+
+    Of equally far ones the least important comes first. Rows with fewer changes have features
+    without a change behind them.
+    """
+    order = space.order[::-1]
+    share = share_of_distance(space.perturbation.profile, order, x[:, order], rows[:, order])
+    most = int((share > 0).sum(axis=1).max(initial=0))
+    return np.asarray(order[np.argsort(-share, axis=1, kind="stable")][:, :most])
 
 
 def put(

@@ -22,7 +22,7 @@ def first_inversions(
     draws: Draws,
     ensemble: Ensemble,
     wanted: NDArray[np.uint8],
-    any_draw: bool,  # noqa: FBT001 - positional in Cython
+    any_draw: bool,
     round_: NDArray[np.int32],
 ) -> None: ...
 def first_inversions_linear(
@@ -31,7 +31,7 @@ def first_inversions_linear(
     start: Floats,
     slack: float,
     wanted: NDArray[np.uint8],
-    any_draw: bool,  # noqa: FBT001 - positional in Cython
+    any_draw: bool,
     round_: NDArray[np.int32],
 ) -> None: ...
 def build_rows(

@@ -59,7 +59,9 @@ def find_inversions(
         inverting = which_invert(space, structure, x, chunk, wanted[chunk])
         return minimum.find(x, chunk, inverting)
 
-    return _on_chunks(find, rows, prepared)
+    # Where f is only asked, the candidates of all draws are held at a time.
+    rows_each = 2 if structure.is_known else space.n_draws
+    return _on_chunks(find, rows, prepared, rows_each)
 
 
 def wanted_classes(counts: Integers, targets: list[int]) -> Mask:
@@ -81,11 +83,11 @@ def find_references(prepared: Prepared, answers: Integers, targets: list[int]) -
 
 
 def _on_chunks(
-    find: Callable[[Integers], Inversions], rows: Integers, prepared: Prepared
+    find: Callable[[Integers], Inversions], rows: Integers, prepared: Prepared, rows_each: int
 ) -> Inversions:
     """Let the jobs search all rows: each gets what its memory holds, or an even share."""
     n_jobs: int = effective_n_jobs(prepared.n_jobs)
-    fits = prepared.blocks(len(rows), prepared.space.n_draws)
+    fits = prepared.blocks(len(rows), rows_each)
     size = max(1, min(fits[0].stop, max(FEWEST_ROWS, -(-len(rows) // (4 * n_jobs))))) if fits else 1
     chunks = [rows[start : start + size] for start in range(0, len(rows), size)]
     with Parallel(n_jobs=prepared.n_jobs, prefer="threads") as jobs:

@@ -50,10 +50,11 @@ class Inversions:
         changed = differs(new, old)
         row, feature = np.nonzero(changed)
         none = np.full(len(factual), NOT_DRAWN)
-        small = (target, none if draw is None else draw, none + 1 if round_ is None else round_)
         return cls(
             factual,
-            *(column.astype(np.int32) for column in small),
+            target.astype(np.int32),
+            (none if draw is None else draw).astype(np.int32),
+            (none + 1 if round_ is None else round_).astype(np.int32),
             distance,
             changed.sum(axis=1).astype(np.int32),
             feature.astype(np.int32),

@@ -23,14 +23,13 @@ import numpy as np
 from counterbalance.arrays import Floats, Integers, Mask
 from counterbalance.classifier.tree_readers import is_boosting
 from counterbalance.constraints.rules import differs
-from counterbalance.profile import distance, share_of_distance
-from counterbalance.search.algorithm_1 import agrees
+from counterbalance.profile import distance
+from counterbalance.search.algorithm_1 import agrees, farthest_first
 from counterbalance.search.draws import stream, uniform
 from counterbalance.search.inversions import Inversions
 from counterbalance.search.minimum_any import AnyMinimum
 from counterbalance.search.minimum_linear import LinearMinimum
-from counterbalance.search.minimum_trees import TreeMinimum
-from counterbalance.search.minimum_trees import kernel as tree_kernel
+from counterbalance.search.minimum_trees import TreeMinimum, is_compiled
 from counterbalance.search.space import Space
 from counterbalance.search.structure import Structure
 
@@ -63,7 +62,6 @@ class Minimum:
     space: Space
     structure: Structure
     references: list[Floats]  # rows that f puts into each class code
-    n_left_out: int = N_LEFT_OUT
 
     @cached_property
     def by_asking(self) -> AnyMinimum:
@@ -74,12 +72,12 @@ class Minimum:
     def by_trees(self) -> TreeMinimum | None:
         """The search in trees, where f is made of such and no rule concerns whole rows."""
         land, f = self.structure.land, self.structure.f.f
-        if land is None or tree_kernel is None or not self._cell_by_cell:
+        if land is None or not is_compiled() or not self._cell_by_cell:
             return None
         nothing = np.zeros((0, len(self.space.changes)))
         of_f = [self.references[c] if c >= 0 else nothing for c in self.structure.codes]
         twice = is_boosting(getattr(f, "estimator", f))
-        return TreeMinimum(self.space, land, of_f, self.n_left_out, twice)
+        return TreeMinimum(self.space, land, of_f, twice)
 
     @cached_property
     def by_weights(self) -> LinearMinimum | None:
@@ -107,19 +105,18 @@ class Minimum:
     def nearest(self, x: Floats, target: Integers, ids: Integers) -> tuple[Floats, Floats]:
         """Return the nearest row of class ``target`` for each row, and how far it is.
 
-        Where there is no row the distance is infinite. Rows that are bound by rules of the table,
-        or by a grid, are searched for once more without some of their changes, as long as that
+        Where there is no row the distance is infinite. A row that is bound by rules of the table,
+        or by a grid, is searched for once more without some of its changes, as long as that
         leads nearer. The kernel does so itself for all others.
         """
-        rows, far = self.solve(x, target, ids, np.zeros(x.shape, dtype=bool))
-        known = self.by_trees is not None and self.space.perturbation.rules.of_the_table
-        known |= self.by_weights is not None and bool(self.space.perturbation.grid.resolution.any())
-        going = np.flatnonzero(np.isfinite(far) & known)
+        no_cells = np.zeros(x.shape, dtype=bool)
+        rows, far, bound = self.solve(x, target, ids, no_cells, N_LEFT_OUT)
+        going = np.flatnonzero(bound)
         while going.size:
             nearer = np.zeros(len(going), dtype=bool)
             for some, frozen in self.left_out(x[going], rows[going]):
                 at = going[some]
-                again, least = self.solve(x[at], target[at], ids[at], frozen)
+                again, least, _ = self.solve(x[at], target[at], ids[at], frozen)
                 better = least < far[at]
                 rows[at[better]], far[at[better]] = again[better], least[better]
                 nearer[some] |= better
@@ -128,50 +125,54 @@ class Minimum:
 
     def left_out(self, x: Floats, rows: Floats) -> Iterator[tuple[Integers, Mask]]:
         """Give cells that are to stay, for some rows: one of their farthest changes, then all."""
-        profile, order = self.space.perturbation.profile, self.space.order
-        share = share_of_distance(profile, order, x[:, order], rows[:, order])
-        ranked = order[np.argsort(-share, axis=1, kind="stable")]
-        changed, count = differs(rows, x), (share > 0).sum(axis=1)
-        for place in range(N_LEFT_OUT):
+        ranked, changed = farthest_first(self.space, x, rows), differs(rows, x)
+        count = changed[:, self.space.order].sum(axis=1)
+        for place in range(min(N_LEFT_OUT, ranked.shape[1])):
             some = np.flatnonzero(count > place)
-            if some.size:
-                frozen = np.zeros((len(some), x.shape[1]), dtype=bool)
-                frozen[np.arange(len(some)), ranked[some, place]] = True
-                yield some, frozen
+            frozen = np.zeros((len(some), x.shape[1]), dtype=bool)
+            frozen[np.arange(len(some)), ranked[some, place]] = True
+            yield some, frozen
         some = np.flatnonzero(count > 1)
         if some.size:
             yield some, changed[some]
 
     def solve(
-        self, x: Floats, target: Integers, ids: Integers, frozen: Mask
-    ) -> tuple[Floats, Floats]:
-        """Return a near row for each row, of which ``frozen`` cells stay, and how far it is."""
-        rows, reached = x.copy(), np.zeros(len(x), dtype=bool)
+        self, x: Floats, target: Integers, ids: Integers, frozen: Mask, n_left_out: int = 0
+    ) -> tuple[Floats, Floats, Mask]:
+        """Return a near row for each row, how far it is, and whether rules or a grid bound it.
+
+        ``frozen`` cells stay; ``n_left_out`` is as in the kernel.
+        """
+        rows, reached, bound = x.copy(), *np.zeros((2, len(x)), dtype=bool)
         if self.by_trees is not None:
-            rows, reached = self._in_trees(self.by_trees, x, target, ids, frozen)
+            rows, reached, bound = self._in_trees(x, target, ids, frozen, n_left_out)
         elif self.by_weights is not None:
             rows, reached = self.by_weights.nearest(
                 x, target, lambda at, new: self._agrees(x[at], new, target[at], ids[at]), frozen
             )
+            bound = reached & bool(self.space.perturbation.grid.resolution.any())
         left = np.flatnonzero(~reached)
         known = self.by_trees is not None or self.by_weights is not None
         if left.size and not (known and frozen.any()):
             found = self.by_asking.nearest(x[left], target[left], ids[left], frozen[left])
             rows[left], reached[left] = found
         far = distance(self.space.perturbation.profile, self.space.order, x, rows)
-        return rows, np.where(reached, far, np.inf)
+        return rows, np.where(reached, far, np.inf), bound
 
     def _in_trees(
-        self, trees: TreeMinimum, x: Floats, target: Integers, ids: Integers, frozen: Mask
-    ) -> tuple[Floats, Mask]:
-        rules, of_f = self.space.perturbation.rules, self.structure.places[target]
-        plain, far = trees.nearest(x, of_f, frozen)
-        rows = rules.complete(plain, x)
-        frozen = frozen.copy()
-        for _ in range(MOST_RETRIES if rules.of_the_table else 0):
-            left = np.flatnonzero(np.isfinite(far) & ~rules.allow(rows, x))
+        self, x: Floats, target: Integers, ids: Integers, frozen: Mask, n_left_out: int
+    ) -> tuple[Floats, Mask, Mask]:
+        trees, rules = self.by_trees, self.space.perturbation.rules
+        assert trees is not None  # noqa: S101  (the caller looked)
+        of_f, frozen = self.structure.places[target], frozen.copy()
+        plain, far = trees.nearest(x, of_f, frozen, n_left_out)
+        rows, bound = rules.complete(plain, x), np.zeros(len(x), dtype=bool)
+        left = np.flatnonzero(np.isfinite(far)) if rules.of_the_table else np.zeros(0, np.intp)
+        for _ in range(MOST_RETRIES):
+            left = left[np.isfinite(far[left]) & ~rules.allow(rows[left], x[left])]
             if not left.size:
                 break
+            bound[left] = True
             # What is unlike the table stays as it was, and the rest moves.
             frozen[left] |= rules.faults(rows[left], x[left]) & differs(rows[left], x[left])
             plain[left], far[left] = trees.nearest(x[left], of_f[left], frozen[left])
@@ -183,7 +184,8 @@ class Minimum:
         moved = np.flatnonzero(reached & differs(rows, plain).any(axis=1))
         if moved.size:
             rows[moved] = self.by_asking.refine(x[moved], rows[moved], target[moved], ids[moved])
-        return rows, reached
+            bound[moved] = True
+        return rows, reached, bound & reached
 
     def _agrees(self, x: Floats, rows: Floats, target: Integers, ids: Integers) -> Mask:
         """Say which rows f puts into the class, and keep every rule."""

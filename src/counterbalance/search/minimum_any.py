@@ -17,8 +17,14 @@ import numpy as np
 from sklearn.neighbors import NearestNeighbors
 
 from counterbalance.arrays import Floats, Integers, Mask
-from counterbalance.profile import share_of_distance
-from counterbalance.search.algorithm_1 import agrees, build, first_inversions, prune, put
+from counterbalance.search.algorithm_1 import (
+    agrees,
+    build,
+    farthest_first,
+    first_inversions,
+    prune,
+    put,
+)
 from counterbalance.search.space import Space
 from counterbalance.search.structure import Structure
 
@@ -121,17 +127,12 @@ class AnyMinimum:
                 break
             before = rows[going].copy()
             some, old = before.copy(), x[going]
-            for m in self._farthest_first(old, some).T:
+            for m in farthest_first(self.space, old, some).T:
                 self._shorten(old, some, m, target[going], ids[going])
             some = prune(self.space, self.structure, old, some, target[going], ids[going])
             rows[going] = some
             going = going[(some != before).any(axis=1)]
         return rows
-
-    def _farthest_first(self, x: Floats, rows: Floats) -> Integers:
-        profile, order = self.space.perturbation.profile, self.space.order
-        share = share_of_distance(profile, order, x[:, order], rows[:, order])
-        return np.asarray(order[np.argsort(-share, axis=1, kind="stable")])
 
     def _shorten(
         self, x: Floats, rows: Floats, m: Integers, target: Integers, ids: Integers

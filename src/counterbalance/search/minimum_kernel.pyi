@@ -20,6 +20,6 @@ class Walker:
         first_cell: Integers,
         found: Small,
         distance: Floats,
-        in_cell: bool,  # noqa: FBT001 - positional in Cython
+        in_cell: bool,
         n_left_out: int,
     ) -> None: ...

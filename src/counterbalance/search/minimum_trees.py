@@ -20,6 +20,11 @@ except ImportError:  # not built
 MOST_CELLS = 512
 
 
+def is_compiled() -> bool:
+    """Say whether the kernel is there."""
+    return kernel is not None
+
+
 @dataclass(frozen=True)
 class Cells:
     """The cells of some rows, class by class of f."""
@@ -49,7 +54,6 @@ class TreeMinimum:
     space: Space
     landscape: Landscape
     references: list[Floats]  # rows that f puts into each of its classes
-    n_left_out: int  # see ``minimum_kernel``
     twice: bool  # whether a search starts at home and in a cell; the nearer end counts
 
     @cached_property
@@ -57,22 +61,34 @@ class TreeMinimum:
         """Where to start anew: few rows ever do, so these are found when they are needed."""
         return Cells.of(self.landscape, self.references)
 
-    def nearest(self, x: Floats, target: Integers, frozen: Mask) -> tuple[Floats, Floats]:
+    def nearest(
+        self, x: Floats, target: Integers, frozen: Mask, n_left_out: int = 0
+    ) -> tuple[Floats, Floats]:
         """Return the nearest row of each row's class ``target`` of f, and how far it is.
 
-        ``frozen`` cells stay. Where no row is found the distance is infinite.
+        ``frozen`` cells stay. Where no row is found the distance is infinite. ``n_left_out`` is
+        as in the kernel.
         """
         none = Cells.none(len(self.references), x.shape[1])
-        rows, far = self._walk(x, target, none, frozen, in_cell=False)
+        rows, far = self._walk(x, target, none, frozen, n_left_out, in_cell=False)
         left = np.flatnonzero(np.isinf(far) | self.twice)
         if left.size:
-            again = self._walk(x[left], target[left], self.cells, frozen[left], in_cell=True)
+            again = self._walk(
+                x[left], target[left], self.cells, frozen[left], n_left_out, in_cell=True
+            )
             nearer = again[1] < far[left]
             rows[left[nearer]], far[left[nearer]] = again[0][nearer], again[1][nearer]
         return rows, far
 
     def _walk(
-        self, x: Floats, target: Integers, cells: Cells, frozen: Mask, *, in_cell: bool
+        self,
+        x: Floats,
+        target: Integers,
+        cells: Cells,
+        frozen: Mask,
+        n_left_out: int,
+        *,
+        in_cell: bool,
     ) -> tuple[Floats, Floats]:
         land, x = self.landscape, np.ascontiguousarray(x)
         low, high, mutable = self._limits(x)
@@ -97,7 +113,7 @@ class TreeMinimum:
             found,
             distance,
             in_cell,
-            self.n_left_out,
+            n_left_out,
         )
         return np.where(mutable, land.values(found, home, origin), x), distance
 

@@ -1,8 +1,8 @@
 """Space: where one searches, and the draws of Algorithm 1 in it.
 
-    order        <F_1, ..., F_M>, the features that may change
-    n_draws      T in the paper
-    epsilon      inversions at this distance or farther do not count
+order        <F_1, ..., F_M>, the features that may change
+n_draws      T in the paper
+epsilon      inversions at this distance or farther do not count
 """
 
 from __future__ import annotations

@@ -17,6 +17,7 @@ import numpy as np
 from sklearn.frozen import FrozenEstimator
 
 from counterbalance.arrays import Floats, Integers
+from counterbalance.classifier import boosting
 from counterbalance.classifier.judge import Classifier
 from counterbalance.classifier.linear import Screen, linear_screen
 from counterbalance.classifier.tree_readers import has_trees, is_boosting
@@ -31,6 +32,12 @@ except (ImportError, TypeError):  # not built, or built for another version of s
     kernel = None  # type: ignore[assignment]
 
 
+def kernel_status() -> str:
+    """Say whether the compiled kernels are there; without them the same seed gives other rows."""
+    there = kernel is not None and boosting.is_compiled()
+    return "with the compiled kernels" if there else "without the compiled kernels (slower)"
+
+
 @dataclass(frozen=True, eq=False)
 class Structure:
     """A classifier, and its trees or its weights where they are known."""
@@ -39,6 +46,11 @@ class Structure:
     land: Landscape | None = None
     ensemble: Any = None  # the trees, as the kernel knows them
     screen: Screen | None = None
+
+    @property
+    def is_known(self) -> bool:
+        """Whether the kernel can follow draws without asking f."""
+        return self.ensemble is not None or (kernel is not None and self.screen is not None)
 
     @property
     def codes(self) -> Integers:
