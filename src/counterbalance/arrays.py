@@ -9,7 +9,6 @@ Floats = NDArray[np.float64]
 Integers = NDArray[np.intp]  # positions, class codes, counts
 Mask = NDArray[np.bool_]
 Small = NDArray[np.int32]  # kept by the million
-Bits = NDArray[np.uint8]  # eight flags in each
 Words = NDArray[np.uint64]  # states of streams of random numbers
 
 # Memory that work on one cell takes: its value, its share of the distance, their sums, the

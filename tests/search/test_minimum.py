@@ -293,7 +293,7 @@ def test_a_frame_of_all_kinds_keeps_its_levels_and_its_holes():
     assert differs(some.new, some.old)[:, nominal].any()
     for m in np.flatnonzero(nominal):
         known = np.unique(some.prepared.table.column(m))
-        assert np.isin(some.new[:, m], known).all()
+        assert np.isin(some.new[~np.isnan(some.new[:, m]), m], known).all()
 
 
 @pytest.mark.parametrize("name", ["own", "boosting", "histogram", "linear", "k-NN"])
@@ -384,7 +384,6 @@ def test_the_structure_of_boosting_leads_nearer_than_questions_do(f, n_classes, 
     by_structure = solve(X, y, f)
     assert by_structure.inverted == 1
     monkeypatch.setattr(minimum_trees, "kernel", None)
-    monkeypatch.setattr(minimum, "tree_kernel", None)
     by_questions = solve(X, y, f)
     assert by_questions.inverted == 1
     assert by_structure.found.distance.mean() < 0.95 * by_questions.found.distance.mean()
@@ -411,23 +410,30 @@ def test_a_search_without_some_of_the_changes_leads_nearer(monkeypatch):
     n_leaves=st.integers(2, 64) | st.none(),
     decimals=st.integers(0, 2) | st.just(9),
     single=st.booleans(),
-    missing=st.booleans(),
     constraints=st.sampled_from([None, *list(CONSTRAINTS)[:3], "levels"]),
     everything=st.booleans(),
 )
 def test_no_change_of_a_forests_row_can_be_undone_or_shortened(
-    seed, n_classes, n_leaves, decimals, single, missing, constraints, everything
+    seed, n_classes, n_leaves, decimals, single, constraints, everything
 ):
     X, y = table(70, 6, n_classes, seed)
     X = np.round(X, decimals).astype(np.float32 if single else np.float64)
-    if missing:
-        X[np.random.default_rng(seed).random(X.shape) < 0.1] = np.nan
     f = RandomForestClassifier(5, max_leaf_nodes=n_leaves, random_state=seed)
     rules = None if constraints is None else CONSTRAINTS[constraints]
     some = solve(X, y, f, constraints=rules, everything=everything)
     assume(len(some.found))
     some.assert_inversions()
     some.assert_shortest(some.beside_cuts if constraints != "levels" else nearer_levels(some))
+
+
+@needs_kernel
+@given(seed=st.integers(0, 10**6), n_classes=st.integers(2, 3))
+def test_no_change_beside_missing_cells_can_be_undone_or_shortened(seed, n_classes):
+    X, y = table(70, 6, n_classes, seed)
+    X[np.random.default_rng(seed).random(X.shape) < 0.1] = np.nan
+    some = solve(X, y, RandomForestClassifier(5, random_state=seed))
+    some.assert_inversions()
+    some.assert_shortest(some.beside_cuts)
 
 
 def nearer_levels(some):
@@ -491,7 +497,7 @@ def test_no_change_that_was_asked_for_can_be_undone_or_halved(
     X, y = table(70, 6, n_classes, seed)
     rules = None if constraints is None else CONSTRAINTS[constraints]
     with pytest.MonkeyPatch.context() as patch:  # whatever is known of f
-        patch.setattr(minimum, "tree_kernel", None)
+        patch.setattr(minimum_trees, "kernel", None)
         patch.setattr(Minimum, "by_weights", None)
         some = solve(np.round(X, decimals), y, CLASSIFIERS[name], constraints=rules)
     assume(len(some.found))
@@ -583,7 +589,7 @@ def test_the_kernel_walks_as_the_plain_version_does_in_a_frame_of_all_kinds():
 @pytest.mark.parametrize("n_classes", [2, 3])
 @pytest.mark.parametrize("name", ["own", "forest", "histogram"])
 def test_without_a_compiler_every_factual_is_inverted_by_asking(name, n_classes, monkeypatch):
-    monkeypatch.setattr(minimum, "tree_kernel", None)
+    monkeypatch.setattr(minimum_trees, "kernel", None)
     monkeypatch.setattr("counterbalance.search.structure.kernel", None)
     monkeypatch.setattr("counterbalance.search.algorithm_1.kernel", None)
     some = solve(*table(100, n_classes=n_classes), CLASSIFIERS[name])
@@ -615,7 +621,7 @@ def test_every_factual_of_histogram_boosting_is_inverted(seed, n_classes, n_leav
 
 
 def test_boosting_that_splits_categories_is_asked():
-    frame, y = mixed_frame()
+    frame, y = mixed_frame(400)
     frame = frame[["b", "c", "level"]].assign(level=frame["level"].cat.codes.astype("category"))
     f = HistGradientBoostingClassifier(max_iter=10, categorical_features="from_dtype")
     some = solve(frame, y, f)

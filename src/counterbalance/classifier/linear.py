@@ -1,13 +1,10 @@
-"""Screen: candidates that a linear f cannot invert, found without asking it.
+"""Linear: what a linear f says, without asking it.
 
     weight       (C, M), intercept (C,): the score of class c is intercept + weight x
     slack        more than rounding can make f's own score differ from ours
 
-The score of a linear f moves along a draw by one product for each feature. So
-the scores of all rounds are running sums, at the cost of the draws themselves,
-where building every candidate for f would cost M times as much. A candidate
-whose wanted class is behind by more than the slack is left out; all others are
-shown to f, so its answer, to the last bit, is never replaced by ours.
+The score of a linear f moves along a draw by one product for each feature. A class counts as
+reached only if it is ahead by more than the slack; where two scores are closer f itself is asked.
 """
 
 from __future__ import annotations
@@ -23,7 +20,7 @@ from sklearn.linear_model._base import LinearClassifierMixin
 from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import StandardScaler
 
-from counterbalance.arrays import Floats, Integers, Mask
+from counterbalance.arrays import Floats, Integers
 
 # Rounding makes two ways of summing M products differ by some M * 1e-16 of their size.
 SLACK = {8: 1e-9, 4: 1e-2}
@@ -51,22 +48,6 @@ class Screen:
         top = score[rows, best]
         score[rows, best] = -np.inf
         return np.where(top - score.max(axis=1) > self.slack, best, -1)
-
-    def hopeful(self, x: Floats, step: Floats, features: Integers, wanted: Mask) -> Mask:
-        """Say which candidates f may put into a wanted class.
-
-        ``step`` holds the changes of ``features`` in the order of the search,
-        (R, K, T); the answer has the same shape.
-        """
-        score = np.empty((len(self.weight), *step.shape))
-        for c, (weight, intercept) in enumerate(zip(self.weight, self.intercept, strict=True)):
-            np.cumsum(step * weight[features, None], axis=1, out=score[c])
-            score[c] += (x @ weight + intercept)[:, None, None]
-        top = score.max(axis=0) - self.slack
-        hopeful = np.zeros(step.shape, dtype=bool)
-        for target in np.flatnonzero(wanted.any(axis=0)):
-            hopeful |= (score[target] >= top) & wanted[:, target, None, None]
-        return hopeful
 
 
 def linear_screen(f: Any, X: Any, classes: NDArray[Any]) -> Screen | None:

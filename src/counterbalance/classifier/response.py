@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from counterbalance.arrays import Floats
 from counterbalance.classifier.boosting import Boosting
-from counterbalance.classifier.forest import forest_probability, is_forest, walk_forest
+from counterbalance.classifier.forest import forest_probability, is_forest
 from counterbalance.errors import ClassifierError
 from counterbalance.table import containers
 
@@ -31,7 +31,7 @@ ROUNDING = 1e-6
 def predictions(f: Any, X: Any) -> Labels:
     """Return the label that f gives each row."""
     if is_forest(f) and isinstance(X, np.ndarray):
-        return walk_forest(f, X)
+        return np.asarray(f.classes_.take(np.argmax(forest_probability(f, X), axis=1)))
     labels = _ask(f, f.predict, X)
     if labels.shape != (X.shape[0],):
         raise _misbehaves(

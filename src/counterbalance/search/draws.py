@@ -75,15 +75,6 @@ def uniform(state: Words, counter: ArrayLike) -> Floats:
     return u
 
 
-def fingerprint(rows: Floats, keys: ArrayLike) -> Words:
-    """Return a word for each row: equal for equal rows of equal key, and else hardly ever."""
-    state = stream(0, keys, 0)
-    for column in (rows + 0.0).T:  # -0.0 is 0.0
-        alike = np.where(np.isnan(column), np.nan, column)  # arithmetic gives a nan a sign
-        state = _mix(state ^ alike.view(np.uint64))
-    return state
-
-
 def exact_normal(u: Floats, below: Floats, width: Floats) -> Floats:
     """Draw truncated normals by the inverse of their distribution function.
 
