@@ -233,11 +233,13 @@ def nearest_of_a_linear_f(x, weight, intercept, statistics):
     x' = x + up - down with up, down >= 0 minimises (up + down) / MAD.
     """
     lower, upper, mad = (np.array(part) for part in zip(*statistics, strict=True))
+    least = np.maximum(np.concatenate([lower - x, x - upper]), 0)  # x itself may lie outside
+    most = np.maximum(np.concatenate([upper - x, x - lower]), 0)
     result = linprog(
         np.concatenate([1 / mad, 1 / mad]),
         A_ub=[np.concatenate([-weight, weight])],
         b_ub=[weight @ x + intercept],
-        bounds=[(0, step) for step in np.concatenate([upper - x, x - lower])],
+        bounds=list(zip(least, most, strict=True)),
     )
     return result.fun if result.status == 0 else None
 
@@ -256,7 +258,7 @@ def nearest_of_a_forest(forest, x, target, statistics, decimals=9):
             for feature, cut in zip(tree.tree_.feature, tree.tree_.threshold, strict=True)
             if feature == m
         }
-        values = {float(x[m])}
+        values = {min(max(float(x[m]), lower), upper)}
         for cut in cuts:
             below = np.float32(cut)
             if float(below) > cut:

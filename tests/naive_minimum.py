@@ -118,7 +118,9 @@ class Walker:
         nearer = True
         while nearer:
             nearer, bins, costs = False, self.bins, self.costs
-            changed = sorted((m for m, cost in enumerate(costs) if cost > 0), key=lambda m: -costs[m])
+            changed = sorted(
+                (m for m, cost in enumerate(costs) if cost > 0), key=lambda m: -costs[m]
+            )
             some = [{m} for m in changed[:n_left_out]]
             for left_out in [*some, set(changed)] if len(changed) > 1 else some:
                 mutable = [free and m not in left_out for m, free in enumerate(row.mutable)]

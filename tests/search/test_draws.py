@@ -54,11 +54,3 @@ def test_one_sweep_of_the_gibbs_sampler_is_visibly_biased(monkeypatch):
     state = draws.stream(1, np.arange(20_000), 0)[:, None]
     z = draws.gibbs_normal(state, [0], 1, np.full((1, 1), -3.0), np.full((1, 1), 3.0))
     assert stats.kstest(z.ravel(), stats.truncnorm(-3, 3).cdf).pvalue < 1e-6
-
-
-def test_equal_rows_have_equal_fingerprints_whatever_the_sign_of_a_zero_or_a_nan():
-    rows = np.array([[0.0, np.nan, 1.0], [-0.0, np.nan, 1.0], [0.0, np.nan, 2.0]])
-    rows[1, 1] = np.copysign(np.nan, -1)
-    assert rows[0, 1:2].tobytes() != rows[1, 1:2].tobytes()
-    words = draws.fingerprint(rows, np.zeros(3, dtype=np.intp))
-    assert words[0] == words[1] != words[2]

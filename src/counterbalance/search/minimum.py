@@ -21,7 +21,6 @@ from functools import cached_property
 import numpy as np
 
 from counterbalance.arrays import Floats, Integers, Mask
-from counterbalance.classifier.tree_readers import is_boosting
 from counterbalance.constraints.rules import differs
 from counterbalance.profile import distance
 from counterbalance.search.algorithm_1 import agrees, farthest_first
@@ -71,13 +70,12 @@ class Minimum:
     @cached_property
     def by_trees(self) -> TreeMinimum | None:
         """The search in trees, where f is made of such and no rule concerns whole rows."""
-        land, f = self.structure.land, self.structure.f.f
+        land = self.structure.land
         if land is None or not is_compiled() or not self._cell_by_cell:
             return None
         nothing = np.zeros((0, len(self.space.changes)))
         of_f = [self.references[c] if c >= 0 else nothing for c in self.structure.codes]
-        twice = is_boosting(getattr(f, "estimator", f))
-        return TreeMinimum(self.space, land, of_f, twice)
+        return TreeMinimum(self.space, land, of_f)
 
     @cached_property
     def by_weights(self) -> LinearMinimum | None:

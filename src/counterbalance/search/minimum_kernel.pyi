@@ -20,6 +20,5 @@ class Walker:
         first_cell: Integers,
         found: Small,
         distance: Floats,
-        in_cell: bool,
         n_left_out: int,
     ) -> None: ...

@@ -8,8 +8,8 @@ r"""The minimum search in trees, compiled.
     stretch     bins of one feature between which, all else equal, no score changes
     slopes      how the scores change where one feature moves
 
-A search starts at home, or in the nearest *cell*: the bins that share all leaves with a training
-row that f puts into the class. In every step all trees are looked at once, and it is noted how
+A search starts at home, and once more in the nearest *cell*: the bins that share all leaves with a
+training row that f puts into the class. In every step all trees are looked at once, and it is noted how
 their leaves change if one feature alone moves:
 
             m <= 4                    here: bin 2 of m
@@ -364,14 +364,13 @@ cdef class Walker:
         const Py_ssize_t[::1] first_cell,
         int32_t[:, ::1] found,
         double[::1] distance,
-        bint in_cell,
         Py_ssize_t n_left_out,
     ):
         """Write the bins and the distance of the inversion of every row, infinite for none.
 
-        ``in_cell`` starts in the nearest cell of the class, else at home. The search is made once
-        more without each of the ``n_left_out`` costliest changes, and without all of them, as long
-        as that leads nearer.
+        The search starts at home and in the nearest cell of the class, and the nearer end counts.
+        It is made once more without each of the ``n_left_out`` costliest changes, and without all
+        of them, as long as that leads nearer.
         """
         cdef Py_ssize_t r, t
         cdef Row row
@@ -381,27 +380,36 @@ cdef class Walker:
                 row.x, row.origin, row.home = &x[r, 0], &origin[r, 0], &home[r, 0]
                 row.low, row.high, row.mutable = &low[r, 0], &high[r, 0], &mutable[r, 0]
                 row.target = t = target[r]
-                self.start(&row)
                 distance[r] = INFINITY
-                if not in_cell or self.start_at_cell(
+                self.start(&row)
+                self.keep_nearer(&row, &distance[r], &found[r, 0])
+                if self.start_at_cell(
                     &row,
                     lowest[first_cell[t] : first_cell[t + 1]],
                     highest[first_cell[t] : first_cell[t + 1]],
                 ):
-                    distance[r] = self.settle(&row)
-                memcpy(&found[r, 0], self.bins, self.M * sizeof(int32_t))
+                    self.keep_nearer(&row, &distance[r], &found[r, 0])
                 if n_left_out and distance[r] < INFINITY:
-                    distance[r] = self.leave_out(&row, n_left_out, distance[r], &found[r, 0])
+                    self.leave_out(&row, n_left_out, &distance[r], &found[r, 0])
         if self.failed:
             raise MemoryError
 
-    cdef double leave_out(
-        self, Row* row, Py_ssize_t n_left_out, double least, int32_t* found
+    cdef bint keep_nearer(self, Row* row, double* least, int32_t* found) noexcept nogil:
+        """Search from where the row is; keep what is nearer than the least, and say whether it is."""
+        cdef double far = self.settle(row)
+        if not far < least[0]:
+            return False
+        least[0] = far
+        memcpy(found, self.bins, self.M * sizeof(int32_t))
+        memcpy(self.best_costs, self.costs, self.M * sizeof(double))
+        return True
+
+    cdef void leave_out(
+        self, Row* row, Py_ssize_t n_left_out, double* least, int32_t* found
     ) noexcept nogil:
-        """Search from home without some of the changes; write what is nearer, return how far."""
+        """Search from home without some of the changes, as long as that leads nearer."""
         cdef const uint8_t* mutable = row.mutable
         cdef Py_ssize_t n, j, m
-        cdef double far
         cdef bint nearer = True
         while nearer:
             nearer, n = False, self.line_up()
@@ -414,24 +422,17 @@ cdef class Walker:
                         self.mutable[self.queue[m]] = 0
                 row.mutable = self.mutable
                 self.start(row)
-                far = self.settle(row)
-                if far < least:
-                    least, nearer = far, True
-                    memcpy(found, self.bins, self.M * sizeof(int32_t))
-                    memcpy(self.best_costs, self.costs, self.M * sizeof(double))
-            if nearer:
-                memcpy(self.costs, self.best_costs, self.M * sizeof(double))
+                nearer = self.keep_nearer(row, least, found) or nearer
         row.mutable = mutable
-        return least
 
     cdef Py_ssize_t line_up(self) noexcept nogil:
-        """Line up the features that cost something, the costliest first; return how many."""
+        """Line up the features that cost something at the best end, the costliest first."""
         cdef Py_ssize_t n = 0, j
         cdef int32_t m
         for m in range(<int32_t>self.M):
-            if self.costs[m] > 0:
+            if self.best_costs[m] > 0:
                 j = n
-                while j > 0 and self.costs[self.queue[j - 1]] < self.costs[m]:
+                while j > 0 and self.best_costs[self.queue[j - 1]] < self.best_costs[m]:
                     self.queue[j] = self.queue[j - 1]
                     j -= 1
                 self.queue[j] = m

@@ -40,12 +40,6 @@ class Cells:
         lowest, highest = landscape.cells(np.concatenate(bins))
         return cls(lowest, highest, np.cumsum([0, *map(len, bins)], dtype=np.intp))
 
-    @classmethod
-    def none(cls, n_classes: int, n_features: int) -> Cells:
-        """Return no cells."""
-        nothing = np.zeros((0, n_features), dtype=np.int32)
-        return cls(nothing, nothing, np.zeros(n_classes + 1, dtype=np.intp))
-
 
 @dataclass(frozen=True)
 class TreeMinimum:
@@ -54,11 +48,10 @@ class TreeMinimum:
     space: Space
     landscape: Landscape
     references: list[Floats]  # rows that f puts into each of its classes
-    twice: bool  # whether a search starts at home and in a cell; the nearer end counts
 
     @cached_property
     def cells(self) -> Cells:
-        """Where to start anew: few rows ever do, so these are found when they are needed."""
+        """Where searches start, beside the row itself."""
         return Cells.of(self.landscape, self.references)
 
     def nearest(
@@ -69,28 +62,7 @@ class TreeMinimum:
         ``frozen`` cells stay. Where no row is found the distance is infinite. ``n_left_out`` is
         as in the kernel.
         """
-        none = Cells.none(len(self.references), x.shape[1])
-        rows, far = self._walk(x, target, none, frozen, n_left_out, in_cell=False)
-        left = np.flatnonzero(np.isinf(far) | self.twice)
-        if left.size:
-            again = self._walk(
-                x[left], target[left], self.cells, frozen[left], n_left_out, in_cell=True
-            )
-            nearer = again[1] < far[left]
-            rows[left[nearer]], far[left[nearer]] = again[0][nearer], again[1][nearer]
-        return rows, far
-
-    def _walk(
-        self,
-        x: Floats,
-        target: Integers,
-        cells: Cells,
-        frozen: Mask,
-        n_left_out: int,
-        *,
-        in_cell: bool,
-    ) -> tuple[Floats, Floats]:
-        land, x = self.landscape, np.ascontiguousarray(x)
+        land, cells, x = self.landscape, self.cells, np.ascontiguousarray(x)
         low, high, mutable = self._limits(x)
         mutable &= ~frozen
         origin = np.where(mutable, np.minimum(np.maximum(x, low), high), x)
@@ -98,7 +70,7 @@ class TreeMinimum:
             nearest = levels[np.searchsorted((levels[1:] + levels[:-1]) / 2, origin[:, m])]
             origin[:, m] = np.where(mutable[:, m], nearest, x[:, m])
         home = land.trees.bins(origin)
-        found, distance = np.empty_like(home), np.empty(len(x))
+        found, distance = home.copy(), np.empty(len(x))
         kernel.Walker(land).find(
             x,
             origin,
@@ -112,7 +84,6 @@ class TreeMinimum:
             cells.first,
             found,
             distance,
-            in_cell,
             n_left_out,
         )
         return np.where(mutable, land.values(found, home, origin), x), distance
