@@ -368,9 +368,9 @@ cdef class Walker:
     ):
         """Write the bins and the distance of the inversion of every row, infinite for none.
 
-        The search starts at home and in the nearest cell of the class, and the nearer end counts.
-        It is made once more without each of the ``n_left_out`` costliest changes, and without all
-        of them, as long as that leads nearer.
+        With ``n_left_out`` the search starts at home and in the nearest cell of the class, and the
+        nearer end counts. It is made once more without each of so many costliest changes, and
+        without all of them, as long as that leads nearer.
         """
         cdef Py_ssize_t r, t
         cdef Row row
@@ -381,37 +381,22 @@ cdef class Walker:
                 row.low, row.high, row.mutable = &low[r, 0], &high[r, 0], &mutable[r, 0]
                 row.target = t = target[r]
                 distance[r] = INFINITY
-                self.start(&row)
-                self.keep_nearer(&row, &distance[r], &found[r, 0])
-                if self.start_at_cell(
-                    &row,
-                    lowest[first_cell[t] : first_cell[t + 1]],
-                    highest[first_cell[t] : first_cell[t + 1]],
-                ):
-                    self.keep_nearer(&row, &distance[r], &found[r, 0])
-                if n_left_out and distance[r] < INFINITY:
-                    self.leave_out(&row, n_left_out, &distance[r], &found[r, 0])
+                self.search(
+                    &row, lowest[first_cell[t] : first_cell[t + 1]],
+                    highest[first_cell[t] : first_cell[t + 1]], n_left_out, &distance[r],
+                    &found[r, 0],
+                )
         if self.failed:
             raise MemoryError
 
-    cdef bint keep_nearer(self, Row* row, double* least, int32_t* found) noexcept nogil:
-        """Search from where the row is; keep what is nearer than the least, and say whether it is."""
-        cdef double far = self.settle(row)
-        if not far < least[0]:
-            return False
-        least[0] = far
-        memcpy(found, self.bins, self.M * sizeof(int32_t))
-        memcpy(self.best_costs, self.costs, self.M * sizeof(double))
-        return True
-
-    cdef void leave_out(
-        self, Row* row, Py_ssize_t n_left_out, double* least, int32_t* found
+    cdef void search(
+        self, Row* row, const int32_t[:, ::1] lowest, const int32_t[:, ::1] highest,
+        Py_ssize_t n_left_out, double* least, int32_t* found,
     ) noexcept nogil:
-        """Search from home without some of the changes, as long as that leads nearer."""
         cdef const uint8_t* mutable = row.mutable
         cdef Py_ssize_t n, j, m
-        cdef bint nearer = True
-        while nearer:
+        cdef bint nearer = self.keep_nearer(row, lowest, highest, n_left_out > 0, least, found)
+        while nearer and n_left_out:
             nearer, n = False, self.line_up()
             for j in range(min(n, n_left_out) + (n > 1)):
                 memcpy(self.mutable, mutable, self.M)
@@ -421,9 +406,31 @@ cdef class Walker:
                     for m in range(n):
                         self.mutable[self.queue[m]] = 0
                 row.mutable = self.mutable
-                self.start(row)
-                nearer = self.keep_nearer(row, least, found) or nearer
+                if self.keep_nearer(row, lowest, highest, False, least, found):
+                    nearer = True
         row.mutable = mutable
+
+    cdef bint keep_nearer(
+        self, Row* row, const int32_t[:, ::1] lowest, const int32_t[:, ::1] highest,
+        bint from_cell, double* least, int32_t* found,
+    ) noexcept nogil:
+        """Search from home, and from the nearest cell if that leads nowhere or is asked for.
+
+        What is nearer than the least is kept; whether there is any is returned.
+        """
+        cdef double before = least[0], far
+        self.start(row)
+        far = self.settle(row)
+        self.keep(far, least, found)
+        if (from_cell or far == INFINITY) and self.start_at_cell(row, lowest, highest):
+            self.keep(self.settle(row), least, found)
+        return least[0] < before
+
+    cdef inline void keep(self, double far, double* least, int32_t* found) noexcept nogil:
+        if far < least[0]:
+            least[0] = far
+            memcpy(found, self.bins, self.M * sizeof(int32_t))
+            memcpy(self.best_costs, self.costs, self.M * sizeof(double))
 
     cdef Py_ssize_t line_up(self) noexcept nogil:
         """Line up the features that cost something at the best end, the costliest first."""
