@@ -5,8 +5,13 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+from sklearn.datasets import make_classification
+from sklearn.ensemble import RandomForestClassifier
 from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LogisticRegression
+from sklearn.naive_bayes import GaussianNB
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeClassifier
@@ -25,7 +30,7 @@ def wisconsin():
 
 
 def sampler(**parameters):
-    return CounterfactualOverSampler(random_state=0, snap_to_grid=True, **parameters)
+    return CounterfactualOverSampler(random_state=0, **parameters)
 
 
 def check(X, f, found):
@@ -46,31 +51,115 @@ def test_every_answer_is_a_minimal_inversion_and_they_differ(wisconsin):
     found = explain(own, X, y, 0, "malignant", n_answers=5)
     check(X, own.estimator_, found)
     assert (found.own_class, found.called, found.to) == ("benign", "benign", "malignant")
-    distances = [answer.distance for answer in found.answers[1:]]
+    distances = [answer.distance for answer in found.answers]
     assert distances == sorted(distances)
     assert len(found.answers) == 5
     assert len({frozenset(answer.changes) for answer in found.answers}) >= 4
-    assert distances[0] <= found.answers[0].distance
     assert all(answer.score > found.score for answer in found.answers)
     assert found.cells["CellSize"] == 1
 
 
-@pytest.mark.parametrize("search", ["perturb", "minimum"])
-def test_the_first_answer_is_the_row_that_the_sampler_makes(wisconsin, search):
+def test_the_first_answer_is_the_row_that_the_sampler_makes(wisconsin):
     X, y = wisconsin
-    own = sampler(search=search)
+    own = sampler()
     X_new, _ = own.fit_resample(X, y)
-    new = own.provenance_[np.isin(own.provenance_["origin"].astype(str), ["inversion", "minimum"])]
+    new = own.provenance_[own.provenance_["origin"].astype(str) == "inversion"]
     assert len(new) > 100
     for place in (0, 5, 17):
         row = new[place]
-        found = explain(sampler(search=search), X, y, row["factual"], "malignant", n_answers=1)
+        found = explain(sampler(), X, y, row["factual"], "malignant", n_answers=1)
         assert found.sampled
         (first,) = found.answers
         assert first.distance == row["distance"]
         assert tuple(first.changes) == row["changed"]
         for name, (_, after) in first.changes.items():
             assert X_new[name].iloc[row["sample"]] == after
+
+
+def test_drawn_rows_of_the_sampler_are_not_said_to_be_answers(wisconsin):
+    X, y = wisconsin
+    own = sampler(search="perturb")
+    own.fit_resample(X, y)
+    row = own.provenance_[0]
+    found = explain(sampler(search="perturb"), X, y, row["factual"], "malignant")
+    assert not found.sampled
+    assert found.answers[0].distance <= row["distance"]
+
+
+TABLES = {
+    "forest": RandomForestClassifier(5, random_state=0),
+    "own": None,
+    "linear": LogisticRegression(class_weight="balanced"),
+    "any": GaussianNB(),
+}
+
+
+def small_table(seed, n_classes, decimals, n_rows=60):
+    X, y = make_classification(
+        n_rows,
+        4,
+        n_informative=4,
+        n_redundant=0,
+        n_classes=n_classes,
+        n_clusters_per_class=1,
+        weights=[0.6, 0.25, 0.15][:n_classes],
+        class_sep=0.8,
+        random_state=seed,
+    )
+    return np.round(X, decimals), y
+
+
+@pytest.mark.filterwarnings("ignore:class")
+@pytest.mark.parametrize("name", TABLES)
+@settings(max_examples=10, deadline=None)
+@given(
+    seed=st.integers(0, 10**6),
+    n_classes=st.integers(2, 3),
+    decimals=st.sampled_from([0, 1, 9]),
+)
+def test_the_first_answer_of_a_row_that_was_used_is_its_row_and_none_is_nearer(
+    name, seed, n_classes, decimals
+):
+    X, y = small_table(seed, n_classes, decimals)
+    own = sampler(estimator=TABLES[name], on_shortfall="accept")
+    X_new, _ = own.fit_resample(X, y)
+    used = own.provenance_[own.provenance_["origin"].astype(str) == "inversion"]
+    assume(len(used))
+    for place in {0, len(used) // 2}:
+        row = used[place]
+        found = explain(own, X, y, row["factual"], row["to_class"])
+        assert found.sampled
+        first = found.answers[0]
+        new = X[row["factual"]].copy()
+        for feature, (before, after) in first.changes.items():
+            assert new[int(feature[1:])] == before
+            new[int(feature[1:])] = after
+        np.testing.assert_array_equal(new, X_new[row["sample"]])
+        assert first.distance == row["distance"]
+        distances = [answer.distance for answer in found.answers]
+        assert distances == sorted(distances)
+
+
+@pytest.mark.parametrize("name", TABLES)
+@settings(max_examples=10, deadline=None)
+@given(seed=st.integers(0, 10**6), row=st.integers(0, 39), decimals=st.sampled_from([0, 1, 9]))
+def test_no_change_of_any_answer_can_be_undone_or_shortened(name, seed, row, decimals):
+    X, y = small_table(seed, 2, decimals, n_rows=40)
+    own = sampler(estimator=TABLES[name])
+    found = explain(own, X, y, row, 1 - y[row], n_answers=3)
+    for answer in found.answers:
+        changed = X[[row]].copy()
+        for feature, (_, after) in answer.changes.items():
+            changed[0, int(feature[1:])] = after
+        assert own.estimator_.predict(changed)[0] == found.to
+        for feature, (before, after) in answer.changes.items():
+            tried = changed.copy()
+            tried[:, int(feature[1:])] = before
+            assert own.estimator_.predict(tried)[0] != found.to
+            tried[:, int(feature[1:])] = np.round(before + (after - before) / 2, decimals)
+            if tried[0, int(feature[1:])] != after:
+                score = own.estimator_.predict_proba(tried)[0]
+                assert score[found.to] - score[1 - found.to] < 1e-9, "accepted, and not by a tie"
 
 
 def test_a_row_that_the_sampler_does_not_use_says_so(wisconsin):
@@ -131,9 +220,8 @@ def test_what_cannot_be_fitted_again_is_refused(wisconsin):
     X, y = wisconsin
     X = X.fillna(0)
     fitted = LogisticRegression(max_iter=5000).fit(X, y)
-    for given in ({"estimator": fitted, "prefit": True}, {"estimator": FrozenEstimator(fitted)}):
-        with pytest.raises(ClassifierError, match="robust needs an estimator that can be fitted"):
-            explain(sampler(**given), X, y, 0, "malignant", robust=0.5)
+    with pytest.raises(ClassifierError, match="robust needs an estimator that can be fitted"):
+        explain(sampler(estimator=FrozenEstimator(fitted)), X, y, 0, "malignant", robust=0.5)
     few = np.r_[0:60, np.flatnonzero(y == "malignant")[:1]]
     few = np.unique(few[(y.iloc[few] == "benign") | (few == few[-1])])
     with pytest.raises(TableError, match="a class has only one row"):

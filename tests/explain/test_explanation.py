@@ -29,9 +29,7 @@ def table(seed=0, n=120):
 def explained(X, y, estimator=None, n_answers=3, **given):
     sampler = CounterfactualOverSampler(estimator=estimator, random_state=0, **given)
     prepared = sampler.prepare(X, y)
-    wells = np.flatnonzero(
-        (y == "well") & (prepared.judged().answers == prepared.problem.labels.codes)
-    )
+    wells = np.flatnonzero((y == "well") & (prepared.predict() == prepared.labels.codes))
     found = explain(sampler, X, y, int(wells[3]), "ill", n_answers=n_answers)
     assert found.answers
     return sampler.estimator_, found

@@ -498,9 +498,11 @@ def test_no_change_of_a_linear_f_can_be_undone_or_shortened(seed, decimals, cons
     assume(len(some.found))
     some.assert_inversions()
     some.assert_shortest(some.a_step_back)
+    share = np.abs(some.new - some.old) / some.prepared.profile.scale
+    assert share[share > 0].min() > 1e-9, "a change that only rounding needs"
 
 
-@settings(max_examples=10)
+@settings(max_examples=10, deadline=None)
 @given(
     seed=st.integers(0, 10**6),
     n_classes=st.integers(2, 3),
@@ -581,7 +583,7 @@ def test_the_kernel_walks_as_the_plain_version_does_in_many_trees(n_trees, n_cla
 
 
 @needs_kernel
-@settings(max_examples=10)
+@settings(max_examples=10, deadline=None)
 @given(
     seed=st.integers(0, 10**6),
     n_features=st.integers(1, 5),
@@ -622,7 +624,7 @@ def test_without_a_compiler_every_factual_is_inverted_by_asking(name, n_classes,
     some.assert_shortest(some.half_way)
 
 
-@settings(max_examples=8)
+@settings(max_examples=8, deadline=None)
 @given(
     seed=st.integers(0, 10**6),
     n_classes=st.integers(2, 3),

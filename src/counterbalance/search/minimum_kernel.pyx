@@ -332,10 +332,12 @@ cdef class Walker:
         for z in range(lowest.shape[0]):
             total = 0.0
             for m in range(self.M):
-                bin = min(max(row.home[m], lowest[z, m]), highest[z, m])
-                if bin == row.home[m] or row.home[m] < 0:
+                if row.home[m] < 0:
                     continue
-                cost = self.cost(row, m, bin) if row.mutable[m] else INFINITY
+                bin = self.nearest_bin(m, row.home[m], lowest[z, m], highest[z, m])
+                if bin == row.home[m]:
+                    continue
+                cost = self.cost(row, m, bin) if row.mutable[m] and bin >= 0 else INFINITY
                 total += cost
                 if not total < least:
                     break
@@ -345,9 +347,10 @@ cdef class Walker:
             return False
         self.start(row)
         for m in range(self.M):
-            bin = min(max(row.home[m], lowest[best, m]), highest[best, m])
-            if bin != row.home[m] and row.home[m] >= 0:
-                self.bins[m], self.costs[m] = bin, self.cost(row, m, bin)
+            if row.home[m] >= 0:
+                bin = self.nearest_bin(m, row.home[m], lowest[best, m], highest[best, m])
+                if bin != row.home[m]:
+                    self.bins[m], self.costs[m] = bin, self.cost(row, m, bin)
         return True
 
     def find(
@@ -368,9 +371,9 @@ cdef class Walker:
     ):
         """Write the bins and the distance of the inversion of every row, infinite for none.
 
-        With ``n_left_out`` the search starts at home and in the nearest cell of the class, and the
-        nearer end counts. It is made once more without each of so many costliest changes, and
-        without all of them, as long as that leads nearer.
+        With ``n_left_out`` the search is made once more without each of so many costliest changes,
+        and without all of them, as long as that leads nearer, and once from the nearest cell of the
+        class.
         """
         cdef Py_ssize_t r, t
         cdef Row row
@@ -393,11 +396,39 @@ cdef class Walker:
         self, Row* row, const int32_t[:, ::1] lowest, const int32_t[:, ::1] highest,
         Py_ssize_t n_left_out, double* least, int32_t* found,
     ) noexcept nogil:
+        cdef double from_home
+        self.search_from_home(row, lowest, highest, least, found)
+        if not n_left_out or least[0] == INFINITY:
+            return
+        self.leave_out(row, lowest, highest, n_left_out, least, found)
+        from_home = least[0]
+        if self.start_at_cell(row, lowest, highest):
+            self.keep(self.settle(row), least, found)
+            if least[0] < from_home:
+                self.leave_out(row, lowest, highest, n_left_out, least, found)
+
+    cdef void search_from_home(
+        self, Row* row, const int32_t[:, ::1] lowest, const int32_t[:, ::1] highest,
+        double* least, int32_t* found,
+    ) noexcept nogil:
+        """Search from home, or from the nearest cell if that leads nowhere."""
+        cdef double far
+        self.start(row)
+        far = self.settle(row)
+        if far == INFINITY and self.start_at_cell(row, lowest, highest):
+            far = self.settle(row)
+        self.keep(far, least, found)
+
+    cdef void leave_out(
+        self, Row* row, const int32_t[:, ::1] lowest, const int32_t[:, ::1] highest,
+        Py_ssize_t n_left_out, double* least, int32_t* found,
+    ) noexcept nogil:
+        """Search without some of the changes of the best end, as long as that leads nearer."""
         cdef const uint8_t* mutable = row.mutable
         cdef Py_ssize_t n, j, m
-        cdef bint nearer = self.keep_nearer(row, lowest, highest, n_left_out > 0, least, found)
-        while nearer and n_left_out:
-            nearer, n = False, self.line_up()
+        cdef double before = INFINITY
+        while least[0] < before:
+            before, n = least[0], self.line_up()
             for j in range(min(n, n_left_out) + (n > 1)):
                 memcpy(self.mutable, mutable, self.M)
                 if j < min(n, n_left_out):
@@ -406,27 +437,11 @@ cdef class Walker:
                     for m in range(n):
                         self.mutable[self.queue[m]] = 0
                 row.mutable = self.mutable
-                if self.keep_nearer(row, lowest, highest, False, least, found):
-                    nearer = True
+                self.search_from_home(row, lowest, highest, least, found)
         row.mutable = mutable
 
-    cdef bint keep_nearer(
-        self, Row* row, const int32_t[:, ::1] lowest, const int32_t[:, ::1] highest,
-        bint from_cell, double* least, int32_t* found,
-    ) noexcept nogil:
-        """Search from home, and from the nearest cell if that leads nowhere or is asked for.
-
-        What is nearer than the least is kept; whether there is any is returned.
-        """
-        cdef double before = least[0], far
-        self.start(row)
-        far = self.settle(row)
-        self.keep(far, least, found)
-        if (from_cell or far == INFINITY) and self.start_at_cell(row, lowest, highest):
-            self.keep(self.settle(row), least, found)
-        return least[0] < before
-
     cdef inline void keep(self, double far, double* least, int32_t* found) noexcept nogil:
+        """Keep where the row is if it is nearer than the least."""
         if far < least[0]:
             least[0] = far
             memcpy(found, self.bins, self.M * sizeof(int32_t))
