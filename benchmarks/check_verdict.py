@@ -25,9 +25,8 @@ from counterbalance.compare.data import read_compared
 from counterbalance.compare.evidence import find
 from counterbalance.compare.plan import ComparisonPlan
 from counterbalance.compare.results import Results
+from counterbalance.compare.runner import TrialFile, run
 from counterbalance.compare.trials import all_trials, compute
-from counterbalance.trials.trial import State, TrialRecord
-from counterbalance.trials.workers import compute_trial
 
 STRATEGIES = ("class weights", "Random oversampling", "Random undersampling", "SMOTE", "ADASYN")
 
@@ -57,13 +56,7 @@ def clouds(seed: int) -> tuple[pd.DataFrame, Any]:
 
 def results_of(plan: ComparisonPlan) -> Results:
     """Compute every trial in this process: the tables are small."""
-    records = []
-    for cell in all_trials(plan):
-        outcome = compute_trial(partial(compute, plan), cell)
-        state: State = "failed" if outcome.error else "done"
-        parts = (outcome.figures, outcome.payload, outcome.error, outcome.traceback)
-        records.append(TrialRecord(cell, state, *parts, outcome.seconds))
-    return Results(plan, records)
+    return Results(plan, run(all_trials(plan), partial(compute, plan), TrialFile(None, {})))
 
 
 def main() -> None:

@@ -1,6 +1,9 @@
 """Tables for the tests of the comparison, and a run of it that needs no processes."""
 
+import os
+import signal
 import sys
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -11,9 +14,8 @@ from counterbalance.compare import Settings, compare
 from counterbalance.compare.data import read_compared
 from counterbalance.compare.plan import ComparisonPlan
 from counterbalance.compare.results import Results
+from counterbalance.compare.runner import TrialFile, run
 from counterbalance.compare.trials import all_trials, compute
-from counterbalance.trials.trial import TrialRecord
-from counterbalance.trials.workers import compute_trial
 
 SMALL = {"folds": 3, "repeats": 1, "inner_folds": 2, "draws": 0}
 
@@ -51,14 +53,8 @@ def plan_of(X, y, *, groups=None, times=None, **settings):
 
 
 def results_of(plan):
-    """Compute every trial here, as a worker would."""
-    records = []
-    for cell in all_trials(plan):
-        outcome = compute_trial(lambda cell: compute(plan, cell), cell)
-        state = "failed" if outcome.error else "done"
-        parts = (outcome.figures, outcome.payload, outcome.error, outcome.traceback)
-        records.append(TrialRecord(cell, state, *parts, outcome.seconds))
-    return Results(plan, records)
+    """Compute every trial here."""
+    return Results(plan, run(all_trials(plan), partial(compute, plan), TrialFile(None, {})))
 
 
 class Deaf(ClassifierMixin, BaseEstimator):
@@ -89,9 +85,23 @@ class Broken(Deaf):
         return super().fit(X, y)
 
 
+def double(trial):
+    """A trial of a run, and one that fails."""
+    if trial["n"] == 13:
+        raise ValueError("thirteen")
+    return {"twice": 2.0 * trial["n"]}, {"kept": [trial["n"]]}
+
+
+def end_itself(trial):
+    """A trial that ends its process."""
+    if trial["n"] == 3:
+        os.kill(os.getpid(), signal.SIGKILL)
+    return {"twice": 2.0 * trial["n"]}, None
+
+
 if __name__ == "__main__":
     X, y = two_clouds(120, 40, apart=1.5)
     sys.stdout.write("started\n")
     sys.stdout.flush()
     chosen = Settings(("SMOTE", "weights"), ("LR", "RF"), **{**SMALL, "draws": 1})
-    compare(X, y, store=Path(sys.argv[1]), settings=chosen, jobs=2, progress=False)
+    compare(X, y, store=Path(sys.argv[1]), settings=chosen, jobs=2)

@@ -7,9 +7,6 @@ words. The picture shows what it rests on: a dot for each strategy with its inte
 line for what the plain classifier reaches without resampling.
 """
 
-import tempfile
-from pathlib import Path
-
 import matplotlib.pyplot as plt
 
 from counterbalance.compare import Settings, compare
@@ -26,14 +23,9 @@ settings = Settings(
     draws=0,
     rows=500,
 )
-# The trials run in processes of their own, which read this file: only the first may start them.
-if __name__ == "__main__":
-    with tempfile.TemporaryDirectory() as folder:
-        store = Path(folder) / "trials"
-        found = compare(data.X, data.y, store=store, settings=settings, progress=False)
-    print(found.verdict.headline)
+found = compare(data.X, data.y, settings=settings)
+print(found.verdict.headline)
 
 # %%
-if __name__ == "__main__":
-    ComparisonDisplay.from_comparison(found)
-    plt.show()
+ComparisonDisplay.from_comparison(found)
+plt.show()

@@ -7,9 +7,6 @@ Wisconsin breast cancer table, which comes with the package. We ask whether it s
 at all, look at new rows one by one, and end with a classifier whose probabilities can be used.
 """
 
-import tempfile
-from pathlib import Path
-
 import matplotlib.pyplot as plt
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.metrics import brier_score_loss, f1_score
@@ -45,21 +42,16 @@ settings = Settings(
     inner_folds=2,
     draws=0,
 )
-# The trials run in processes of their own, which read this file: only the first may start them.
-if __name__ == "__main__":
-    with tempfile.TemporaryDirectory() as folder:
-        store = Path(folder) / "trials"
-        found = compare(X_train, y_train, store=store, settings=settings, progress=False)
-    print(found.verdict.headline)
-    for sentence in found.verdict.sentences:
-        print("-", sentence)
+found = compare(X_train, y_train, settings=settings)
+print(found.verdict.headline)
+for sentence in found.verdict.sentences:
+    print("-", sentence)
 
 # %%
 # A dot for each strategy with its interval, a dashed line for what there is to beat. (In a
 # notebook, ``found`` on a line of its own shows the verdict and all its tables.)
-if __name__ == "__main__":
-    ComparisonDisplay.from_comparison(found)
-    plt.show()
+ComparisonDisplay.from_comparison(found)
+plt.show()
 
 # %%
 # This table is easy, and nothing has to be resampled to classify it. What counterfactuals are good

@@ -126,17 +126,15 @@ def test_a_script_of_the_current_folder_still_imports_its_neighbours(started):
     assert done.stdout.split("\n")[:2] == ["1", "{'twice': 2.0}"], done.stderr
 
 
-@pytest.mark.skipif(os.name != "posix", reason="needs the server that forks workers")
 def test_workers_that_cannot_start_are_not_reported_as_ctrl_c(started, tmp_path):
     _, start = started
     tmp_path.joinpath("path").mkdir()
     tmp_path.joinpath("path", "sitecustomize.py").write_text(
-        "import os, sys\n"
-        "if any('multiprocessing.forkserver' in word for word in sys.orig_argv):\n"
-        "    os._exit(3)\n"
+        "import os, sys\nif any('popen_loky' in word for word in sys.orig_argv):\n    os._exit(3)\n"
     )
-    done = start(*COMPARE, "--classifiers", "LR", path=[str(tmp_path / "path")])
+    options = ("--classifiers", "LR", "--jobs", "2")
+    done = start(*COMPARE, *options, path=[str(tmp_path / "path")])
     assert done.returncode == 1, done.stderr
     assert "stopped by Ctrl-C" not in done.stderr
-    assert "before it could start one" in done.stderr
+    assert "finished trials are kept: run the same again, with fewer jobs" in done.stderr
     assert "Traceback" not in done.stderr

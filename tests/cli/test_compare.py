@@ -97,6 +97,15 @@ def test_what_cannot_be_done_is_one_line_before_any_work(table, capsys, options,
     assert sorted(path.name for path in table.parent.iterdir()) == ["wards.csv"]
 
 
+def test_a_folder_that_is_a_link_is_refused(table, capsys):
+    elsewhere = table.parent / "elsewhere"
+    elsewhere.mkdir()
+    (table.parent / "link").symlink_to(elsewhere)
+    assert compare(table, "--target", "state", "--out", "link", *SMALL) == 1
+    assert "--out must be a folder, and link is a link to " in capsys.readouterr().err
+    assert not list(elsewhere.iterdir())
+
+
 def test_a_table_with_too_few_rows_is_said_so(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     X, y = two_clouds(20, 3, apart=1)
@@ -189,7 +198,9 @@ def test_a_page_is_as_private_as_its_table_and_can_do_without_rows(table, capsys
     sections = re.findall(r'<section id="(\w+)"', page.read_text("utf-8"))
     assert "features" in sections
     assert not {"map", "explorer"} & set(sections)
-    for path in (page, folder / "summary.json", folder / "comparison.csv"):
+    written = {"trials.jsonl", "summary.json", "comparison.csv", "trust.csv"}
+    assert {path.name for path in folder.iterdir()} == written
+    for path in (page, folder, *folder.iterdir()):
         assert path.stat().st_mode & 0o077 == 0
     summary = json.loads((folder / "summary.json").read_text("utf-8"))
     assert "--keep patient" in summary["reproduce"]

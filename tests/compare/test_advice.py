@@ -6,7 +6,7 @@ import pytest
 from sklearn.pipeline import Pipeline
 
 from comparison_tables import mixed_table, plan_of, results_of, two_clouds
-from counterbalance import CounterfactualClassifier, ResampledClassifier
+from counterbalance import ResampledClassifier
 from counterbalance.compare.advice import Offer, advise, make_model
 from counterbalance.compare.results import Results
 from counterbalance.compare.strategies import CLASSIFIERS, known_strategies
@@ -68,9 +68,8 @@ def test_the_lines_for_a_classifier_run_on_the_table(classifier):
     sentence, code = advise(results, Offer(classifier, "none", "tuned", 0.5))
     model = pasted(code, X, y)
     assert set(model.predict(X)) == {"no", "yes"}
-    ours = classifier == "counterfactual classifier"
-    assert ("CounterfactualClassifier" if ours else "ResampledClassifier") in sentence
-    assert isinstance(resampled_of(model), CounterfactualClassifier) == ours
+    assert "ResampledClassifier" in sentence
+    assert isinstance(resampled_of(model), ResampledClassifier)
 
 
 def test_a_classifier_of_the_users_own_is_imported_from_its_module():
@@ -109,11 +108,3 @@ def test_the_verdict_names_the_object_and_its_lines_run():
 def test_too_few_rows_get_no_lines_to_paste():
     plan = plan_of(*two_clouds(60, 12, apart=2), strategies=("SMOTE",), classifiers=("LR",))
     assert not judge(results_of(plan)).code
-
-
-@pytest.mark.slow
-def test_our_classifier_can_be_compared():
-    plan = plan_of(*two_clouds(60, 25, apart=3), strategies=(), classifiers=("CFC",), folds=2)
-    verdict = judge(results_of(plan))
-    assert "Counterfactual classifier: " in verdict.sentences[-2]
-    assert "CounterfactualClassifier" in verdict.code

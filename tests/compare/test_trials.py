@@ -55,7 +55,7 @@ def test_rows_put_among_the_majority_are_found_out(monkeypatch):
     trust_resample = trials.resample
     monkeypatch.setattr(trials, "resample", misplaced)
     cell = {"experiment": "trust", "strategy": "SMOTE", "draw": 0}
-    figures = compute(plan, cell).figures
+    figures = compute(plan, cell)[0]
     assert figures["hidden_majority"] > 0.9
     assert figures["agreement"] < 0.05
     assert figures["outliers"] > 0.9
@@ -76,5 +76,5 @@ def test_the_figures_are_a_function_of_the_seed_and_the_draw():
     X, y = mixed_table()
     cell = {"experiment": "trust", "strategy": "SMOTE", "draw": 0}
     plan, again, other = (plan_of(X, y, seed=seed) for seed in (0, 0, 1))
-    assert compute(plan, cell).figures == compute(again, cell).figures
-    assert compute(plan, cell).figures != compute(other, cell).figures
+    assert compute(plan, cell)[0] == compute(again, cell)[0]
+    assert compute(plan, cell)[0] != compute(other, cell)[0]

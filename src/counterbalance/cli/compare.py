@@ -12,11 +12,20 @@ import typer
 
 from counterbalance.cli.options import Command, as_words, flag, valued
 from counterbalance.cli.rules import GivenRules
-from counterbalance.cli.terminal import note, say, show_json, show_tables, working, wrapped
+from counterbalance.cli.terminal import (
+    Progress,
+    duration,
+    note,
+    say,
+    show_json,
+    show_tables,
+    working,
+    wrapped,
+)
 from counterbalance.cli.user_table import UserTable, read_user_table
 from counterbalance.errors import TableError
 from counterbalance.extras import require
-from counterbalance.io.atomic import OutputError, check_output
+from counterbalance.io.atomic import check_folder, check_output
 from counterbalance.io.reading import Reading
 
 if TYPE_CHECKING:
@@ -63,8 +72,7 @@ OPTIONS = {
     ),
     "classifiers": valued(
         "NAME,...",
-        "Of LR, RF, GBDT (these three by default), KNN, SVM, NN, CFC (our "
-        "CounterfactualClassifier), or your own as module:object.",
+        "Of LR, RF, GBDT (these three by default), KNN, SVM, NN, or your own as module:object.",
     ),
     "metric": valued(
         "NAME",
@@ -115,7 +123,6 @@ def execute(
     out: Path | None = None,
     report: Path | None = None,
     no_rows: bool = False,
-    retry_failed: bool = False,
     keep: list[str] | None = None,
     use: list[str] | None = None,
     drop_missing_target: bool = False,
@@ -163,21 +170,23 @@ def execute(
         *as_words({"--quick": quick, "--full": full, "--drop-missing-target": drop_missing_target}),
         *as_words({"--metric": chosen.metric, "--rope": f"{chosen.rope:g}", "--seed": seed}),
     ]
-    result = compare(
-        user.X,
-        user.y,
-        store=folder / "trials.sqlite",
-        settings=chosen,
-        groups=None if groups is None else user.stored.frame[groups],
-        time=None if time is None else user.stored.frame[time],
-        jobs=jobs,
-        retry_failed=retry_failed,
-        file=table.name,
-        target=target,
-        reproduce=shlex.join(again),  # the same figures, without anything of this machine
-        notes=user.notes(rows=not no_rows),
-        announce=note,
-    )
+    with working("comparing") as tell:
+        result = compare(
+            user.X,
+            user.y,
+            store=folder / "trials.jsonl",
+            settings=chosen,
+            groups=None if groups is None else user.stored.frame[groups],
+            time=None if time is None else user.stored.frame[time],
+            jobs=jobs,
+            progress=Progress(tell),
+            file=table.name,
+            target=target,
+            reproduce=shlex.join(again),  # the same figures, without anything of this machine
+            notes=user.notes(rows=not no_rows),
+            announce=note,
+            like=table,
+        )
     write_files(result, folder, like=table)
     if report is not None:
         write_report(_page(result, rows=not no_rows), report, like=table)
@@ -241,8 +250,7 @@ def _check_usage(table: Path, folder: Path, report: Path | None, *, jobs: int, b
         raise typer.BadParameter("--groups and --time cannot be used together; give one of them")
     if jobs < 1 and jobs != -1:
         raise typer.BadParameter(f"--jobs must be at least 1, or -1 for all cores, got {jobs}")
-    if folder.exists() and not folder.is_dir():
-        raise OutputError(f"--out must be a folder, and {folder} is a file; give another name")
+    check_folder(folder, option="--out")
     if report is not None:
         for package in ("jinja2", "contourpy"):
             require(package, "--report", "report")
@@ -277,8 +285,6 @@ def _show(result: Comparison, user: UserTable) -> None:
 
 
 def _say_where(result: Comparison, folder: Path, report: Path | None) -> None:
-    from counterbalance.trials.progress import duration
-
     run = result.run
     note(
         f"{run.done} of {run.total} trials done, {run.computed} of them now in "
@@ -286,10 +292,7 @@ def _say_where(result: Comparison, folder: Path, report: Path | None) -> None:
         + (f"; page: {report}" if report is not None else "")
     )
     if run.failed:
-        note(
-            f"{run.failed} trials failed, the verdict says why; run the same with --retry-failed "
-            "to compute them again"
-        )
+        note(f"{run.failed} trials failed, the verdict says why; they are tried again next time")
 
 
 def _page(result: Comparison, *, rows: bool) -> Page:

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import sys
-import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -20,7 +18,7 @@ from counterbalance.cli.balance_summary import (
 )
 from counterbalance.cli.options import EVERY, asks_for_every, share_of_largest
 from counterbalance.cli.rules import GivenRules, told_in_options
-from counterbalance.cli.terminal import note, say, show_json, show_tables, working
+from counterbalance.cli.terminal import Progress, note, say, show_json, show_tables, working
 from counterbalance.errors import ShortfallWarning, TableError
 
 if TYPE_CHECKING:
@@ -104,35 +102,6 @@ def balance_on_dask(
         show_summary(summary)
     say_warnings(summary)
     return 0
-
-
-class Progress:
-    """Says what is being done and how long that step will take.
-
-    On a terminal ``tell`` shows it; anywhere else, such as in a log, it is a line once a minute.
-    """
-
-    def __init__(
-        self, tell: Callable[[str], None], clock: Callable[[], float] = time.monotonic
-    ) -> None:
-        self._tell, self._clock, self._step = tell, clock, ""
-        self._began = self._last = self._said = clock()
-
-    def __call__(self, what: str, done: int, total: int) -> None:
-        """Say it, if it is time to."""
-        from counterbalance.trials.progress import OFTEN, duration
-
-        now = self._clock()
-        if what != self._step:  # it began when the step before it ended
-            self._step, self._began = what, self._last
-        self._last = now
-        text = f"{what}: {done:,} of {total:,}"
-        if 0 < done < total:
-            text += f", {duration((now - self._began) / done * (total - done))} left"
-        self._tell(text)
-        if not sys.stderr.isatty() and now - self._said >= OFTEN:
-            self._said = now
-            note(text)
 
 
 def summarise(balanced: BalancedFiles, target: str, *, within: bool) -> dict[str, Any]:

@@ -23,6 +23,7 @@ import re
 import shutil
 import sys
 import textwrap
+import time
 import warnings
 from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from dataclasses import replace
@@ -60,6 +61,9 @@ PLAIN = {
     "\xa0": " ",
 }
 HANDLER = "counterbalance.plain"
+OFTEN = 60.0  # seconds between two lines about the work, in a log
+MINUTE, HOUR = 60.0, 3600.0
+LONG = 120.0  # from here on minutes read better than seconds
 
 
 def say(text: str) -> None:
@@ -119,6 +123,46 @@ def working(text: str, *, told: type[Warning] | None = None) -> Iterator[Callabl
         yield (lambda _: None) if spinner is None else spinner.update
     for message in dict.fromkeys(str(warning.message) for warning in warned):
         note(message)
+
+
+class Progress:
+    """Says what is being done and how long that step will take.
+
+    On a terminal ``tell`` shows it; anywhere else, such as in a log, it is a line once a minute.
+    """
+
+    def __init__(
+        self, tell: Callable[[str], None], clock: Callable[[], float] = time.monotonic
+    ) -> None:
+        self._tell, self._clock, self._step = tell, clock, ""
+        self._began = self._last = self._said = clock()
+
+    def __call__(self, what: str, done: int, total: int) -> None:
+        """Say it, if it is time to."""
+        now = self._clock()
+        if what != self._step:  # it began when the step before it ended
+            self._step, self._began = what, self._last
+        self._last = now
+        text = f"{what}: {done:,} of {total:,}"
+        if 0 < done < total:
+            text += f", {duration((now - self._began) / done * (total - done))} left"
+        self._tell(text)
+        if not sys.stderr.isatty() and now - self._said >= OFTEN:
+            self._said = now
+            note(text)
+
+
+def duration(seconds: float) -> str:
+    """Write a time in its natural unit.
+
+    >>> duration(45.2), duration(600), duration(9000)
+    ('45 s', '10 min', '2.5 h')
+    """
+    if seconds < LONG:
+        return f"{seconds:.0f} s"
+    if seconds < LONG * MINUTE:
+        return f"{seconds / MINUTE:.0f} min"
+    return f"{seconds / HOUR:.1f} h"
 
 
 def show_tables(tables: Iterable[ResultTable]) -> None:

@@ -4,6 +4,7 @@
     y         (N,) class codes
     answer    (N,) class codes
     weights   (N,) what each row counts for, or None where all count the same
+    counts    (C, C) rows of true class i that were put into class j: a confusion matrix
 
 Two classes: the F-measure, the average precision and the Brier score are those of the
 minority, and an answer comes from a threshold. More classes: the G-mean is the geometric mean
@@ -32,6 +33,7 @@ the logit of the zeros and ones of a forest would be infinite.
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy.special import expit, logit
 from sklearn.metrics import (
     average_precision_score,
@@ -43,7 +45,6 @@ from sklearn.metrics import (
 from counterbalance.arrays import Floats, Integers, Mask
 from counterbalance.compare.records import Metric
 from counterbalance.estimators.decision import THRESHOLDED
-from counterbalance.trials.metrics import f_measure, g_mean, recalls
 
 BINARY = 2
 EVEN = 0.5  # the threshold that is not tuned
@@ -95,6 +96,46 @@ METRICS = {
         ),
     )
 }
+
+
+def recalls(counts: ArrayLike) -> Floats:
+    """Return the recall of each class.
+
+    >>> recalls([[8, 2], [1, 3]]).tolist()
+    [0.8, 0.75]
+    """
+    counts = np.asarray(counts, dtype=float)
+    return _share(np.diag(counts), counts.sum(axis=1))
+
+
+def g_mean(counts: ArrayLike) -> float:
+    """Return the geometric mean of the recalls of the classes that have rows.
+
+    >>> round(g_mean([[8, 2], [1, 3]]), 4)
+    0.7746
+    """
+    counts = np.asarray(counts, dtype=float)
+    recall = recalls(counts)[counts.sum(axis=1) > 0]
+    return float(np.prod(recall) ** (1 / len(recall)))
+
+
+def f_measure(counts: ArrayLike, minority: int | None = None) -> float:
+    """Return the F-measure of the class at the place ``minority``, or the mean over all classes.
+
+    >>> round(f_measure([[8, 2], [1, 3]], minority=1), 4)
+    0.6667
+    >>> round(f_measure([[8, 2], [1, 3]]), 4)
+    0.7544
+    """
+    counts = np.asarray(counts, dtype=float)
+    right = 2 * np.diag(counts)
+    each = _share(right, counts.sum(axis=0) + counts.sum(axis=1))
+    return float(each.mean() if minority is None else each[minority])
+
+
+def _share(part: Floats, whole: Floats) -> Floats:
+    """Divide; a class that nothing was put into and that has no row counts as zero."""
+    return np.divide(part, whole, out=np.zeros_like(part), where=whole > 0)
 
 
 def answer_scores(

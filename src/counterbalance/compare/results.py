@@ -1,9 +1,11 @@
 """Results: what the store holds, as figures of each strategy and classifier, and their summary."""
 
+import platform
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
 import numpy as np
@@ -11,6 +13,7 @@ from numpy.typing import NDArray
 
 import counterbalance
 from counterbalance.arrays import Floats
+from counterbalance.compare.code import as_code
 from counterbalance.compare.metrics import (
     CALIBRATION,
     CORRECTED,
@@ -35,11 +38,9 @@ from counterbalance.compare.records import (
     Trust,
     Verdict,
 )
+from counterbalance.compare.runner import TrialRecord
 from counterbalance.compare.strategies import BASELINE, OURS, make_ours, new_classifier
 from counterbalance.compare.trials import SCORES, TRUST
-from counterbalance.trials.classifiers import as_call
-from counterbalance.trials.fingerprint import versions
-from counterbalance.trials.trial import TrialRecord
 
 HALF, TUNED = "0.5", "tuned"
 UNBOUNDED = {f"{name}{suffix}" for name in CALIBRATION for suffix in ("", CORRECTED)}
@@ -63,12 +64,12 @@ class Pair:
     @property
     def done(self) -> list[TrialRecord]:
         """The folds that could be computed."""
-        return [record for record in self.records if record.state == "done"]
+        return [record for record in self.records if record.is_done]
 
     @property
     def failed(self) -> str | None:
         """Why folds failed, if any did: the most frequent reason."""
-        errors = Counter(record.error for record in self.records if record.state == "failed")
+        errors = Counter(record.error for record in self.records if not record.is_done)
         missing = len(self.plan.folds) - len(self.done)
         if not missing:
             return None
@@ -218,7 +219,7 @@ def summarise(
         trust=tuple(results.trust),
         curves=tuple(map(_curves, done)),
         settings=_settings(results),
-        versions=versions(PACKAGES),
+        versions=versions(),
         reproduce=reproduce,
         cite=CITATION,
     )
@@ -227,14 +228,25 @@ def summarise(
 def _settings(results: Results) -> dict[str, Any]:
     """Return the settings of the run, and those of the objects that it made."""
     settings = results.plan.settings
-    classifiers = {name: as_call(new_classifier(name, 0)) for name in settings.classifiers}
+    classifiers = {name: as_code(new_classifier(name, 0), set()) for name in settings.classifiers}
     ours = [sampler.name for sampler in OURS if sampler.name in settings.strategies]
     made = {"settings of classifiers": classifiers}
     if ours:
         made["settings of our samplers"] = {
-            name: as_call(make_ours(name, 0, settings.constraints)) for name in ours
+            name: as_code(make_ours(name, 0, settings.constraints), set()) for name in ours
         }
     return {**settings.as_dict(), **made}
+
+
+def versions(packages: Iterable[str] = PACKAGES) -> dict[str, str]:
+    """Return the versions of Python, of this package and of ``packages``."""
+    found = {"python": platform.python_version(), "counterbalance": counterbalance.__version__}
+    for name in packages:
+        try:
+            found[name] = version(name)
+        except PackageNotFoundError:
+            found[name] = "absent"
+    return found
 
 
 def _columns(results: Results) -> tuple[ColumnFacts, ...]:
@@ -293,8 +305,8 @@ def _average(parts: Sequence[Estimate | None]) -> Estimate | None:
 
 
 def _trust(strategy: str, records: Sequence[TrialRecord]) -> Trust:
-    done = [record for record in records if record.state == "done"]
-    errors = [record.error for record in records if record.state == "failed"]
+    done = [record for record in records if record.is_done]
+    errors = [record.error for record in records if not record.is_done]
     means: dict[str, Any] = {}
     for name in ("hidden_majority", "agreement", "distance", "outliers"):
         found = [record.figures[name] for record in done if name in record.figures]

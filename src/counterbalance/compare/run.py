@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from functools import partial
 from html import escape
 from pathlib import Path
+from time import monotonic
 from typing import Any
 
 from counterbalance.compare.advice import scope
@@ -13,7 +14,8 @@ from counterbalance.compare.data import read_compared
 from counterbalance.compare.metrics import CALIBRATION, CORRECTED, METRICS
 from counterbalance.compare.plan import ComparisonPlan, Settings
 from counterbalance.compare.records import Score, Summary, Verdict, as_plain
-from counterbalance.compare.results import HALF, PACKAGES, TUNED, Pair, Results, summarise
+from counterbalance.compare.results import HALF, TUNED, Pair, Results, summarise, versions
+from counterbalance.compare.runner import Progress, Trial, TrialFile, run, source_digest, trial_key
 from counterbalance.compare.strategies import (
     BASELINE,
     DEFAULT_CLASSIFIERS,
@@ -23,12 +25,8 @@ from counterbalance.compare.strategies import (
 from counterbalance.compare.trials import SCORES, TRUST, all_trials, compute
 from counterbalance.compare.verdict import judge
 from counterbalance.estimators.decision import THRESHOLDED
-from counterbalance.io.atomic import written_whole
+from counterbalance.io.atomic import make_folder, written_whole
 from counterbalance.result_table import ABSENT, FAILED, ResultTable, Value, as_csv, as_html
-from counterbalance.trials.fingerprint import SAMPLER_MODULES, Fingerprint, take_fingerprint
-from counterbalance.trials.progress import Progress
-from counterbalance.trials.runner import RunSummary, run_experiment
-from counterbalance.trials.trial import Trial
 
 NAMES = {
     "g_mean": "G-mean",
@@ -171,18 +169,29 @@ def _mean(score: Score | None) -> str:
     return "0.000" if text == "-0.000" else text
 
 
-# What a figure depends on. Verdict, tables and the command may change without a trial being
-# computed again.
-TRIAL_MODULES = tuple(
-    f"counterbalance.{name}"
-    for name in (
-        *("estimators", "methods", "compare.data", "compare.metrics", "compare.plan"),
-        *("compare.strategies", "compare.trials", "trials.classifiers", "trials.metrics"),
-        *("trials.net", "trials.resamplers", "trials.trial"),
-    )
-)
 # Settings that the figures of a trial depend on; the trial itself names the others.
 TRIAL_SETTINGS = ("folds", "inner_folds", "seed", "constraints")
+
+
+@dataclass(frozen=True)
+class RunSummary:
+    """How a run went.
+
+    Parameters
+    ----------
+    total, done, failed : int
+        Trials asked for; of these, done and failed.
+    computed : int
+        Trials that were not in the store and were computed now.
+    seconds : float
+        Time the run took.
+    """
+
+    total: int
+    done: int
+    failed: int
+    computed: int
+    seconds: float
 
 
 @dataclass(frozen=True, eq=False)
@@ -231,18 +240,18 @@ def compare(
     X: Any,
     y: Any,
     *,
-    store: Path | str,
+    store: Path | str | None = None,
     settings: Settings | None = None,
     groups: Any = None,
     time: Any = None,
     jobs: int = 1,
-    progress: Progress | bool | None = None,
-    retry_failed: bool = False,
+    progress: Progress | None = None,
     file: str = "the table",
     target: str = "y",
     reproduce: str = "",
     notes: Sequence[str] = (),
     announce: Callable[[str], None] | None = None,
+    like: Path | None = None,
 ) -> Comparison:
     """Say whether resampling helps on a table, and with what.
 
@@ -252,25 +261,25 @@ def compare(
         Features: numbers, categories, texts, missing cells.
     y : array-like
         The class of each row.
-    store : path
-        File of the finished trials; made if it is not there. Run the same again to resume after
-        a kill.
+    store : path, optional
+        File that finished trials are kept in. Run the same again to resume after Ctrl-C or a
+        kill. A file of another table or other settings is begun anew.
     settings : Settings, optional
         What is tried and how it is judged.
     groups, time : array-like, optional
         Rows of one group stay together; training never sees the time of the test or later.
     jobs : int, default=1
         Number of processes; -1 is one per core. It never changes a figure.
-    progress : Progress or bool, optional
-        See `counterbalance.trials.run`.
-    retry_failed : bool, default=False
-        Whether trials that failed before are computed again.
+    progress : callable, optional
+        Gets, after each trial, a word, how many are done and how many there are.
     file, target, reproduce : str
         Names for the summary, and the command that gives it again.
     notes : sequence of str
         What was found in the file, for the summary.
     announce : callable, optional
         Gets, before the run, sentences that say on which rows, and how much is to be computed.
+    like : Path, optional
+        Nobody may read the store who may not read this file.
 
     Returns
     -------
@@ -284,30 +293,28 @@ def compare(
 
     Notes
     -----
-    Trials run in processes of their own: in a script, call this under
-    ``if __name__ == "__main__"``.
+    With more than one job, call this in a script under ``if __name__ == "__main__"``.
     """
+    start = monotonic()
     settings = settings or Settings()
     table = read_compared(X, y, groups=groups, times=time, rows=settings.rows)
     for name in settings.classifiers:
         new_classifier(name, settings.seed)  # what cannot be imported is said before the run
     plan = ComparisonPlan(table, settings)
     trials = all_trials(plan)
-    ran = run_experiment(
-        trials,
-        partial(compute, plan),
-        store=store,
-        fingerprint=fingerprint(plan),
-        jobs=jobs,
-        progress=progress,
-        retry_failed=retry_failed,
-        before=None if announce is None else partial(_announce, plan, trials, announce),
-    )
-    results = Results(plan, ran.records)
+    kept = TrialFile(None if store is None else Path(store), made_by(plan), like)
+    todo = [trial for trial in trials if trial_key(trial) not in kept.done]
+    if announce is not None:
+        _announce(plan, trials, announce, todo, replaced=kept.replaced)
+    records = run(trials, partial(compute, plan), kept, jobs=jobs, progress=progress)
+    results = Results(plan, records)
     verdict = judge(results)
     named = {"file": file, "target": target, "reproduce": reproduce}
     summary = summarise(results, verdict, notes=notes, **named)
-    return Comparison(verdict, results, tuple(score_tables(results)), summary, ran.summary)
+    done = sum(record.is_done for record in records)
+    counts = (len(trials), done, len(trials) - done, len(todo))
+    ran = RunSummary(*counts, monotonic() - start)
+    return Comparison(verdict, results, tuple(score_tables(results)), summary, ran)
 
 
 def fits_of(plan: ComparisonPlan, trials: Sequence[Trial]) -> int:
@@ -319,9 +326,19 @@ def fits_of(plan: ComparisonPlan, trials: Sequence[Trial]) -> int:
 
 
 def _announce(
-    plan: ComparisonPlan, trials: list[Trial], announce: Callable[[str], None], todo: list[Trial]
+    plan: ComparisonPlan,
+    trials: list[Trial],
+    announce: Callable[[str], None],
+    todo: list[Trial],
+    *,
+    replaced: bool,
 ) -> None:
     """Say, before the run, on which rows it is and how much there is to compute."""
+    if replaced:
+        announce(
+            "the trials in the folder are of another table, other settings or other versions, so "
+            "they are computed anew"
+        )
     if said := scope(plan.table):
         announce(said)
     if todo:
@@ -337,7 +354,7 @@ def write_files(comparison: Comparison, folder: Path, like: Path | None = None) 
 
     Nobody may read them who may not read the file ``like``.
     """
-    folder.mkdir(parents=True, exist_ok=True)
+    make_folder(folder, like)
     texts = {f"{table.name}.csv": as_csv(table) for table in csv_tables(comparison.results)}
     texts["summary.json"] = json.dumps(as_plain(comparison.summary), indent=2) + "\n"
     written = []
@@ -348,11 +365,12 @@ def write_files(comparison: Comparison, folder: Path, like: Path | None = None) 
     return written
 
 
-def fingerprint(plan: ComparisonPlan) -> Fingerprint:
-    """Return what makes the figures: the table, some settings, code and versions."""
+def made_by(plan: ComparisonPlan) -> dict[str, Any]:
+    """Return what makes the figures: the table, some settings, versions, the user's own code."""
     settings = plan.settings.as_dict()
-    chosen = {name: settings[name] for name in TRIAL_SETTINGS}
-    modules = [*SAMPLER_MODULES, *TRIAL_MODULES, *own_modules(plan.settings.classifiers)]
-    return take_fingerprint(
-        {"table": plan.table.digest, **chosen}, modules=modules, packages=PACKAGES
-    )
+    return {
+        "table": plan.table.digest,
+        **{name: settings[name] for name in TRIAL_SETTINGS},
+        **versions(),
+        "own code": source_digest(own_modules(plan.settings.classifiers)),
+    }

@@ -10,10 +10,9 @@
 strategies meet in the same space. A tuned threshold is no strategy of its own: every strategy
 is judged with one, and ``none`` with a tuned threshold is what the others have to beat.
 
-Classifiers are the paper's six and ours by readable names, or the user's own as
-``module:object``. Ours, the counterfactual classifier, resamples by itself: no strategy is to add
-much to it. A classifier without probabilities (the support vector machine) gets them from a
-sigmoid that is fitted by cross-validation inside its training part.
+Classifiers are the paper's six by readable names, with scikit-learn's defaults, or the user's own
+as ``module:object``. A classifier without probabilities (the support vector machine) gets them from
+a sigmoid that is fitted by cross-validation inside its training part.
 """
 
 import sys
@@ -28,6 +27,11 @@ import numpy as np
 from imblearn.over_sampling import SMOTEN, SMOTENC
 from sklearn.base import clone
 from sklearn.calibration import CalibratedClassifierCV
+from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassifier
+from sklearn.linear_model import LogisticRegression
+from sklearn.neighbors import KNeighborsClassifier
+from sklearn.neural_network import MLPClassifier
+from sklearn.svm import SVC
 from sklearn.utils.class_weight import compute_sample_weight
 from sklearn.utils.validation import has_fit_parameter
 
@@ -36,12 +40,9 @@ from counterbalance.compare.data import ComparedTable
 from counterbalance.constraints import Constraint
 from counterbalance.errors import ClassifierError, CounterbalanceError
 from counterbalance.estimators.base import seeded
-from counterbalance.estimators.counterfactual import CounterfactualClassifier
 from counterbalance.methods.registry import all_samplers
 from counterbalance.table.encoder import TablePreparation
 from counterbalance.table.kinds import Kind
-from counterbalance.trials.classifiers import make_classifier
-from counterbalance.trials.resamplers import k_means_smote
 
 StrategyKind = Literal["none", "weights", "ours", "over", "under"]
 BASELINE = "none"
@@ -141,8 +142,6 @@ def resample(
         rows = preparation.transform(table)
     elif name == "SMOTE" and preparation.nominal_.size:
         rows, labels = smote_of_levels(preparation, part.X, part.codes, seed)
-    elif name == "k-means SMOTE":  # it refuses where no cluster has enough minority rows
-        rows, labels = k_means_smote(preparation.transform(part.X), part.codes, seed)
     else:
         sampler = _make_peer(name, _neighbours(part.codes), seed)
         rows, labels = sampler.fit_resample(preparation.transform(part.X), part.codes)
@@ -220,9 +219,7 @@ CLASSIFIERS = {
     "nearest neighbours": "KNN",
     "support vector machine": "SVM",
     "neural net": "NN",
-    "counterfactual classifier": "CFC",
 }
-COUNTERFACTUAL = "counterfactual classifier"
 DEFAULT_CLASSIFIERS = ("logistic regression", "random forest", "gradient boosting")
 SIGMOID_FOLDS = 3
 
@@ -252,11 +249,26 @@ def own_modules(names: tuple[str, ...]) -> list[str]:
 
 def new_classifier(name: str, seed: int) -> Any:
     """Return an unfitted classifier."""
-    if name == COUNTERFACTUAL:
-        return CounterfactualClassifier(threshold=None, random_state=seed)
     if ":" not in name:
-        return _with_probabilities(make_classifier(CLASSIFIERS[name], seed))
+        return _with_probabilities(_make_classifier(CLASSIFIERS[name], seed))
     return _with_probabilities(seeded(_import(name), seed))
+
+
+def _make_classifier(short: str, seed: int) -> Any:
+    """Return a classifier of the paper; its features are scaled, no class is weighted."""
+    match short:
+        case "LR":
+            return LogisticRegression(max_iter=1000, random_state=seed)
+        case "RF":
+            return RandomForestClassifier(random_state=seed)
+        case "GBDT":
+            return HistGradientBoostingClassifier(early_stopping=False, random_state=seed)
+        case "KNN":
+            return KNeighborsClassifier()
+        case "SVM":
+            return SVC()
+        case _:
+            return MLPClassifier(random_state=seed)
 
 
 def fit(classifier: Any, rows: Floats, labels: Integers, *, weighted: bool) -> Any:

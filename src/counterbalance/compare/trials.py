@@ -40,6 +40,8 @@ expect of good labels. All of it is a function of the table, the seed and the dr
 """
 
 import warnings
+import zlib
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any
@@ -52,6 +54,7 @@ from counterbalance.arrays import Floats, Integers
 from counterbalance.compare.data import ComparedTable
 from counterbalance.compare.metrics import CORRECTED, EVEN, answer_scores, brier, probability_scores
 from counterbalance.compare.plan import ComparisonPlan, usable_folds
+from counterbalance.compare.runner import Trial
 from counterbalance.compare.strategies import (
     DEFAULT_CLASSIFIERS,
     TrainingSet,
@@ -66,8 +69,9 @@ from counterbalance.estimators.decision import prior_corrected, tuned_thresholds
 from counterbalance.methods import PeerFallbackWarning
 from counterbalance.plausible.outliers import USUAL, K
 from counterbalance.table.encoder import TablePreparation
-from counterbalance.trials.trial import Trial, TrialResult, seed_of
 
+# Figures of a trial, and what else is kept of it.
+Result = tuple[Mapping[str, float], dict[str, Any]]
 TRUST = "trust"
 REAL_ROWS = "real rows"
 HALVES = 2
@@ -83,7 +87,7 @@ def trust_trials(plan: ComparisonPlan) -> list[Trial]:
     ]
 
 
-def compute_trust(plan: ComparisonPlan, trial: Trial) -> TrialResult:
+def compute_trust(plan: ComparisonPlan, trial: Trial) -> Result:
     """Judge the new rows of a sampler, or the real rows of the smaller classes."""
     strategy, draw = str(trial["strategy"]), int(trial["draw"])
     ground = _ground(plan, draw)
@@ -94,7 +98,7 @@ def compute_trust(plan: ComparisonPlan, trial: Trial) -> TrialResult:
         result = resample(strategy, seen, plan.table.kinds, ground.seed, plan.settings.constraints)
         rows, labels = result.rows[result.new], result.labels[result.new]
     if not len(rows):
-        return TrialResult({"new": 0})
+        return {"new": 0}, {}
     left_out = strategy == REAL_ROWS
     figures = {
         "new": len(rows),
@@ -103,7 +107,7 @@ def compute_trust(plan: ComparisonPlan, trial: Trial) -> TrialResult:
         "distance": relative_distance(rows, ground, left_out=left_out),
         "outliers": share_of_outliers(rows, labels, ground, left_out=left_out),
     }
-    return TrialResult(figures)
+    return figures, {}
 
 
 @dataclass(frozen=True, eq=False)
@@ -207,14 +211,23 @@ def all_trials(plan: ComparisonPlan) -> list[Trial]:
     return [*score_trials(plan), *trust_trials(plan)]
 
 
-def compute(plan: ComparisonPlan, trial: Trial) -> TrialResult:
+def compute(plan: ComparisonPlan, trial: Trial) -> Result:
     """Compute one trial, from nothing but the plan and the trial itself."""
     experiment = compute_trust if trial["experiment"] == TRUST else compute_scores
     with warnings.catch_warnings(record=True) as heard:
         warnings.simplefilter("always")
-        result = experiment(plan, trial)
+        figures, kept = experiment(plan, trial)
     kinds = sorted({w.category.__name__ for w in heard if issubclass(w.category, WORTH_SAYING)})
-    return TrialResult(result.figures, {**(result.payload or {}), "warnings": kinds})
+    return figures, {**kept, "warnings": kinds}
+
+
+def seed_of(*names: str | int) -> int:
+    """Return a seed that is a pure function of names, so that no order of work changes a figure.
+
+    >>> seed_of("SMOTE", 0, 3)
+    1845203701
+    """
+    return zlib.crc32("/".join(map(str, names)).encode()) >> 1
 
 
 def score_trials(plan: ComparisonPlan) -> list[Trial]:
@@ -233,7 +246,7 @@ def score_trials(plan: ComparisonPlan) -> list[Trial]:
     ]
 
 
-def compute_scores(plan: ComparisonPlan, trial: Trial) -> TrialResult:
+def compute_scores(plan: ComparisonPlan, trial: Trial) -> Result:
     """Fit a classifier to a resampled training part and judge it on the test part."""
     fold = plan.fold(int(trial["repeat"]), int(trial["fold"]))
     strategy, classifier = str(trial["strategy"]), str(trial["classifier"])
@@ -250,13 +263,13 @@ def compute_scores(plan: ComparisonPlan, trial: Trial) -> TrialResult:
             answer = shares.argmax(axis=1)
             answers = answer_scores(test.codes, answer, p.shape[1], test.weights)
             figures |= _at(name, answers)
-        return TrialResult(figures, kept)
+        return figures, kept
     thresholds = inner_thresholds(part, learned, classifier, seed)
     figures |= _at("0.5", _binary_scores(test, p, EVEN))
     for name, threshold in thresholds.items():
         figures[f"{name}@tuned"] = _binary_scores(test, p, threshold)[name]
         figures[f"threshold {name}"] = threshold
-    return TrialResult(figures, kept)
+    return figures, kept
 
 
 def inner_thresholds(

@@ -89,3 +89,23 @@ def check_output(path: Path, *inputs: Path, option: str = "path") -> None:
             f"{option} must be a file, and {path} is a link to {path.readlink()}, which may lead "
             "anywhere; give the path of the file itself, or remove the link"
         )
+
+
+def check_folder(path: Path, option: str = "path") -> None:
+    """Refuse a folder that is a file, or a link, which may lead anywhere."""
+    if path.is_symlink():
+        raise OutputError(
+            f"{option} must be a folder, and {path} is a link to {path.readlink()}, which may lead "
+            "anywhere; give the path of the folder itself, or remove the link"
+        )
+    if path.exists() and not path.is_dir():
+        raise OutputError(f"{option} must be a folder, and {path} is a file; give another name")
+
+
+def make_folder(path: Path, like: Path | None = None, option: str = "path") -> None:
+    """Make a folder if it is not there; nobody may open it who may not read ``like``."""
+    check_folder(path, option)
+    readable = 0o777 if like is None else like.stat().st_mode
+    allowed = 0o700 | (0o070 if readable & 0o040 else 0) | (0o007 if readable & 0o004 else 0)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.mkdir(allowed, exist_ok=True)

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from counterbalance.compare.records import ClassCount, ColumnFacts, Data, Verdict
-from counterbalance.compare.results import CITATION
+from counterbalance.compare.results import CITATION, versions
 from counterbalance.constraints import tell_constraints
 from counterbalance.report.records import (
     BalancedTable,
@@ -33,7 +33,6 @@ from counterbalance.rows.origins import (
 )
 from counterbalance.rows.yields import Yield
 from counterbalance.table.labels import in_words, plain, rows_of
-from counterbalance.trials.fingerprint import versions
 
 # Classes that the headline names, and features that a sentence does.
 MOST_NAMED = 3
