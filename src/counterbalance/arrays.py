@@ -11,6 +11,7 @@ Mask = NDArray[np.bool_]
 Small = NDArray[np.int32]  # kept by the million
 Bits = NDArray[np.uint8]  # eight flags in each
 Words = NDArray[np.uint64]  # states of streams of random numbers
+Rng = np.random.Generator
 
 # Memory that work on one cell takes: its value, its share of the distance, their sums, the
 # ranking, and what numpy holds in between; in a frame: the file's form, pandas', the code.
