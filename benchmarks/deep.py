@@ -6,7 +6,7 @@ Images: T-shirts against shirts, 2,990 : 200 (Debian's dataset-fashion-mnist), t
 halves, each trained on once and tested on once. Resamplers see pixels from 0 to 255; the six
 classifiers of the paper see them scaled. GAMO's own classifier and DOS stand alone.
 
-URLs: the package's own grammar, 1,000 benign and 100 phishing-like to train on, three seeds, and
+URLs: the grammar of ``urls.py``, 1,000 benign and 100 phishing-like to train on, three seeds, and
 2,000 and 400 others to test on; logistic regression on the character n-grams.
 """
 
@@ -29,17 +29,17 @@ from sklearn.metrics import average_precision_score, confusion_matrix, roc_auc_s
 from sklearn.model_selection import StratifiedKFold
 from sklearn.preprocessing import StandardScaler
 from threadpoolctl import threadpool_limits
+from urls import make_urls
 
 from counterbalance import CounterfactualOverSampler, InteriorOverSampler
 from counterbalance.datasets import load_fashion
-from counterbalance.methods import GAMO, DOSClassifier, TextGAN
-from counterbalance.methods.deep import is_url, make_urls
+from counterbalance.methods import GAMO, DOSClassifier, GAMOClassifier, TextGAN
+from counterbalance.methods.deep import is_url
 from counterbalance.trials.classifiers import CLASSIFIERS, make_classifier
 from counterbalance.trials.metrics import f_measure, g_mean
 
 SIDE = 28
 SHOWN = 8
-BACKEND = "autograd"
 
 
 def samplers(seed: int) -> dict[str, Any]:
@@ -47,7 +47,7 @@ def samplers(seed: int) -> dict[str, Any]:
     return {
         "none": None,
         "SMOTE": SMOTE(random_state=seed),
-        "GAMO": GAMO(random_state=seed, backend=BACKEND),
+        "GAMO": GAMO(random_state=seed),
         "Counterfactual": CounterfactualOverSampler(
             estimator="ridge", on_shortfall="interior", random_state=seed
         ),
@@ -90,14 +90,14 @@ def images(picture: Path) -> None:
                 line = figures(y[test], f.predict(seen), scores_of(f, seen))
                 found.setdefault((name, classifier), []).append(line)
             if name == "GAMO":
-                own = sampler.classifier_
+                own = GAMOClassifier(sampler).fit(X[train], y[train])
                 line = figures(y[test], own.predict(X[test]), own.predict_proba(X[test])[:, 1])
                 found.setdefault(("GAMO's classifier", "-"), []).append(line)
                 if fold == 0:
                     describe(sampler, X[train], y[train], rows[len(train) :])
                     draw(sampler, X[train], y[train], rows[len(train) :], picture)
         start = time.perf_counter()
-        dos = DOSClassifier(random_state=fold, backend=BACKEND).fit(X[train], y[train])
+        dos = DOSClassifier(random_state=fold).fit(X[train], y[train])
         seconds.setdefault("DOS", []).append(time.perf_counter() - start)
         line = figures(y[test], dos.predict(X[test]), dos.predict_proba(X[test])[:, 1])
         found.setdefault(("DOS", "-"), []).append(line)
@@ -180,17 +180,17 @@ def urls(_: Path) -> None:
         train = np.concatenate([order[:1000], order[3000:3100]])
         test = np.setdiff1d(order, train)
         start = time.perf_counter()
-        sampler = TextGAN(random_state=seed, backend=BACKEND)
+        sampler = TextGAN(random_state=seed)
         made, labels = sampler.fit_resample(texts[train], y[train])
         took = time.perf_counter() - start
         counts, new = sampler.counts_[1], made[len(train) :]
         again = len(set(new) & set(texts[test]))
-        shares.append(counts.shares() | {"of the test set": again / len(new), "seconds": took})
-        trained = sampler.generators_[1]
-        print(f"(seed {seed}: {counts}; {trained.n_pretrain} steps of likelihood, losses of a ")
-        print(f"character {np.round(trained.likelihood, 2)}; all valid: {all(map(is_url, new))})")
+        share = {name: n / counts["drawn"] for name, n in counts.items() if name != "drawn"}
+        shares.append(share | {"of the test set": again / len(new), "seconds": took})
+        print(f"(seed {seed}: {counts}; {sampler.n_iter_} steps against the critic; all valid: ")
+        print(f"{all(map(is_url, new))})")
         print("\n".join(f"    {text}" for text in new[:8]), flush=True)
-        plain = TextGAN(random_state=seed, backend=BACKEND, critic_weight=0.0)
+        plain = TextGAN(random_state=seed, critic_weight=0.0)
         likely, _ = plain.fit_resample(texts[train], y[train])
         words = TfidfVectorizer(analyzer="char", ngram_range=(2, 4)).fit(texts[train])
         seen, true = words.transform(texts[train]), y[train]

@@ -10,6 +10,7 @@ Integers = NDArray[np.intp]  # positions, class codes, counts
 Mask = NDArray[np.bool_]
 Small = NDArray[np.int32]  # kept by the million
 Words = NDArray[np.uint64]  # states of streams of random numbers
+Rng = np.random.Generator
 
 # Memory that work on one cell takes: its value, its share of the distance, their sums, the
 # ranking, and what numpy holds in between; in a frame: the file's form, pandas', the code.

@@ -24,7 +24,7 @@ def test_codes_come_back_from_numbers_but_for_missing_numbers(seed):
     table = mixed_table(40, seed=seed)
     read = read_table(table.drop(columns="y"), snap_to_grid=True)
     codes = read.rows(slice(None))
-    numbers = AsNumbers.of(read, codes)
+    numbers = AsNumbers(read, codes)
     again = numbers.decode(numbers.encode(codes))
     same = np.where(np.isnan(codes) & ~read.nominal, again, codes)
     np.testing.assert_allclose(again, same, rtol=1e-12, atol=1e-12)

@@ -28,7 +28,7 @@ def clump(at):
 def test_clusters_are_found_and_an_isolated_row_is_dropped():
     rows = np.vstack([clump(0), clump(20), clump(40), [[200.0, 200.0]]])
     found = cure(rows, 3, 5, 0.5)
-    members = sorted(sorted(c.members.tolist()) for c in found)
+    members = sorted(sorted(members.tolist()) for members in found)
     assert members == [list(range(i, i + 10)) for i in (0, 10, 20)]
 
 

@@ -7,7 +7,6 @@ from counterbalance.methods.model_guided import (
     RadialNetwork,
     next_in_propensity,
     stochastic_sensitivity,
-    trained_network,
     untrained_network,
 )
 
@@ -113,6 +112,6 @@ def test_small_perturbations_give_a_third_of_the_squared_slope():
 def test_the_network_learns_two_clouds():
     rng = np.random.default_rng(0)
     ours, theirs = rng.normal(3, 1, (30, 2)), rng.normal(0, 1, (300, 2))
-    network = trained_network(untrained_network(ours, theirs, 5, rng), ours, theirs)
+    network = untrained_network(ours, theirs, 5, rng).fit(ours, theirs)
     assert network.output(np.array([[3.0, 3.0]]))[0] > 0.7
     assert network.output(np.array([[0.0, 0.0]]))[0] < 0.3

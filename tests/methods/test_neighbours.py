@@ -18,7 +18,7 @@ def column(*values):
 
 def test_a_row_is_not_its_own_neighbour_even_among_duplicates():
     minority, majority = np.zeros((4, 2)), np.ones((3, 2))
-    _, indices = nearest_in_table(minority, majority, 3)
+    indices = nearest_in_table(minority, majority, 3)
     for own, found in enumerate(indices):
         assert own not in found
         assert set(found) == {0, 1, 2, 3} - {own}

@@ -1,51 +1,47 @@
+"""Parameters are those of a plain ``__init__``, checked by scikit-learn's constraints."""
+
 import inspect
 
+import numpy as np
 import pytest
 from sklearn.base import clone
 
-from counterbalance.methods import Lee
-from counterbalance.methods.base import (
-    POSITIVE_INTEGER,
-    SHARE,
-    DeclaredParameters,
-    parameter,
-)
+from counterbalance import methods
+from counterbalance.methods import Lee, all_samplers
+
+CLASSES = {
+    type(method.factory())
+    for method in all_samplers().values()
+    if type(method.factory()).__module__.startswith(methods.__name__)
+}
+NAMED = sorted(CLASSES, key=lambda cls: cls.__name__)
 
 
-class Parent(DeclaredParameters):
-    depth: int = parameter(default=3, rule=POSITIVE_INTEGER)
+@pytest.mark.parametrize("cls", NAMED)
+def test_every_parameter_is_named_in_the_signature_and_has_a_constraint(cls):
+    kinds = {p.kind for p in inspect.signature(cls).parameters.values()}
+    assert kinds <= {inspect.Parameter.KEYWORD_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD}
+    assert set(inspect.signature(cls).parameters) == set(cls._parameter_constraints)
 
 
-class Child(Parent):
-    share: float = parameter(default=0.5, rule=SHARE)
-
-
-def test_a_child_takes_its_parents_parameters_and_its_own_by_keyword():
-    made = Child(share=0.25)
-    assert (made.depth, made.share) == (3, 0.25)
-    assert list(inspect.signature(Child).parameters) == ["depth", "share"]
-    assert Child._parameter_constraints == {"depth": POSITIVE_INTEGER, "share": SHARE}
-
-
-def test_a_class_has_the_parameters_of_all_its_parents():
-    class Other(DeclaredParameters):
-        width: int = parameter(default=7, rule=POSITIVE_INTEGER)
-
-    class Both(Child, Other):
-        pass
-
-    assert set(inspect.signature(Both).parameters) == {"depth", "share", "width"}
-    assert (Both(depth=1).depth, Both().width) == (1, 7)
-
-
-def test_an_undeclared_name_is_rejected():
+@pytest.mark.parametrize("cls", NAMED)
+def test_an_unknown_name_is_rejected(cls):
     with pytest.raises(TypeError, match="breadth"):
-        Child(breadth=1)
+        cls(breadth=1)
 
 
 def test_a_positional_parameter_is_rejected():
     with pytest.raises(TypeError):
-        Child(3)
+        Lee(3)
+
+
+@pytest.mark.parametrize("cls", NAMED)
+def test_a_bad_value_is_told_with_parameter_rule_and_value(cls):
+    X, y = np.arange(20.0).reshape(10, 2), np.repeat([0, 1], [7, 3])
+    for name in inspect.signature(cls).parameters:
+        made = cls(**{name: object()})
+        with pytest.raises(ValueError, match=f"'{name}' parameter of {cls.__name__} must be .*Got"):
+            (made.fit_resample if hasattr(made, "fit_resample") else made.fit)(X, y)
 
 
 def test_scikit_learns_tools_see_the_parameters():

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from counterbalance.methods import SMOTEIPF, PeerFallbackWarning
-from counterbalance.methods.smote_ipf import noise_by_partitions, stratified_partitions
+from counterbalance.methods.smote import noise_by_partitions, stratified_partitions
 
 
 def two_clouds(rng):

@@ -34,59 +34,44 @@ class ResampledTable:
     target: Integers  # the class code of each new row
 
 
-@dataclass(frozen=True)
 class AsNumbers:
     """How the codes of a table become numbers, and back."""
 
-    table: Table
-    lower: Floats
-    upper: Floats
-    middle: Floats
-    scale: Floats
-    n_levels: Integers  # of nominal columns, with that of a missing cell; 0 for ordered ones
-
-    @classmethod
-    def of(cls, table: Table, codes: Floats) -> "AsNumbers":
-        """Learn from the codes of a table."""
-        empty = np.isnan(codes).all(axis=0)
-        known = np.where(empty, 0.0, codes)
-        nominal = table.nominal
-        deviation = np.nanstd(known, axis=0)
-        return cls(
-            table,
-            np.nanmin(known, axis=0),
-            np.nanmax(known, axis=0),
-            np.nanmedian(known, axis=0),
-            np.where(deviation > 0, deviation, 1.0),
-            np.where(nominal, np.nanmax(known, axis=0) + 2, 0).astype(np.intp),
-        )
+    def __init__(self, table: Table, codes: Floats) -> None:
+        known = np.where(np.isnan(codes).all(axis=0), 0.0, codes)
+        self._table = table
+        self._lower, self._upper = np.nanmin(known, axis=0), np.nanmax(known, axis=0)
+        self._middle, deviation = np.nanmedian(known, axis=0), np.nanstd(known, axis=0)
+        self._scale = np.where(deviation > 0, deviation, 1.0)
+        # Levels of nominal columns, with that of a missing cell; 0 for ordered ones.
+        self._n_levels = np.where(table.nominal, self._upper + 2, 0).astype(np.intp)
 
     def encode(self, codes: Floats) -> Floats:
         """Return codes as numbers."""
         columns = []
-        for m, n in enumerate(self.n_levels):
+        for m, n in enumerate(self._n_levels):
             missing = np.isnan(codes[:, m])
             if n:
                 level = np.where(missing, n - 1, codes[:, m])
                 columns.append((level[:, None] == np.arange(n)) * HEIGHT)
             else:
-                cells = np.where(missing, self.middle[m], codes[:, m])
-                columns.append(((cells - self.middle[m]) / self.scale[m])[:, None])
+                cells = np.where(missing, self._middle[m], codes[:, m])
+                columns.append(((cells - self._middle[m]) / self._scale[m])[:, None])
         return np.ascontiguousarray(np.hstack(columns))
 
     def decode(self, numbers: Floats) -> Floats:
         """Return numbers as codes."""
-        codes, start = np.empty((len(numbers), len(self.n_levels))), 0
-        for m, n in enumerate(self.n_levels.tolist()):
+        codes, start = np.empty((len(numbers), len(self._n_levels))), 0
+        for m, n in enumerate(self._n_levels.tolist()):
             cells = numbers[:, start : start + max(1, n)]
             start += max(1, n)
             if n:
                 level = cells.argmax(axis=1)
                 codes[:, m] = np.where(level == n - 1, np.nan, level)
             else:
-                codes[:, m] = cells[:, 0] * self.scale[m] + self.middle[m]
-        self.table.grid.snap(codes, np.arange(len(self.n_levels)))
-        return np.where(self.n_levels > 0, codes, np.clip(codes, self.lower, self.upper))
+                codes[:, m] = cells[:, 0] * self._scale[m] + self._middle[m]
+        self._table.grid.snap(codes, np.arange(len(self._n_levels)))
+        return np.where(self._n_levels > 0, codes, np.clip(codes, self._lower, self._upper))
 
 
 def resample_table(
@@ -99,14 +84,12 @@ def resample_table(
     """
     check_resampler(method)
     sampler = method.factory()
-    settings: dict[str, Any] = (
-        {"random_state": seed} if "random_state" in sampler.get_params() else {}
-    )
+    settings: dict[str, Any] = {"random_state": seed}
     if wanted is not None:
         codes_of = {plain(label): code for code, label in enumerate(labels.classes.tolist())}
         settings["sampling_strategy"] = {codes_of[plain(label)]: n for label, n in wanted.items()}
     codes = table.rows(slice(None))
-    numbers = AsNumbers.of(table, codes)
+    numbers = AsNumbers(table, codes)
     Z = numbers.encode(codes)
     try:
         rows, y = sampler.set_params(**settings).fit_resample(Z, labels.codes)
@@ -118,35 +101,31 @@ def resample_table(
     rows, y = np.ascontiguousarray(rows, dtype=np.float64), np.asarray(y, dtype=np.intp)
     kept, is_new = _match(Z, labels.codes, rows, y)
     made = numbers.decode(rows[is_new])
-    return ResampledTable(np.sort(kept), table.decode(made), y[is_new])
+    return ResampledTable(np.sort(np.array(kept, np.intp)), table.decode(made), y[is_new])
 
 
 def check_resampler(method: Method) -> None:
     """Refuse a method that gives no table."""
-    if method.kind == "classifier":
+    why = {
+        "classifier": "is a classifier that resamples while it is fitted and gives no table",
+        "strings": "works on a column of strings, not on a table",
+    }
+    for kind in why.keys() & {method.kind, method.takes}:
         raise TableError(
-            f"{method.name} is a classifier that resamples while it is fitted and gives no table; "
-            f"use it in Python: counterbalance.methods.all_samplers()[{method.name!r}].factory()"
-        )
-    if method.takes == "strings":
-        raise TableError(
-            f"{method.name} works on a column of strings, not on a table; use it in Python: "
+            f"{method.name} {why[kind]}; use it in Python: "
             f"counterbalance.methods.all_samplers()[{method.name!r}].factory()"
         )
 
 
-def _match(
-    Z: Floats, codes: Integers, rows: Floats, y: Integers
-) -> tuple[Integers, np.ndarray[Any, np.dtype[np.bool_]]]:
+def _match(Z: Floats, codes: Integers, rows: Floats, y: Integers) -> tuple[list[int], list[bool]]:
     """Return which rows of ``Z`` are among ``rows``, each at most once, and which rows are new."""
     places: dict[tuple[bytes, int], deque[int]] = defaultdict(deque)
     for place, (row, code) in enumerate(zip(Z, codes.tolist(), strict=True)):
         places[row.tobytes(), code].append(place)
-    kept, is_new = [], np.zeros(len(rows), dtype=bool)
-    for number, (row, code) in enumerate(zip(rows, y.tolist(), strict=True)):
+    kept, is_new = [], []
+    for row, code in zip(rows, y.tolist(), strict=True):
         same = places.get((row.tobytes(), code))
+        is_new.append(not same)
         if same:
             kept.append(same.popleft())
-        else:
-            is_new[number] = True
-    return np.array(kept, dtype=np.intp), is_new
+    return kept, is_new

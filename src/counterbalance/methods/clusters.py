@@ -8,37 +8,18 @@ Glossary
     radius     how far on the map a row's best unit pulls its neighbours along
 """
 
-from dataclasses import dataclass
+from numbers import Integral, Real
+from typing import Any
 
 import numpy as np
-import numpy.typing as npt
-from scipy.spatial.distance import cdist
+from scipy.spatial.distance import cdist, pdist
+from sklearn.utils._param_validation import Interval
 
-from counterbalance.arrays import Floats, Integers
-from counterbalance.methods.base import (
-    POSITIVE_INTEGER,
-    SHARE,
-    NeighbourOverSampler,
-    PeerOverSampler,
-    parameter,
-)
-from counterbalance.methods.neighbours import (
-    allocate,
-    drawn_between,
-    drawn_of_groups,
-    repeated,
-    scale_of,
-    smote,
-)
+from counterbalance.arrays import Floats, Integers, Rng
+from counterbalance.methods import neighbours as nb
+from counterbalance.methods.base import OVER_CONSTRAINTS, OneVsRestOverSampler, shared_doc
 
-
-@dataclass(frozen=True)
-class Cluster:
-    """Members, representatives and centre of a cluster."""
-
-    members: Integers
-    representatives: Integers
-    centre: Floats
+_MAX_ROWS = 1000  # of a class that CURE clusters
 
 
 def scattered(rows: Floats, members: Integers, centre: Floats, n_most: int) -> Integers:
@@ -55,16 +36,13 @@ def scattered(rows: Floats, members: Integers, centre: Floats, n_most: int) -> I
     return members[chosen]
 
 
-def cure(rows: Floats, n_clusters: int, n_representatives: int, shrinkage: float) -> list[Cluster]:
-    """Merge the two clusters with the nearest shrunken representatives until few are left.
+def cure(rows: Floats, n_clusters: int, n_representatives: int, shrinkage: float) -> list[Integers]:
+    """Merge the two clusters with the nearest shrunken representatives; return their members.
 
     When twice as many as wanted are left, those that still have one row are dropped as noise,
     unless all of them do.
     """
-    n_rows = len(rows)
-    clusters: dict[int, Cluster] = {
-        i: Cluster(np.array([i]), np.array([i]), rows[i]) for i in range(n_rows)
-    }
+    clusters = {i: np.array([i]) for i in range(len(rows))}
     shrunken = np.repeat(rows[:, None], n_representatives, axis=1)
     apart = cdist(rows, rows)
     np.fill_diagonal(apart, np.inf)
@@ -72,18 +50,17 @@ def cure(rows: Floats, n_clusters: int, n_representatives: int, shrinkage: float
     while len(clusters) > n_clusters:
         if not cleaned and len(clusters) <= 2 * n_clusters:
             cleaned = True
-            lonely = [i for i, c in clusters.items() if len(c.members) == 1]
+            lonely = [i for i, members in clusters.items() if len(members) == 1]
             if len(lonely) < len(clusters):
                 for i in lonely:
                     del clusters[i]
                     apart[i] = apart[:, i] = np.inf
                 continue
         i, j = (int(k) for k in np.unravel_index(np.argmin(apart), apart.shape))
-        members = np.concatenate([clusters[i].members, clusters.pop(j).members])
-        centre = rows[members].mean(axis=0)
-        representatives = scattered(rows, members, centre, n_representatives)
-        clusters[i] = Cluster(members, representatives, centre)
-        drawn_in = rows[representatives] + shrinkage * (centre - rows[representatives])
+        clusters[i] = np.concatenate([clusters[i], clusters.pop(j)])
+        centre = rows[clusters[i]].mean(axis=0)
+        chosen = rows[scattered(rows, clusters[i], centre, n_representatives)]
+        drawn_in = chosen + shrinkage * (centre - chosen)
         # If there are too few representatives the last one is repeated: it changes no distance.
         shrunken[i] = drawn_in[np.minimum(np.arange(n_representatives), len(drawn_in) - 1)]
         apart[j] = apart[:, j] = np.inf
@@ -95,7 +72,8 @@ def cure(rows: Floats, n_clusters: int, n_representatives: int, shrinkage: float
     return list(clusters.values())
 
 
-class CURESMOTE(PeerOverSampler):
+@shared_doc
+class CURESMOTE(OneVsRestOverSampler):
     """CURE-SMOTE.
 
     L. Ma, S. Fan, "CURE-SMOTE algorithm and hybrid algorithm for feature selection and
@@ -110,70 +88,72 @@ class CURESMOTE(PeerOverSampler):
     rows; shrunken ones would contract the class. Noise rows stay in the table but are not
     seeds. Noise is looked for when twice the wanted number of clusters is left; CURE does so at
     a third of the rows, which takes good rows for noise if the class is small. As in CURE
-    itself, a large class is clustered by a sample of it.
-
-    Cost: one merge after another, each against all clusters: by definition more than 20 times
-    the work of SMOTE.
+    itself, a class of more than 1,000 rows is clustered by a sample of it.
 
     Parameters
     ----------
+    {common_parameters}
     n_clusters : int, default=5
         Clusters at which merging stops.
     n_representatives : int, default=5
         Representatives of a cluster.
     shrinkage : float, default=0.5
         How far representatives are moved towards the centre for merging.
-    max_rows : int, default=1000
-        Most rows of a class that are clustered; from a larger class this many are drawn.
     """
 
-    n_clusters: int = parameter(default=5, rule=POSITIVE_INTEGER)
-    n_representatives: int = parameter(default=5, rule=POSITIVE_INTEGER)
-    shrinkage: float = parameter(default=0.5, rule=SHARE)
-    max_rows: int = parameter(default=1000, rule=POSITIVE_INTEGER)
+    _parameter_constraints = OVER_CONSTRAINTS | {
+        "n_clusters": [Interval(Integral, 1, None, closed="left")],
+        "n_representatives": [Interval(Integral, 1, None, closed="left")],
+        "shrinkage": [Interval(Real, 0, 1, closed="both")],
+    }
 
-    def _from_minority(self, minority: Floats, n_samples: int, rng: np.random.Generator) -> Floats:
+    def __init__(
+        self,
+        *,
+        sampling_strategy: Any = "auto",
+        random_state: Any = None,
+        n_clusters: int = 5,
+        n_representatives: int = 5,
+        shrinkage: float = 0.5,
+    ) -> None:
+        super().__init__(sampling_strategy=sampling_strategy, random_state=random_state)
+        self.n_clusters = n_clusters
+        self.n_representatives = n_representatives
+        self.shrinkage = shrinkage
+
+    def _make_samples(self, minority: Floats, _: Floats, n_samples: int, rng: Rng) -> Floats:
         rows = minority
-        if len(rows) > self.max_rows:
-            rows = rows[rng.choice(len(rows), size=self.max_rows, replace=False)]
+        if len(rows) > _MAX_ROWS:
+            rows = rows[rng.choice(len(rows), size=_MAX_ROWS, replace=False)]
         # A cluster of one row cannot make anything new: at least two rows per cluster.
         n_clusters = min(self.n_clusters, max(1, len(rows) // 2))
         clusters = cure(rows, n_clusters, self.n_representatives, self.shrinkage)
-        start = np.vstack([rows[c.representatives] for c in clusters])
-        sizes = [len(c.representatives) for c in clusters]
-        end = np.repeat([c.centre for c in clusters], sizes, axis=0)
+        centres = [rows[members].mean(axis=0) for members in clusters]
+        chosen = [
+            scattered(rows, members, centre, self.n_representatives)
+            for members, centre in zip(clusters, centres, strict=True)
+        ]
+        sizes = np.array([len(representatives) for representatives in chosen])
+        start, end = rows[np.concatenate(chosen)], np.repeat(centres, sizes, axis=0)
         # A cluster is drawn in proportion to its members, its representatives with equal chance.
-        weights = np.concatenate(
-            [
-                np.full(len(c.representatives), len(c.members) / len(c.representatives))
-                for c in clusters
-            ]
-        )
+        weights = np.repeat([len(members) for members in clusters] / sizes, sizes)
         seeds = rng.choice(len(start), size=n_samples, p=weights / weights.sum())
-        return drawn_between(start[seeds], end[seeds], rng)
+        return nb.drawn_between(start[seeds], end[seeds], rng)
 
 
-Singles = npt.NDArray[np.float32]
-
-
-def grid(side: int) -> Floats:
-    """Return the place of each unit on the map."""
-    return np.stack(np.divmod(np.arange(side * side), side), axis=1).astype(float)
-
-
-def best_unit(rows: Floats | Singles, units: Floats | Singles) -> Integers:
+def best_unit(rows: Any, units: Any) -> Integers:
     """Return the unit nearest to each row."""
     best: Integers = np.argmin((units**2).sum(axis=1) - 2 * rows @ units.T, axis=1)
     return best
 
 
-def trained_map(rows: Floats, side: int, n_epochs: int, rng: np.random.Generator) -> Floats:
+def trained_map(rows: Floats, side: int, n_epochs: int, rng: Rng) -> Floats:
     """Return the prototypes after batch training with a shrinking Gaussian neighbourhood.
 
     They start on the plane of the first two principal axes of the rows, so that the map unfolds;
     with one feature there is no second axis and the start is jittered instead.
     """
-    place = grid(side)
+    place = np.stack(np.divmod(np.arange(side * side), side), axis=1).astype(float)
     apart = ((place[:, None] - place[None]) ** 2).sum(axis=2)
     mean = rows.mean(axis=0)
     covariance = np.cov(rows, rowvar=False).reshape(rows.shape[1], -1)
@@ -203,19 +183,11 @@ def adjacent_units(side: int) -> Integers:
 
 def mean_distance(rows: Floats) -> float:
     """Return the mean Euclidean distance over the pairs of rows; zero for a single row."""
-    if len(rows) == 1:
-        return 0.0
-    squares = (rows**2).sum(axis=1)
-    apart = np.sqrt(np.maximum(squares[:, None] + squares - 2 * rows @ rows.T, 0))
-    return float(apart[np.triu_indices(len(rows), k=1)].mean())
+    return float(pdist(rows).mean()) if len(rows) > 1 else 0.0
 
 
-def sparsity(rows: Floats) -> float:
-    """Return one over the density: the squared mean distance over the number of rows."""
-    return mean_distance(rows) ** 2 / len(rows)
-
-
-class SOMO(NeighbourOverSampler):
+@shared_doc
+class SOMO(OneVsRestOverSampler):
     """Self-organising map oversampling.
 
     G. Douzas, F. Bacao, "Self-Organizing Map Oversampling (SOMO) for imbalanced data set
@@ -233,6 +205,7 @@ class SOMO(NeighbourOverSampler):
 
     Parameters
     ----------
+    {common_parameters}
     n_neighbors : int, default=5
         Neighbours for SMOTE inside a cluster; fewer if the cluster has fewer.
     side : int or None, default=None
@@ -243,22 +216,41 @@ class SOMO(NeighbourOverSampler):
         Share of the new rows that are made between neighbouring clusters.
     """
 
-    side: int | None = parameter(default=None, rule=[*POSITIVE_INTEGER, None])
-    n_epochs: int = parameter(default=15, rule=POSITIVE_INTEGER)
-    between_share: float = parameter(default=0.5, rule=SHARE)
+    _parameter_constraints = OVER_CONSTRAINTS | {
+        "n_neighbors": [Interval(Integral, 1, None, closed="left")],
+        "side": [Interval(Integral, 1, None, closed="left"), None],
+        "n_epochs": [Interval(Integral, 1, None, closed="left")],
+        "between_share": [Interval(Real, 0, 1, closed="both")],
+    }
 
-    def _synthesise(
-        self, minority: Floats, majority: Floats, n_samples: int, rng: np.random.Generator
-    ) -> Floats:
+    def __init__(
+        self,
+        *,
+        sampling_strategy: Any = "auto",
+        random_state: Any = None,
+        n_neighbors: int = 5,
+        side: int | None = None,
+        n_epochs: int = 15,
+        between_share: float = 0.5,
+    ) -> None:
+        super().__init__(sampling_strategy=sampling_strategy, random_state=random_state)
+        self.n_neighbors = n_neighbors
+        self.side = side
+        self.n_epochs = n_epochs
+        self.between_share = between_share
+
+    def _make_samples(self, minority: Floats, majority: Floats, n_samples: int, rng: Rng) -> Floats:
         table = np.vstack([minority, majority])
         side = self.side or max(2, round(len(table) ** 0.25))
         units = self._units(table, side, rng)
         ours, others = units[: len(minority)], units[len(minority) :]
         n_units = side * side
         kept = np.bincount(ours, minlength=n_units) > np.bincount(others, minlength=n_units)
-        sparse = np.array(
-            [sparsity(minority[ours == unit]) if kept[unit] else 0.0 for unit in range(n_units)]
-        )
+        # One over the density: the squared mean distance over the number of rows.
+        sparse = np.zeros(n_units)
+        for unit in np.flatnonzero(kept):
+            rows = minority[ours == unit]
+            sparse[unit] = mean_distance(rows) ** 2 / len(rows)
         pairs = adjacent_units(side)
         pairs = pairs[(sparse[pairs] > 0).all(axis=1)]
         if not sparse.any():
@@ -266,49 +258,25 @@ class SOMO(NeighbourOverSampler):
                 "no unit of the map holds two different minority rows and fewer others",
                 "SMOTE was used on the whole minority",
             )
-            return smote(minority, n_samples, self._neighbours_within(len(minority)), rng)
+            return nb.smote(
+                minority, n_samples, self._capped(self.n_neighbors, len(minority) - 1), rng
+            )
         n_between = round(n_samples * self.between_share) if len(pairs) else 0
-        return np.vstack(
-            [
-                self._inside(minority, ours, sparse, n_samples - n_between, rng),
-                self._across(minority, ours, sparse, pairs=pairs, n_samples=n_between, rng=rng),
-            ]
-        )
-
-    def _units(self, table: Floats, side: int, rng: np.random.Generator) -> Integers:
-        scaled = (table - table.mean(axis=0)) / scale_of(table)
-        return best_unit(scaled, trained_map(scaled, side, self.n_epochs, rng))
-
-    def _inside(
-        self,
-        minority: Floats,
-        ours: Integers,
-        sparse: Floats,
-        n_samples: int,
-        rng: np.random.Generator,
-    ) -> Floats:
-        made = [minority[:0]]
-        for unit, n_rows in enumerate(allocate(sparse, n_samples)):
-            if n_rows:
-                rows = minority[ours == unit]
-                made.append(smote(rows, n_rows, min(self.n_neighbors, len(rows) - 1), rng))
+        made = []
+        counts = nb.allocate(sparse, n_samples - n_between)
+        for unit in np.flatnonzero(counts):
+            rows = minority[ours == unit]
+            k = min(self.n_neighbors, len(rows) - 1)
+            made.append(nb.smote(rows, int(counts[unit]), k, rng))
+        if n_between:
+            # The density of a pair is the sum of both densities; its weight is the inverse.
+            weights = 1 / (1 / sparse[pairs]).sum(axis=1)
+            chosen = pairs[nb.repeated(nb.allocate(weights, n_between))]
+            members, sizes = np.argsort(ours, kind="stable"), np.bincount(ours)
+            start, end = (members[nb.drawn_of_groups(units, sizes, rng)] for units in chosen.T)
+            made.append(nb.drawn_between(minority[start], minority[end], rng))
         return np.vstack(made)
 
-    def _across(
-        self,
-        minority: Floats,
-        ours: Integers,
-        sparse: Floats,
-        *,
-        pairs: Integers,
-        n_samples: int,
-        rng: np.random.Generator,
-    ) -> Floats:
-        if n_samples == 0:
-            return minority[:0]
-        # The density of a pair is the sum of both densities; its weight is the inverse.
-        weights = 1 / (1 / sparse[pairs]).sum(axis=1)
-        chosen = pairs[repeated(allocate(weights, n_samples))]
-        members, sizes = np.argsort(ours, kind="stable"), np.bincount(ours)
-        start, end = (members[drawn_of_groups(units, sizes, rng)] for units in chosen.T)
-        return drawn_between(minority[start], minority[end], rng)
+    def _units(self, table: Floats, side: int, rng: Rng) -> Integers:
+        scaled = (table - table.mean(axis=0)) / nb.scale_of(table)
+        return best_unit(scaled, trained_map(scaled, side, self.n_epochs, rng))

@@ -9,27 +9,17 @@ Glossary of CFA
 """
 
 from dataclasses import dataclass
-from functools import cached_property
+from numbers import Integral, Real
+from typing import Any
 
 import numpy as np
+from sklearn.utils import gen_batches
+from sklearn.utils._param_validation import Interval
 
-from counterbalance.arrays import Floats, Integers, Mask
+from counterbalance.arrays import Floats, Integers, Mask, Rng
 from counterbalance.arrays import Words as Keys
-from counterbalance.methods.base import (
-    NOT_NEGATIVE_REAL,
-    POSITIVE_INTEGER,
-    SHARE,
-    NeighbourOverSampler,
-    PeerOverSampler,
-    parameter,
-)
-from counterbalance.methods.neighbours import (
-    between,
-    drawn_neighbours,
-    minority_share,
-    nearest,
-    standardised,
-)
+from counterbalance.methods import neighbours as nb
+from counterbalance.methods.base import OVER_CONSTRAINTS, OneVsRestOverSampler, shared_doc
 
 _BLOCK = 4_000_000  # values of combinations held in memory at a time
 
@@ -61,7 +51,7 @@ def fewest_differences(ours: Floats, theirs: Floats, tolerance: float) -> tuple[
     return partner, number
 
 
-def row_keys(minority: Floats, majority: Floats, rng: np.random.Generator) -> tuple[Keys, Keys]:
+def row_keys(minority: Floats, majority: Floats, rng: Rng) -> tuple[Keys, Keys]:
     """Draw a 64-bit number for each value of each column, in the shape of the two tables.
 
     The sum over the columns, which wraps around, is the key of a row: equal rows have equal
@@ -84,61 +74,41 @@ class Combinations:
     # A pair: a majority row, and the minority row that differs from it in the fewest features.
     factual: Integers
     counterfactual: Integers
+    differs: Mask  # the difference features of each pair
     tolerance: float
     keys: tuple[Keys, Keys]
 
-    @cached_property
-    def differs(self) -> Mask:
-        """Return the difference features of each pair."""
-        gaps = self.theirs[self.factual] - self.ours[self.counterfactual]
-        return np.abs(gaps) > self.tolerance
-
-    def nearest_first(self, n_samples: int, rng: np.random.Generator) -> tuple[Integers, Integers]:
+    def nearest_first(self, bases: Integers, n_samples: int, rng: Rng) -> tuple[Integers, Integers]:
         """Find up to ``n_samples`` bases and pairs, the nearest pair of each base first."""
-        rows = np.arange(len(self.theirs))
-        for bases in (np.setdiff1d(rows, self.factual), rows):
-            if not len(bases) or not len(self.factual):
-                continue
-            found = self._of_bases(rng.permutation(bases), n_samples)
-            if len(found[0]):
-                return found
-        return rows[:0], rows[:0]
-
-    def _of_bases(self, bases: Integers, n_samples: int) -> tuple[Integers, Integers]:
-        n_pairs = len(self.factual)
+        if not len(bases) or not len(self.factual):
+            return bases[:0], bases[:0]
+        bases = rng.permutation(bases)
         k = max(4, 2 * -(-n_samples // len(bases)))
         while True:
-            _, near = nearest(self.theirs[bases], self.theirs[self.factual], k)
-            makes_new = self._makes_new(bases, near)
-            if makes_new.sum() >= n_samples or k >= n_pairs:
+            _, near = nb.nearest(self.theirs[bases], self.theirs[self.factual], k)
+            size = max(1, _BLOCK // (near.shape[1] * self.theirs.shape[1]))
+            parts = gen_batches(len(bases), size)
+            is_new = np.vstack([self._is_new(bases[part], near[part]) for part in parts])
+            if is_new.sum() >= n_samples or k >= len(self.factual):
                 break
             k *= 4
-        place, column = np.nonzero(makes_new)
-        turn = (np.cumsum(makes_new, axis=1) - 1)[place, column]
+        place, column = np.nonzero(is_new)
+        turn = (np.cumsum(is_new, axis=1) - 1)[place, column]
         first = np.argsort(turn, kind="stable")[:n_samples]
         return bases[place[first]], near[place[first], column[first]]
 
-    def _makes_new(self, bases: Integers, near: Integers) -> Mask:
+    def _is_new(self, bases: Integers, near: Integers) -> Mask:
         """Return whether each base with each of its pairs gives a row that is not in the table."""
-        rows = max(1, _BLOCK // (near.shape[1] * self.theirs.shape[1]))
-        blocks = [
-            self._makes_new_block(bases[start : start + rows], near[start : start + rows])
-            for start in range(0, len(bases), rows)
-        ]
-        return np.vstack(blocks)
-
-    def _makes_new_block(self, bases: Integers, near: Integers) -> Mask:
-        differs = self.differs[near]
-        donors = self.counterfactual[near]
+        differs, donors = self.differs[near], self.counterfactual[near]
         gaps = np.abs(self.theirs[bases][:, None] - self.ours[donors])
         changed = (differs & (gaps > self.tolerance)).any(axis=2)
         ours, theirs = self.keys
         key = np.where(differs, ours[donors], theirs[bases][:, None]).sum(axis=2)
-        known = np.concatenate([ours.sum(axis=1), theirs.sum(axis=1)])
-        return changed & ~np.isin(key, known)
+        return changed & ~np.isin(key, np.concatenate([ours.sum(axis=1), theirs.sum(axis=1)]))
 
 
-class CFA(PeerOverSampler):
+@shared_doc
+class CFA(OneVsRestOverSampler):
     """Counterfactual augmentation.
 
     M. Temraz, M. T. Keane, "Solving the class imbalance problem using a counterfactual method
@@ -160,11 +130,9 @@ class CFA(PeerOverSampler):
     If no new row can be made in this way, as in a table that holds every combination of its
     values, the new rows are copies of minority rows, with a warning.
 
-    Cost: every majority row is compared with every minority row in every feature, by
-    definition more than 20 times the work of SMOTE.
-
     Parameters
     ----------
+    {common_parameters}
     max_differences : int, default=2
         Largest number of difference features of a pair.
     tolerance : float, default=0.2
@@ -173,13 +141,25 @@ class CFA(PeerOverSampler):
 
     _least_minority = 1
     _needs_spread = False
-    max_differences: int = parameter(default=2, rule=POSITIVE_INTEGER)
-    tolerance: float = parameter(default=0.2, rule=NOT_NEGATIVE_REAL)
+    _parameter_constraints = OVER_CONSTRAINTS | {
+        "max_differences": [Interval(Integral, 1, None, closed="left")],
+        "tolerance": [Interval(Real, 0, None, closed="left")],
+    }
 
-    def _synthesise(
-        self, minority: Floats, majority: Floats, n_samples: int, rng: np.random.Generator
-    ) -> Floats:
-        ours, theirs = standardised(minority, majority)
+    def __init__(
+        self,
+        *,
+        sampling_strategy: Any = "auto",
+        random_state: Any = None,
+        max_differences: int = 2,
+        tolerance: float = 0.2,
+    ) -> None:
+        super().__init__(sampling_strategy=sampling_strategy, random_state=random_state)
+        self.max_differences = max_differences
+        self.tolerance = tolerance
+
+    def _make_samples(self, minority: Floats, majority: Floats, n_samples: int, rng: Rng) -> Floats:
+        ours, theirs = nb.standardised(minority, majority)
         partner, number = fewest_differences(ours, theirs, self.tolerance)
         # More differences than asked for are admitted if there would be no pair.
         admitted = min(max(self.max_differences, int(number.min())), ours.shape[1])
@@ -190,9 +170,14 @@ class CFA(PeerOverSampler):
                 "features",
                 f"pairs with {admitted} differences were used; a larger tolerance avoids this",
             )
+        donors = partner[factual]
+        differs = np.abs(theirs[factual] - ours[donors]) > self.tolerance
         keys = row_keys(minority, majority, rng)
-        search = Combinations(ours, theirs, factual, partner[factual], self.tolerance, keys)
-        base, pair = search.nearest_first(n_samples, rng)
+        search = Combinations(ours, theirs, factual, donors, differs, self.tolerance, keys)
+        rows = np.arange(len(majority))
+        base, pair = search.nearest_first(np.setdiff1d(rows, factual), n_samples, rng)
+        if not len(base):  # majority rows with a partner serve if the others give nothing
+            base, pair = search.nearest_first(rows, n_samples, rng)
         if not len(base):
             self._warn(
                 "no majority row with the difference features of a pair is new to the table",
@@ -205,11 +190,11 @@ class CFA(PeerOverSampler):
                 "some new rows occur more than once",
             )
             base, pair = np.resize(base, n_samples), np.resize(pair, n_samples)
-        adopted = minority[search.counterfactual[pair]]
-        return np.where(search.differs[pair], adopted, majority[base])
+        return np.where(differs[pair], minority[donors[pair]], majority[base])
 
 
-class CounterfactualSMOTE(NeighbourOverSampler):
+@shared_doc
+class CounterfactualSMOTE(OneVsRestOverSampler):
     """Counterfactual SMOTE.
 
     G. Almeida, F. Bacao, "Counterfactual synthetic minority oversampling technique: solving
@@ -223,13 +208,11 @@ class CounterfactualSMOTE(NeighbourOverSampler):
     Departures: written from the paper's summary (SMOTE joined with a counterfactual search,
     near the boundary and inside a safe region); the bisection, its steps and the vote are our
     reading of it. A minority row is safe if the classifier predicts it as minority; if none is,
-    all are used, with a warning.
-
-    Cost: the neighbours of every candidate in the whole table, once for each step of the
-    bisection: by definition more than 20 times the work of SMOTE.
+    all are used, with a warning. Slow: every step needs the neighbours of every candidate.
 
     Parameters
     ----------
+    {common_parameters}
     n_neighbors : int, default=5
         Nearest minority rows for the segment, and voters of the classifier.
     n_steps : int, default=5
@@ -240,30 +223,44 @@ class CounterfactualSMOTE(NeighbourOverSampler):
 
     _least_minority = 1
     _needs_spread = False
-    n_steps: int = parameter(default=5, rule=POSITIVE_INTEGER)
-    threshold: float = parameter(default=0.5, rule=SHARE)
+    _parameter_constraints = OVER_CONSTRAINTS | {
+        "n_neighbors": [Interval(Integral, 1, None, closed="left")],
+        "n_steps": [Interval(Integral, 1, None, closed="left")],
+        "threshold": [Interval(Real, 0, 1, closed="both")],
+    }
 
-    def _synthesise(
-        self, minority: Floats, majority: Floats, n_samples: int, rng: np.random.Generator
-    ) -> Floats:
+    def __init__(
+        self,
+        *,
+        sampling_strategy: Any = "auto",
+        random_state: Any = None,
+        n_neighbors: int = 5,
+        n_steps: int = 5,
+        threshold: float = 0.5,
+    ) -> None:
+        super().__init__(sampling_strategy=sampling_strategy, random_state=random_state)
+        self.n_neighbors = n_neighbors
+        self.n_steps = n_steps
+        self.threshold = threshold
+
+    def _make_samples(self, minority: Floats, majority: Floats, n_samples: int, rng: Rng) -> Floats:
         ends = self._safe(minority, majority)
-        _, indices = nearest(majority, ends, self.n_neighbors)
+        _, indices = nb.nearest(majority, ends, self.n_neighbors)
         factuals = rng.integers(len(majority), size=n_samples)
-        start, end = majority[factuals], ends[drawn_neighbours(factuals, indices, rng)]
+        start, end = majority[factuals], ends[nb.drawn_neighbours(factuals, indices, rng)]
         low, high = np.zeros(n_samples), np.ones(n_samples)
         for _ in range(self.n_steps):
             middle = (low + high) / 2
-            share = minority_share(
-                between(start, end, middle), minority, majority, self.n_neighbors
-            )
+            points = nb.between(start, end, middle)
+            share = nb.minority_share(points, minority, majority, self.n_neighbors)
             inverted = share >= self.threshold
             high = np.where(inverted, middle, high)
             low = np.where(inverted, low, middle)
-        return between(start, end, high)
+        return nb.between(start, end, high)
 
     def _safe(self, minority: Floats, majority: Floats) -> Floats:
         """Return the minority rows that the classifier predicts as minority."""
-        share = minority_share(minority, minority, majority, self.n_neighbors)
+        share = nb.minority_share(minority, minority, majority, self.n_neighbors)
         safe = share >= self.threshold
         if safe.any():
             return minority[safe]

@@ -1,4 +1,4 @@
-"""Methods that heed how dense the classes are around a row: ANS, ProWSyn and CCR.
+"""Methods that use how dense the classes are around a row: ANS, ProWSyn and CCR.
 
 Glossary of CCR, which clears a sphere around each minority row, then fills it
     energy     budget that a sphere may spend on growing
@@ -6,40 +6,26 @@ Glossary of CCR, which clears a sphere around each minority row, then fills it
     moved      (n_maj, d)  majority rows after they were pushed out of the spheres
 """
 
+from numbers import Integral, Real
+from typing import Any
+
 import numpy as np
 from scipy.cluster.hierarchy import fcluster, linkage
 from scipy.spatial import KDTree
 from scipy.spatial.distance import cdist
+from sklearn.utils._param_validation import Interval
 
-from counterbalance.arrays import Floats, Integers, Mask
-from counterbalance.methods.base import (
-    NOT_NEGATIVE_REAL,
-    POSITIVE_INTEGER,
-    POSITIVE_REAL,
-    POSITIVE_SHARE,
-    Change,
-    NeighbourOverSampler,
-    PeerOverSampler,
-    parameter,
-)
-from counterbalance.methods.neighbours import (
-    allocate,
-    drawn_between,
-    drawn_of_groups,
-    group_starts,
-    nearer_than,
-    nearest,
-    nearest_others,
-    repeated,
-)
+from counterbalance.arrays import Floats, Integers, Mask, Rng
+from counterbalance.methods import neighbours as nb
+from counterbalance.methods.base import OVER_CONSTRAINTS, OneVsRestOverSampler, shared_doc
 
 
 def intruders(minority: Floats, majority: Floats) -> Integers:
     """Count the majority rows nearer to each minority row than its nearest minority row."""
-    return nearer_than(minority, majority, distances_to_fellows(minority).min(axis=1))
+    return nb.nearer_than(minority, majority, distances_to_others(minority).min(axis=1))
 
 
-def distances_to_fellows(rows: Floats) -> Floats:
+def distances_to_others(rows: Floats) -> Floats:
     """Return the distances between the rows, infinite from a row to itself."""
     apart = cdist(rows, rows)
     np.fill_diagonal(apart, np.inf)
@@ -59,33 +45,45 @@ def outcasts(n_intruders: Integers, largest: int) -> Mask:
     return out
 
 
-class ANS(PeerOverSampler):
+@shared_doc
+class ANS(OneVsRestOverSampler):
     """Adaptive neighbour synthetic minority oversampling under 1-NN outcast handling.
 
     W. Siriseriwan, K. Sinapiromsaran, "Adaptive neighbor synthetic minority oversampling
     technique under 1NN outcast handling", Songklanakarin Journal of Science and Technology
     2017.
 
-    Minority rows with too many majority rows nearer than their nearest fellow are outcasts.
-    The largest distance from one of the other rows to its nearest fellow becomes the radius
-    within which all fellows are neighbours: dense regions have many, sparse ones few. A new row
+    Minority rows with too many majority rows nearer than their nearest minority row are
+    outcasts. The largest distance from one of the other rows to its nearest becomes the radius
+    within which all of them are neighbours: dense regions have many, sparse ones few. A new row
     lies between a row and one of its neighbours.
 
-    Departures: the paper's second half, a 1-NN classifier that answers for the outcasts, is not
-    resampling and is left out; outcasts stay in the table but are not seeds. If fewer than two
-    rows are left, all rows are seeds, with a warning.
+    Departures: the paper's second half, a 1-NN classifier for the outcasts, is not resampling
+    and is left out; outcasts stay in the table but are not seeds. If fewer than two rows are
+    left, all rows are seeds, with a warning.
 
     Parameters
     ----------
+    {common_parameters}
     outcast_share : float, default=0.25
         Largest tolerance for majority rows nearby, as a share of the class's rows.
     """
 
-    outcast_share: float = parameter(default=0.25, rule=POSITIVE_SHARE)
+    _parameter_constraints = OVER_CONSTRAINTS | {
+        "outcast_share": [Interval(Real, 0, 1, closed="right")]
+    }
 
-    def _synthesise(
-        self, minority: Floats, majority: Floats, n_samples: int, rng: np.random.Generator
-    ) -> Floats:
+    def __init__(
+        self,
+        *,
+        sampling_strategy: Any = "auto",
+        random_state: Any = None,
+        outcast_share: float = 0.25,
+    ) -> None:
+        super().__init__(sampling_strategy=sampling_strategy, random_state=random_state)
+        self.outcast_share = outcast_share
+
+    def _make_samples(self, minority: Floats, majority: Floats, n_samples: int, rng: Rng) -> Floats:
         largest = int(np.ceil(self.outcast_share * len(minority)))
         out = outcasts(intruders(minority, majority), largest)
         rows = minority[~out]
@@ -95,12 +93,12 @@ class ANS(PeerOverSampler):
                 "all rows are used as seeds nonetheless",
             )
             rows = minority
-        apart = distances_to_fellows(rows)
+        apart = distances_to_others(rows)
         neighbour = apart <= apart.min(axis=1).max()
         seeds = rng.integers(len(rows), size=n_samples)
         _, columns = np.nonzero(neighbour)  # the neighbours of a row stand side by side
-        ends = columns[drawn_of_groups(seeds, neighbour.sum(axis=1), rng)]
-        return drawn_between(rows[seeds], rows[ends], rng)
+        ends = columns[nb.drawn_of_groups(seeds, neighbour.sum(axis=1), rng)]
+        return nb.drawn_between(rows[seeds], rows[ends], rng)
 
 
 def proximity_levels(minority: Floats, majority: Floats, n_levels: int, k: int) -> Integers:
@@ -114,33 +112,18 @@ def proximity_levels(minority: Floats, majority: Floats, n_levels: int, k: int) 
     for level in range(1, n_levels):
         if not len(left):
             break
-        _, indices = nearest(majority, minority[left], k)
+        _, indices = nb.nearest(majority, minority[left], k)
         taken = np.unique(indices)
         levels[left[taken]] = level
         left = np.delete(left, taken)
     return levels
 
 
-def average_linkage(rows: Floats, threshold: float) -> Integers:
-    """Return the cluster of each row by average linkage.
-
-    Merging stops at ``threshold`` times the mean distance of a row to its nearest other row.
-    """
-    distances, _ = nearest_others(rows, 1)
-    labels = fcluster(linkage(rows, "average"), threshold * distances.mean(), "distance")
-    return np.asarray(labels - 1, dtype=np.intp)
-
-
-def drawn_other_members(seeds: Integers, labels: Integers, rng: np.random.Generator) -> Integers:
-    """Draw for each seed another row of its cluster, all equally likely.
-
-    A seed that is alone in its cluster is returned itself.
-    """
-    order = np.argsort(labels, kind="stable")
-    sizes = np.bincount(labels)
-    first = group_starts(sizes)
-    place = np.empty(len(labels), dtype=np.intp)
-    place[order] = np.arange(len(labels)) - first[labels[order]]
+def drawn_other_members(seeds: Integers, labels: Integers, rng: Rng) -> Integers:
+    """Draw for each seed another row of its cluster; a seed that is alone is returned itself."""
+    order, sizes = np.argsort(labels, kind="stable"), np.bincount(labels)
+    first = nb.group_starts(sizes)
+    place = np.argsort(order) - first[labels]  # of each row inside its cluster
     clusters = labels[seeds]
     drawn = rng.integers(np.maximum(sizes[clusters] - 1, 1))
     # The seed's own place is skipped.
@@ -149,23 +132,25 @@ def drawn_other_members(seeds: Integers, labels: Integers, rng: np.random.Genera
     return others
 
 
-class ProWSyn(NeighbourOverSampler):
+@shared_doc
+class ProWSyn(OneVsRestOverSampler):
     """Proximity weighted synthetic oversampling.
 
     S. Barua, M. M. Islam, K. Murase, "ProWSyn: Proximity Weighted Synthetic Oversampling
     Technique for Imbalanced Data Set Learning", PAKDD 2013.
 
-    The minority rows are peeled off in levels, the first being the rows nearest to the
+    The minority rows are divided into levels, the first being the rows nearest to the
     majority. A row of level L is a seed in proportion to ``exp(-theta * (L - 1))``, and a new
     row lies between a seed and another row of the seed's cluster.
 
     Departures: the clusters are those of average linkage with the threshold of the authors'
     MWMOTE, and the numbers per row are rounded so that they add up to what was asked for. A
-    seed is never its own partner; if it is alone in its cluster, and so would only be copied,
-    its partner is the nearest other minority row.
+    seed that is alone in its cluster, and so would only be copied, is paired with the nearest
+    other minority row.
 
     Parameters
     ----------
+    {common_parameters}
     n_neighbors : int, default=5
         Minority rows that each majority row puts into a level.
     n_levels : int, default=5
@@ -176,26 +161,38 @@ class ProWSyn(NeighbourOverSampler):
         Where the merging of clusters stops, in mean nearest-neighbour distances.
     """
 
-    n_levels: int = parameter(default=5, rule=POSITIVE_INTEGER)
-    theta: float = parameter(default=1.0, rule=NOT_NEGATIVE_REAL)
-    cluster_threshold: float = parameter(default=3.0, rule=POSITIVE_REAL)
+    _parameter_constraints = OVER_CONSTRAINTS | {
+        "n_neighbors": [Interval(Integral, 1, None, closed="left")],
+        "n_levels": [Interval(Integral, 1, None, closed="left")],
+        "theta": [Interval(Real, 0, None, closed="left")],
+        "cluster_threshold": [Interval(Real, 0, None, closed="neither")],
+    }
 
-    def _synthesise(
-        self, minority: Floats, majority: Floats, n_samples: int, rng: np.random.Generator
-    ) -> Floats:
+    def __init__(
+        self,
+        *,
+        sampling_strategy: Any = "auto",
+        random_state: Any = None,
+        n_neighbors: int = 5,
+        n_levels: int = 5,
+        theta: float = 1.0,
+        cluster_threshold: float = 3.0,
+    ) -> None:
+        super().__init__(sampling_strategy=sampling_strategy, random_state=random_state)
+        self.n_neighbors = n_neighbors
+        self.n_levels = n_levels
+        self.theta = theta
+        self.cluster_threshold = cluster_threshold
+
+    def _make_samples(self, minority: Floats, majority: Floats, n_samples: int, rng: Rng) -> Floats:
         levels = proximity_levels(minority, majority, self.n_levels, self.n_neighbors)
-        seeds = repeated(allocate(np.exp(-self.theta * (levels - 1.0)), n_samples))
-        labels = average_linkage(minority, self.cluster_threshold)
-        ends = drawn_other_members(seeds, labels, rng)
-        _, near = nearest_others(minority, 1)
+        seeds = nb.repeated(nb.allocate(np.exp(-self.theta * (levels - 1.0)), n_samples))
+        distances, near = nb.nearest_others(minority, 1)
+        threshold = self.cluster_threshold * distances.mean()
+        labels = fcluster(linkage(minority, "average"), threshold, "distance")
+        ends = drawn_other_members(seeds, labels.astype(np.intp) - 1, rng)
         ends = np.where(ends == seeds, near[seeds, 0], ends)
-        return drawn_between(minority[seeds], minority[ends], rng)
-
-
-def within_reach(minority: Floats, majority: Floats, energy: float) -> Integers:
-    """Return the majority rows that a sphere could reach: no radius exceeds the energy."""
-    found = KDTree(majority).query_ball_point(minority, energy, p=1)
-    return np.unique(np.concatenate([np.asarray(rows, dtype=np.intp) for rows in found]))
+        return nb.drawn_between(minority[seeds], minority[ends], rng)
 
 
 def sphere_radii(distances: Floats, energy: float) -> Floats:
@@ -204,19 +201,17 @@ def sphere_radii(distances: Floats, energy: float) -> Floats:
     Growing by ``dr`` costs ``dr`` times one more than the number of majority rows inside, so
     reaching the j-th nearest one costs the sum over i <= j of i * (d_i - d_{i-1}).
     """
-    n_inner, n_outer = distances.shape
-    ordered = np.hstack([np.zeros((n_inner, 1)), np.sort(distances, axis=1)])
-    cost = np.cumsum(np.diff(ordered, axis=1) * np.arange(1, n_outer + 1), axis=1)
-    cost = np.hstack([np.zeros((n_inner, 1)), cost])
-    inside = (cost <= energy).sum(axis=1) - 1
-    rows = np.arange(n_inner)
-    reached, spent = ordered[rows, inside], cost[rows, inside]
-    radii: Floats = reached + (energy - spent) / (inside + 1)
+    zeros = np.zeros((len(distances), 1))
+    ordered = np.hstack([zeros, np.sort(distances, axis=1)])
+    steps = np.diff(ordered, axis=1) * np.arange(1, ordered.shape[1])
+    cost = np.hstack([zeros, np.cumsum(steps, axis=1)])
+    rows, inside = np.arange(len(distances)), (cost <= energy).sum(axis=1) - 1
+    radii: Floats = ordered[rows, inside] + (energy - cost[rows, inside]) / (inside + 1)
     return radii
 
 
 def pushed_out(
-    minority: Floats, majority: Floats, distances: Floats, radii: Floats, rng: np.random.Generator
+    minority: Floats, majority: Floats, distances: Floats, radii: Floats, rng: Rng
 ) -> Floats:
     """Return the majority rows after each sphere has pushed those inside it to its surface.
 
@@ -234,14 +229,8 @@ def pushed_out(
     return moved
 
 
-def drawn_in_spheres(centres: Floats, radii: Floats, rng: np.random.Generator) -> Floats:
-    """Draw rows in a random direction from each centre, at a uniform fraction of the radius."""
-    direction = rng.laplace(size=centres.shape)
-    direction /= np.abs(direction).sum(axis=1, keepdims=True)
-    return centres + direction * (radii * rng.random(len(radii)))[:, None]
-
-
-class CCR(PeerOverSampler):
+@shared_doc
+class CCR(OneVsRestOverSampler):
     """Combined cleaning and resampling.
 
     M. Koziarski, M. Wozniak, "CCR: A combined cleaning and resampling algorithm for imbalanced
@@ -261,22 +250,37 @@ class CCR(PeerOverSampler):
 
     Parameters
     ----------
+    {common_parameters}
     energy : float, default=0.25
         Budget that each sphere may spend on growing.
     """
 
     _least_minority = 1
     _needs_spread = False
-    energy: float = parameter(default=0.25, rule=POSITIVE_REAL)
+    _parameter_constraints = OVER_CONSTRAINTS | {
+        "energy": [Interval(Real, 0, None, closed="neither")]
+    }
+
+    def __init__(
+        self, *, sampling_strategy: Any = "auto", random_state: Any = None, energy: float = 0.25
+    ) -> None:
+        super().__init__(sampling_strategy=sampling_strategy, random_state=random_state)
+        self.energy = energy
 
     def _resample_class(
-        self, table: Floats, ours: Mask, n_samples: int, rng: np.random.Generator
-    ) -> Change:
-        minority = table[ours]
-        reachable = np.flatnonzero(~ours)[within_reach(minority, table[~ours], self.energy)]
-        distances = cdist(minority, table[reachable], "cityblock")
+        self, table: Floats, y: Any, label: Any, n_samples: int, rng: Rng
+    ) -> tuple[Floats, Any, Floats]:
+        minority, others = table[y == label], np.flatnonzero(y != label)
+        # No radius exceeds the energy, so most majority rows are beyond all spheres.
+        near = KDTree(table[others]).query_ball_point(minority, self.energy, p=1)
+        others = others[np.unique(np.concatenate(near)).astype(np.intp)]
+        distances = cdist(minority, table[others], "cityblock")
         radii = sphere_radii(distances, self.energy)
         moved = table.copy()
-        moved[reachable] = pushed_out(minority, table[reachable], distances, radii, rng)
-        seeds = repeated(allocate(1 / radii, n_samples))
-        return Change(drawn_in_spheres(minority[seeds], radii[seeds], rng), moved=moved)
+        moved[others] = pushed_out(minority, table[others], distances, radii, rng)
+        seeds = nb.repeated(nb.allocate(1 / radii, n_samples))
+        # In a drawn direction from the seed, at a uniform fraction of the radius.
+        direction = rng.laplace(size=minority[seeds].shape)
+        direction /= np.abs(direction).sum(axis=1, keepdims=True)
+        reach = radii[seeds] * rng.random(n_samples)
+        return moved, y, minority[seeds] + direction * reach[:, None]

@@ -8,33 +8,20 @@ Glossary
     z              (n, d)  rows after whitening: their length is the Mahalanobis distance
 """
 
-import numpy as np
-from sklearn.utils._param_validation import StrOptions
+from numbers import Integral, Real
+from typing import Any
 
-from counterbalance.arrays import Floats
-from counterbalance.methods.base import (
-    POSITIVE_INTEGER,
-    POSITIVE_REAL,
-    PeerOverSampler,
-    RejectionOverSampler,
-    capped,
-    parameter,
-)
+import numpy as np
+from sklearn.utils import gen_batches
+from sklearn.utils._param_validation import Interval, StrOptions
+
+from counterbalance.arrays import Floats, Rng
+from counterbalance.methods.base import OVER_CONSTRAINTS, OneVsRestOverSampler, shared_doc
 from counterbalance.methods.neighbours import nearest_in_table, scale_of
 
 
-def on_ellipse(alpha: Floats, n_axes: int, rng: np.random.Generator) -> Floats:
-    """Return coordinates, in standard deviations, whose squares add up to ``alpha``.
-
-    The direction is drawn uniformly over the sphere, so every axis gets the same share of
-    ``alpha`` on average: the new rows have the covariance of the old ones.
-    """
-    direction = rng.normal(size=(len(alpha), n_axes))
-    direction /= np.linalg.norm(direction, axis=1, keepdims=True)
-    return direction * np.sqrt(alpha)[:, None]
-
-
-class MDO(PeerOverSampler):
+@shared_doc
+class MDO(OneVsRestOverSampler):
     """Mahalanobis distance based oversampling, for several classes.
 
     L. Abdi, S. Hashemi, "To Combat Multi-Class Imbalanced Problems by Means of Over-Sampling
@@ -45,29 +32,41 @@ class MDO(PeerOverSampler):
     class a new row is drawn on the ellipse through its seed, so it has the seed's Mahalanobis
     distance to the class mean: the class keeps its covariance structure.
 
-    Departures: public implementations of the paper's steps draw the coordinates one by one,
-    each uniformly within the whole ellipse, and the last one takes what is left. With more than
-    a few features nothing is left: new rows lie outside the ellipse, and with ten features the
-    variance is three times that of the class. Here the direction is drawn uniformly, which
-    keeps both the distance and the covariance. If no row passes ``k1`` the paper makes nothing;
-    here all rows are seeds, with a warning. If the seeds vary in one direction only, the
-    ellipse is two points: new rows are copies of the seeds or their mirror images at the mean,
-    and a warning says so.
+    Departures: public implementations draw the coordinates one by one, each uniformly within
+    the whole ellipse, and the last one takes what is left. With more than a few features nothing
+    is left: new rows lie outside the ellipse, and with ten features the variance is three times
+    that of the class. Here the direction is drawn uniformly, which keeps both the distance and
+    the covariance. If no row passes ``k1`` the paper makes nothing; here all rows are seeds, with
+    a warning. If the seeds vary in one direction only, the ellipse is two points: new rows are
+    copies of the seeds or their mirror images at the mean, and a warning says so.
 
     Parameters
     ----------
+    {common_parameters}
     k1 : int, default=5
         Least number of rows of the class among the neighbours of a seed.
     k2 : int, default=10
         Neighbours considered.
     """
 
-    k1: int = parameter(default=5, rule=POSITIVE_INTEGER)
-    k2: int = parameter(default=10, rule=POSITIVE_INTEGER)
+    _parameter_constraints = OVER_CONSTRAINTS | {
+        "k1": [Interval(Integral, 1, None, closed="left")],
+        "k2": [Interval(Integral, 1, None, closed="left")],
+    }
 
-    def _synthesise(
-        self, minority: Floats, majority: Floats, n_samples: int, rng: np.random.Generator
-    ) -> Floats:
+    def __init__(
+        self,
+        *,
+        sampling_strategy: Any = "auto",
+        random_state: Any = None,
+        k1: int = 5,
+        k2: int = 10,
+    ) -> None:
+        super().__init__(sampling_strategy=sampling_strategy, random_state=random_state)
+        self.k1 = k1
+        self.k2 = k2
+
+    def _make_samples(self, minority: Floats, majority: Floats, n_samples: int, rng: Rng) -> Floats:
         weights = self._seed_weights(minority, majority)
         chosen = np.flatnonzero(weights)
         # Class mean and axes are those of the rows that passed, as in the paper.
@@ -86,13 +85,17 @@ class MDO(PeerOverSampler):
         alpha = ((centred @ axes.T / deviation) ** 2).sum(axis=1)
         share = weights[chosen] / weights[chosen].sum()
         seeds = rng.choice(len(chosen), size=n_samples, p=share)
-        unit = on_ellipse(alpha[seeds], len(axes), rng)
+        # A direction that is uniform over the sphere gives every axis the same share of alpha on
+        # average: the new rows have the covariance of the old ones.
+        direction = rng.normal(size=(n_samples, len(axes)))
+        direction /= np.linalg.norm(direction, axis=1, keepdims=True)
+        unit = direction * np.sqrt(alpha[seeds])[:, None]
         made: Floats = mean + (unit * deviation) @ axes
         return made
 
     def _seed_weights(self, minority: Floats, majority: Floats) -> Floats:
-        k2 = capped(self.k2, len(minority) + len(majority) - 1, self._method_name)
-        _, indices = nearest_in_table(minority, majority, k2)
+        k2 = self._capped(self.k2, len(minority) + len(majority) - 1)
+        indices = nearest_in_table(minority, majority, k2)
         same = (indices < len(minority)).sum(axis=1)
         passed = same >= self.k1
         weights: Floats = np.where(passed, same / k2, 0.0)
@@ -122,14 +125,14 @@ def radial_density(rows: Floats, majority: Floats, width: float) -> Floats:
     """Return the sum of Gaussian bumps of the majority at each row, in blocks to save memory."""
     density = np.empty(len(rows))
     squares = (majority**2).sum(axis=1)
-    for start in range(0, len(rows), 1024):
-        block = rows[start : start + 1024]
-        apart = (block**2).sum(axis=1)[:, None] + squares - 2 * block @ majority.T
-        density[start : start + 1024] = np.exp(-np.maximum(apart, 0) / (2 * width**2)).sum(axis=1)
+    for part in gen_batches(len(rows), 1024):
+        apart = (rows[part] ** 2).sum(axis=1)[:, None] + squares - 2 * rows[part] @ majority.T
+        density[part] = np.exp(-np.maximum(apart, 0) / (2 * width**2)).sum(axis=1)
     return density
 
 
-class SWIM(RejectionOverSampler):
+@shared_doc
+class SWIM(OneVsRestOverSampler):
     """Sampling with the majority class.
 
     S. Sharma, C. Bellinger, B. Krawczyk, O. Zaiane, N. Japkowicz, "Synthetic Oversampling with
@@ -146,44 +149,51 @@ class SWIM(RejectionOverSampler):
     the paper needs an invertible covariance; if the majority varies in one direction only, a
     contour is two points, and a warning says that the new rows are copies. In the radial variant
     a step is accepted if the density does not rise, as in the authors' published code. That code
-    sums the absolute differences of the raw features; here the distance is Euclidean in features
-    scaled by the majority's standard deviations. There the bumps narrow as half the product of
-    the mean and the standard deviation of the distances in the majority grows; here their width
-    is half the majority's typical distance from its mean, which grows with the majority. There
-    a seed is tried up to five times before the next one is drawn, until there are enough rows;
-    here each try draws its seed, and after ``max_rounds`` the steps that rise least are taken,
-    with a warning.
-
-    Cost: ``"mahalanobis"`` is as fast as SMOTE; ``"rbf"`` compares every step with every
-    majority row, by definition more than 20 times the work of SMOTE.
+    sums the absolute differences of the raw features, its bumps narrow as the distances in the
+    majority grow, and a seed is tried up to five times before the next one is drawn, until there
+    are enough rows. Here the distance is Euclidean in features scaled by the majority's standard
+    deviations, the width of the bumps is half the majority's typical distance from its mean, each
+    try draws its seed, and after 20 rounds the steps that rise least are taken, with a warning.
+    Slow: every step is compared with every majority row.
 
     Parameters
     ----------
-    density : {"mahalanobis", "rbf"}, default="mahalanobis"
+    {common_parameters}
+    density : {{"mahalanobis", "rbf"}}, default="mahalanobis"
         Which density of the majority is followed.
     spread : float, default=0.25
         How far a seed moves, in the minority's standard deviations.
-    max_rounds : int, default=20
-        Rounds of drawing in ``"rbf"`` before the least faulty steps are taken.
     """
 
-    density: str = parameter(default="mahalanobis", rule=[StrOptions({"mahalanobis", "rbf"})])
-    spread: float = parameter(default=0.25, rule=POSITIVE_REAL)
+    _parameter_constraints = OVER_CONSTRAINTS | {
+        "density": [StrOptions({"mahalanobis", "rbf"})],
+        "spread": [Interval(Real, 0, None, closed="neither")],
+    }
 
-    def _synthesise(
-        self, minority: Floats, majority: Floats, n_samples: int, rng: np.random.Generator
-    ) -> Floats:
+    def __init__(
+        self,
+        *,
+        sampling_strategy: Any = "auto",
+        random_state: Any = None,
+        density: str = "mahalanobis",
+        spread: float = 0.25,
+    ) -> None:
+        super().__init__(sampling_strategy=sampling_strategy, random_state=random_state)
+        self.density = density
+        self.spread = spread
+
+    def _make_samples(self, minority: Floats, majority: Floats, n_samples: int, rng: Rng) -> Floats:
         if (majority == majority[0]).all():
             self._warn(
                 "all rows of the other classes are the same, so they have no density to follow",
                 "the new rows are copies of minority rows",
             )
             return minority[rng.integers(len(minority), size=n_samples)]
-        follow = self._down_the_density if self.density == "rbf" else self._along_contours
-        return follow(minority, majority, n_samples, rng)
+        make = self._down_the_density if self.density == "rbf" else self._along_contours
+        return make(minority, majority, n_samples, rng)
 
     def _along_contours(
-        self, minority: Floats, majority: Floats, n_samples: int, rng: np.random.Generator
+        self, minority: Floats, majority: Floats, n_samples: int, rng: Rng
     ) -> Floats:
         """Draw rows at the same Mahalanobis distance from the majority as their seeds."""
         mean = majority.mean(axis=0)
@@ -208,7 +218,7 @@ class SWIM(RejectionOverSampler):
         return moved
 
     def _down_the_density(
-        self, minority: Floats, majority: Floats, n_samples: int, rng: np.random.Generator
+        self, minority: Floats, majority: Floats, n_samples: int, rng: Rng
     ) -> Floats:
         """Take normal steps from the seeds that do not climb the majority's radial density."""
         scale = scale_of(majority)
@@ -227,4 +237,5 @@ class SWIM(RejectionOverSampler):
         def climbed(rows: Floats) -> Floats:
             return radial_density(rows[:, :-1], theirs, width) - rows[:, -1]
 
-        return self._drawn_until_accepted(n_samples, draw, climbed)[:, :-1] * scale
+        rows = self._drawn_until_accepted(n_samples, draw, climbed)
+        return rows[:, :-1] * scale

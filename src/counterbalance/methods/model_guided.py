@@ -9,45 +9,25 @@ Glossary of SSO
     sensitivity   (n,)    its root, for perturbations within the mean of Q
 """
 
-from dataclasses import dataclass, replace
-from typing import Any
+from numbers import Integral, Real
+from typing import Any, Self
 
 import numpy as np
 from sklearn.linear_model import LogisticRegression
+from sklearn.utils._param_validation import Interval
 
-from counterbalance.arrays import Floats, Integers, Mask
-from counterbalance.methods.base import (
-    POSITIVE_INTEGER,
-    POSITIVE_REAL,
-    SHARE,
-    Change,
-    NeighbourOverSampler,
-    PeerOverSampler,
-    capped,
-    parameter,
-)
-from counterbalance.methods.neighbours import (
-    allocate,
-    drawn_between,
-    drawn_neighbours,
-    k_means,
-    nearest,
-    nearest_in_table,
-    nearest_others,
-    repeated,
-    scale_of,
-    standardised,
-    towards_neighbours,
-)
+from counterbalance.arrays import Floats, Integers, Rng
+from counterbalance.methods import neighbours as nb
+from counterbalance.methods.base import OVER_CONSTRAINTS, OneVsRestOverSampler, shared_doc
+
+_DRAWS = 20  # perturbations of a row from which SSO estimates its sensitivity
 
 
-def propensity_scores(minority: Floats, majority: Floats) -> tuple[Floats, Floats]:
+def propensity_scores(minority: Floats, majority: Floats) -> Any:
     """Return the scores, from 0 to 1, of minority and majority rows by logistic regression."""
-    ours, theirs = standardised(minority, majority)
-    target = np.repeat([1, 0], [len(ours), len(theirs)])
-    table = np.vstack([ours, theirs])
-    scores = LogisticRegression(max_iter=1000).fit(table, target).predict_proba(table)[:, 1]
-    return scores[: len(ours)], scores[len(ours) :]
+    target = np.repeat([1, 0], [len(minority), len(majority)])
+    table = np.vstack(nb.standardised(minority, majority))
+    return LogisticRegression(max_iter=1000).fit(table, target).predict_proba(table)[:, 1]
 
 
 def next_in_propensity(scores: Floats, n_minority: int, k: int) -> Integers:
@@ -56,15 +36,14 @@ def next_in_propensity(scores: Floats, n_minority: int, k: int) -> Integers:
     At the end of the order, where fewer follow, the rows before it make up the number.
     """
     order = np.argsort(-scores, kind="stable")
-    rank = np.empty(len(scores), dtype=np.intp)
-    rank[order] = np.arange(len(scores))
-    own = rank[:n_minority, None]
+    own = np.argsort(order)[:n_minority, None]  # its place in the order
     place = own + np.arange(1, k + 1)
     beyond = place - len(scores) + 1
     return order[np.where(beyond <= 0, place, own - beyond)]
 
 
-class OUPS(PeerOverSampler):
+@shared_doc
+class OUPS(OneVsRestOverSampler):
     """Over-sampling using propensity scores.
 
     W. A. Rivera, P. Xanthopoulos, "A priori synthetic over-sampling methods for increasing
@@ -79,6 +58,7 @@ class OUPS(PeerOverSampler):
 
     Parameters
     ----------
+    {common_parameters}
     n_neighbors : int or None, default=None
         Rows that follow in the order from which the other end is drawn; ``None`` takes the
         ratio of the other rows to those of the class, rounded up.
@@ -86,23 +66,33 @@ class OUPS(PeerOverSampler):
 
     _least_minority = 1
     _needs_spread = False
+    _parameter_constraints = OVER_CONSTRAINTS | {
+        "n_neighbors": [Interval(Integral, 1, None, closed="left"), None]
+    }
 
-    n_neighbors: int | None = parameter(default=None, rule=[*POSITIVE_INTEGER, None])
+    def __init__(
+        self,
+        *,
+        sampling_strategy: Any = "auto",
+        random_state: Any = None,
+        n_neighbors: int | None = None,
+    ) -> None:
+        super().__init__(sampling_strategy=sampling_strategy, random_state=random_state)
+        self.n_neighbors = n_neighbors
 
-    def _synthesise(
-        self, minority: Floats, majority: Floats, n_samples: int, rng: np.random.Generator
-    ) -> Floats:
+    def _make_samples(self, minority: Floats, majority: Floats, n_samples: int, rng: Rng) -> Floats:
         wanted = self.n_neighbors or -(-len(majority) // len(minority))
-        k = capped(wanted, len(minority) + len(majority) - 1, self._method_name)
-        scores = np.concatenate(propensity_scores(minority, majority))
+        k = self._capped(wanted, len(minority) + len(majority) - 1)
+        scores = propensity_scores(minority, majority)
         indices = next_in_propensity(scores, len(minority), k)
         seeds = rng.integers(len(minority), size=n_samples)
         table = np.vstack([minority, majority])
-        ends = drawn_neighbours(seeds, indices, rng)
-        return drawn_between(minority[seeds], table[ends], rng)
+        ends = nb.drawn_neighbours(seeds, indices, rng)
+        return nb.drawn_between(minority[seeds], table[ends], rng)
 
 
-class NRAS(NeighbourOverSampler):
+@shared_doc
+class NRAS(OneVsRestOverSampler):
     """Noise reduction a priori synthetic over-sampling.
 
     W. A. Rivera, "Noise Reduction A Priori Synthetic Over-Sampling for class imbalanced data
@@ -121,24 +111,41 @@ class NRAS(NeighbourOverSampler):
 
     Parameters
     ----------
+    {common_parameters}
     n_neighbors : int, default=5
         Neighbours, both for the noise test and for SMOTE.
     threshold : float, default=0.4
         Least share of minority rows among the neighbours of a row that is kept.
     """
 
-    threshold: float = parameter(default=0.4, rule=SHARE)
+    _parameter_constraints = OVER_CONSTRAINTS | {
+        "n_neighbors": [Interval(Integral, 1, None, closed="left")],
+        "threshold": [Interval(Real, 0, 1, closed="both")],
+    }
+
+    def __init__(
+        self,
+        *,
+        sampling_strategy: Any = "auto",
+        random_state: Any = None,
+        n_neighbors: int = 5,
+        threshold: float = 0.4,
+    ) -> None:
+        super().__init__(sampling_strategy=sampling_strategy, random_state=random_state)
+        self.n_neighbors = n_neighbors
+        self.threshold = threshold
 
     def _resample_class(
-        self, table: Floats, ours: Mask, n_samples: int, rng: np.random.Generator
-    ) -> Change:
+        self, table: Floats, y: Any, label: Any, n_samples: int, rng: Rng
+    ) -> tuple[Floats, Any, Floats]:
+        ours = y == label
         minority, majority = table[ours], table[~ours]
-        own, other = propensity_scores(minority, majority)
+        scores = np.split(propensity_scores(minority, majority), [len(minority)])
         # The score is one more feature.
-        near, far = standardised(
-            np.column_stack([minority, own]), np.column_stack([majority, other])
+        near, far = nb.standardised(
+            np.column_stack([minority, scores[0]]), np.column_stack([majority, scores[1]])
         )
-        _, indices = nearest_in_table(near, far, self.n_neighbors)
+        indices = nb.nearest_in_table(near, far, self.n_neighbors)
         noise = (indices < len(minority)).mean(axis=1) < self.threshold
         if len(minority) - noise.sum() < 2:  # noqa: PLR2004  # a segment has two ends
             self._warn(
@@ -147,40 +154,43 @@ class NRAS(NeighbourOverSampler):
             )
             noise[:] = False
         kept = minority[~noise]
-        _, indices = nearest_others(near[~noise], self._neighbours_within(len(kept)))
+        _, indices = nb.nearest_others(near[~noise], self._capped(self.n_neighbors, len(kept) - 1))
         seeds = rng.integers(len(kept), size=n_samples + int(noise.sum()))
-        new = towards_neighbours(kept, seeds, indices, rng)
-        dropped = np.zeros(len(table), dtype=bool)
-        dropped[np.flatnonzero(ours)[noise]] = True
-        return Change(new, dropped=dropped)
+        new = nb.towards_neighbours(kept, seeds, indices, rng)
+        removed = np.flatnonzero(ours)[noise]
+        return np.delete(table, removed, axis=0), np.delete(y, removed), new
 
 
-@dataclass(frozen=True)
 class RadialNetwork:
-    """A fitted radial basis function network with one output."""
+    """A radial basis function network with one output."""
 
-    centres: Floats
-    widths: Floats
-    weights: Floats
+    def __init__(self, centres: Floats, widths: Floats, weights: Any = 0.0) -> None:
+        self.centres, self.widths, self.weights = centres, widths, weights
 
     def hidden(self, rows: Floats) -> Floats:
         """Return the activations of the hidden units, and a constant one."""
-        squares = (
-            (rows**2).sum(axis=1)[:, None]
-            + (self.centres**2).sum(axis=1)
-            - 2 * rows @ self.centres.T
-        )
+        products = rows @ self.centres.T
+        squares = (rows**2).sum(axis=1)[:, None] + (self.centres**2).sum(axis=1) - 2 * products
         activations = np.exp(-np.maximum(squares, 0) / (2 * self.widths**2))
         return np.hstack([activations, np.ones((len(rows), 1))])
 
     def output(self, rows: Floats) -> Floats:
         """Return the output of the network: near 1 in the minority, near 0 in the majority."""
-        return self.hidden(rows) @ self.weights
+        return np.asarray(self.hidden(rows) @ self.weights)
+
+    def fit(self, minority: Floats, majority: Floats) -> Self:
+        """Fit the weights by least squares in which both classes have the same weight."""
+        sizes = [len(minority), len(majority)]
+        target = np.repeat([1.0, 0.0], sizes)
+        root = np.repeat(1 / np.sqrt(sizes), sizes)
+        hidden = self.hidden(np.vstack([minority, majority])) * root[:, None]
+        # A small ridge term: coinciding centres would make the system singular.
+        gram = hidden.T @ hidden + 1e-6 * np.eye(hidden.shape[1])
+        self.weights = np.linalg.solve(gram, hidden.T @ (target * root))
+        return self
 
 
-def untrained_network(
-    minority: Floats, majority: Floats, n_hidden: int, rng: np.random.Generator
-) -> RadialNetwork:
+def untrained_network(minority: Floats, majority: Floats, n_hidden: int, rng: Rng) -> RadialNetwork:
     """Place centres by k-means in each class; set widths by the two nearest other centres.
 
     The widths are twice the mean of those distances, so that the units overlap: otherwise the
@@ -188,28 +198,15 @@ def untrained_network(
     """
     # Centres need to cover the classes, not to be optimal: a few passes of k-means suffice.
     centres = np.vstack(
-        [k_means(rows, n_hidden, rng, max_iter=10)[0] for rows in (minority, majority)]
+        [nb.k_means(rows, n_hidden, rng, max_iter=10)[0] for rows in (minority, majority)]
     )
-    distances, _ = nearest_others(centres, 2)
+    distances, _ = nb.nearest_others(centres, 2)
     spread = 2 * distances.mean(axis=1)
-    widths = np.where(spread > 0, spread, 1.0)
-    return RadialNetwork(centres, widths, np.zeros(len(centres) + 1))
-
-
-def trained_network(network: RadialNetwork, minority: Floats, majority: Floats) -> RadialNetwork:
-    """Fit the weights by least squares in which both classes have the same weight."""
-    sizes = [len(minority), len(majority)]
-    target = np.repeat([1.0, 0.0], sizes)
-    root = np.repeat(1 / np.sqrt(sizes), sizes)
-    hidden = network.hidden(np.vstack([minority, majority])) * root[:, None]
-    # A small ridge term: coinciding centres would make the system singular.
-    gram = hidden.T @ hidden + 1e-6 * np.eye(hidden.shape[1])
-    weights = np.asarray(np.linalg.solve(gram, hidden.T @ (target * root)), dtype=np.float64)
-    return replace(network, weights=weights)
+    return RadialNetwork(centres, np.where(spread > 0, spread, 1.0))
 
 
 def stochastic_sensitivity(
-    network: RadialNetwork, rows: Floats, q: Floats, n_draws: int, rng: np.random.Generator
+    network: RadialNetwork, rows: Floats, q: Floats, n_draws: int, rng: Rng
 ) -> Floats:
     """Return the mean square change of the output under perturbations uniform within ``q``."""
     shifts = rng.uniform(-q, q, size=(n_draws, *rows.shape))
@@ -225,13 +222,14 @@ def neighbourhoods(seeds: Floats, rest: Floats, k: int) -> Floats:
     table: new rows stay where there are rows.
     """
     different = np.unique(np.vstack([seeds, rest]), axis=0)
-    distances, _ = nearest(seeds, different, k + 1)
+    distances, _ = nb.nearest(seeds, different, k + 1)
     varies = max(int((different != different[0]).any(axis=0).sum()), 1)
     half: Floats = distances[:, -1:] / np.sqrt(varies)
     return half
 
 
-class SSO(NeighbourOverSampler):
+@shared_doc
+class SSO(OneVsRestOverSampler):
     """Stochastic sensitivity oversampling.
 
     T. Rong, H. Gong, W. W. Y. Ng, "Stochastic Sensitivity Oversampling Technique for
@@ -256,6 +254,7 @@ class SSO(NeighbourOverSampler):
 
     Parameters
     ----------
+    {common_parameters}
     n_neighbors : int, default=5
         Which neighbour determines Q if ``q`` is ``None``.
     q : float or None, default=None
@@ -266,34 +265,47 @@ class SSO(NeighbourOverSampler):
         Hidden units of the network for each of the two classes.
     n_rounds : int, default=3
         Rounds in which the new rows are made.
-    n_draws : int, default=20
-        Perturbations per row from which its sensitivity is estimated.
     """
 
     _needs_spread = False
-    q: Any = parameter(default=None, rule=[*POSITIVE_REAL, None])
-    n_hidden: int = parameter(default=10, rule=POSITIVE_INTEGER)
-    n_rounds: int = parameter(default=3, rule=POSITIVE_INTEGER)
-    n_draws: int = parameter(default=20, rule=POSITIVE_INTEGER)
+    _parameter_constraints = OVER_CONSTRAINTS | {
+        "n_neighbors": [Interval(Integral, 1, None, closed="left")],
+        "q": [Interval(Real, 0, None, closed="neither"), None],
+        "n_hidden": [Interval(Integral, 1, None, closed="left")],
+        "n_rounds": [Interval(Integral, 1, None, closed="left")],
+    }
 
-    def _synthesise(
-        self, minority: Floats, majority: Floats, n_samples: int, rng: np.random.Generator
-    ) -> Floats:
+    def __init__(
+        self,
+        *,
+        sampling_strategy: Any = "auto",
+        random_state: Any = None,
+        n_neighbors: int = 5,
+        q: float | None = None,
+        n_hidden: int = 10,
+        n_rounds: int = 3,
+    ) -> None:
+        super().__init__(sampling_strategy=sampling_strategy, random_state=random_state)
+        self.n_neighbors = n_neighbors
+        self.q = q
+        self.n_hidden = n_hidden
+        self.n_rounds = n_rounds
+
+    def _make_samples(self, minority: Floats, majority: Floats, n_samples: int, rng: Rng) -> Floats:
         table = np.vstack([minority, majority])
-        mean, scale = table.mean(axis=0), scale_of(table)
-        varies = table.std(axis=0) > 0
+        mean, scale = table.mean(axis=0), nb.scale_of(table)
         seeds, rest = (minority - mean) / scale, (majority - mean) / scale
         half = neighbourhoods(seeds, rest, self.n_neighbors) if self.q is None else self.q
         # A constant feature is not perturbed: nothing is known about how it might vary.
-        q = np.where(varies, half, np.zeros(seeds.shape))
+        q = np.where(table.std(axis=0) > 0, half, np.zeros(seeds.shape))
         made = seeds[:0]
         network = untrained_network(seeds, rest, self.n_hidden, rng)
         for n_round in np.diff(np.linspace(0, n_samples, self.n_rounds + 1).astype(int)):
-            network = trained_network(network, np.vstack([seeds, made]), rest)
+            network.fit(np.vstack([seeds, made]), rest)
             # One Q for all: otherwise a row would be sensitive just because its neighbours are far.
-            change = stochastic_sensitivity(network, seeds, q.mean(axis=0), self.n_draws, rng)
+            change = stochastic_sensitivity(network, seeds, q.mean(axis=0), _DRAWS, rng)
             sensitivity = np.sqrt(change)
-            chosen = repeated(allocate(sensitivity, n_round))
+            chosen = nb.repeated(nb.allocate(sensitivity, n_round))
             reach = q[chosen] * np.maximum(1 - sensitivity[chosen, None], 0)
             made = np.vstack([made, seeds[chosen] + rng.uniform(-reach, reach)])
         back: Floats = made * scale + mean

@@ -14,8 +14,9 @@ import numpy as np
 from scipy.spatial.distance import cdist
 from sklearn.cluster import KMeans
 from sklearn.neighbors import NearestNeighbors
+from sklearn.utils import gen_batches
 
-from counterbalance.arrays import Floats, Integers
+from counterbalance.arrays import Floats, Integers, Rng
 
 _BLOCK = 512  # rows whose distances are held in memory at a time
 
@@ -32,19 +33,18 @@ def nearest_others(points: Floats, k: int) -> tuple[Floats, Integers]:
     return found[0], found[1]
 
 
-def nearest_in_table(minority: Floats, majority: Floats, k: int) -> tuple[Floats, Integers]:
+def nearest_in_table(minority: Floats, majority: Floats, k: int) -> Integers:
     """Return the neighbours of each minority row in the whole table, excluding itself.
 
     The table is the minority followed by the majority, so an index below ``len(minority)``
-    is a minority row. A row is told from its duplicates by its index, not by its distance.
+    is a minority row. A row and its duplicates are distinguished by index, not by distance.
     """
-    table = np.vstack([minority, majority])
-    distances, indices = nearest(minority, table, k + 1)
+    _, indices = nearest(minority, np.vstack([minority, majority]), k + 1)
     own = indices == np.arange(len(minority))[:, None]
     # Among many duplicates the row itself may be missing from the list: drop the last one then.
     own[~own.any(axis=1), -1] = True
-    rows = len(minority)
-    return distances[~own].reshape(rows, -1), indices[~own].reshape(rows, -1)
+    others: Integers = indices[~own].reshape(len(minority), -1)
+    return others
 
 
 def minority_share(points: Floats, minority: Floats, majority: Floats, k: int) -> Floats:
@@ -55,26 +55,17 @@ def minority_share(points: Floats, minority: Floats, majority: Floats, k: int) -
 
 
 def balls_holding(points: Floats, centres: Floats, radii: Floats) -> Integers:
-    """Count the balls around ``centres`` that hold each point, surface included.
-
-    Works in blocks to bound the memory.
-    """
-    blocks = [
-        (cdist(points[start : start + _BLOCK], centres) <= radii).sum(axis=1)
-        for start in range(0, len(points), _BLOCK)
-    ]
-    return np.concatenate(blocks).astype(np.intp)
+    """Count the balls around ``centres`` that hold each point, surface included."""
+    parts = gen_batches(len(points), _BLOCK)
+    return np.concatenate([(cdist(points[part], centres) <= radii).sum(axis=1) for part in parts])
 
 
 def nearer_than(points: Floats, among: Floats, limits: Floats) -> Integers:
     """Count the rows of ``among`` that are nearer to each point than its limit."""
-    blocks = [
-        (cdist(points[start : start + _BLOCK], among) < limits[start : start + _BLOCK, None]).sum(
-            axis=1
-        )
-        for start in range(0, len(points), _BLOCK)
-    ]
-    return np.concatenate(blocks).astype(np.intp)
+    parts = gen_batches(len(points), _BLOCK)
+    return np.concatenate(
+        [(cdist(points[part], among) < limits[part, None]).sum(axis=1) for part in parts]
+    )
 
 
 def scale_of(rows: Floats) -> Floats:
@@ -90,18 +81,22 @@ def standardised(minority: Floats, majority: Floats) -> tuple[Floats, Floats]:
     return (minority - mean) / scale, (majority - mean) / scale
 
 
+def seed_from(rng: Rng) -> int:
+    """Draw a seed for a scikit-learn estimator."""
+    return int(rng.integers(2**31 - 1))
+
+
 def k_means(
-    rows: Floats, n_clusters: int, rng: np.random.Generator, *, n_init: int = 1, max_iter: int = 300
+    rows: Floats, n_clusters: int, rng: Rng, *, n_init: int = 1, max_iter: int = 300
 ) -> tuple[Floats, Integers]:
     """Return centres and each row's cluster; never more clusters than distinct rows."""
-    # Adding zero turns -0.0 into 0.0: the same number, but other bytes.
-    n_clusters = min(n_clusters, len({row.tobytes() for row in rows + 0.0}))
-    seed = int(rng.integers(2**31 - 1))
-    found = KMeans(n_clusters, n_init=n_init, max_iter=max_iter, random_state=seed).fit(rows)
+    n_clusters = min(n_clusters, len(np.unique(rows, axis=0)))
+    found = KMeans(n_clusters, n_init=n_init, max_iter=max_iter, random_state=seed_from(rng))
+    found.fit(rows)
     return found.cluster_centers_, found.labels_.astype(np.intp)
 
 
-def allocate(weights: Floats, total: int) -> Integers:
+def allocate(weights: Floats | Integers, total: int) -> Integers:
     """Split ``total`` in proportion to ``weights`` into whole numbers that add up exactly.
 
     Each weight gets the floor of its share; the remainder goes to the largest fractional parts
@@ -110,9 +105,8 @@ def allocate(weights: Floats, total: int) -> Integers:
     >>> allocate(np.array([1.0, 1.0, 2.0]), 5)
     array([1, 1, 3])
     """
-    weights = np.asarray(weights, dtype=float)
     if not weights.sum() > 0:
-        weights = np.ones_like(weights)
+        weights = np.ones(len(weights))
     shares = weights / weights.sum() * total
     counts: Integers = np.floor(shares).astype(np.intp)
     left = total - int(counts.sum())
@@ -139,7 +133,7 @@ def group_starts(counts: Integers) -> Integers:
     return np.cumsum(counts) - counts
 
 
-def drawn_of_groups(groups: Integers, counts: Integers, rng: np.random.Generator) -> Integers:
+def drawn_of_groups(groups: Integers, counts: Integers, rng: Rng) -> Integers:
     """Draw a place in each of ``groups``, all alike, of all groups laid end to end."""
     return group_starts(counts)[groups] + rng.integers(counts[groups])
 
@@ -149,7 +143,7 @@ def between(start: Floats, end: Floats, fraction: Floats) -> Floats:
     return start + fraction[:, None] * (end - start)
 
 
-def drawn_between(start: Floats, end: Floats, rng: np.random.Generator) -> Floats:
+def drawn_between(start: Floats, end: Floats, rng: Rng) -> Floats:
     """Return rows at a uniformly drawn position between ``start`` and ``end``."""
     return between(start, end, rng.random(len(start)))
 
@@ -161,20 +155,18 @@ def evenly_between(start: Floats, end: Floats, counts: Integers) -> Floats:
     return between(start[segment], end[segment], step / (counts[segment] + 1))
 
 
-def drawn_neighbours(seeds: Integers, indices: Integers, rng: np.random.Generator) -> Integers:
+def drawn_neighbours(seeds: Integers, indices: Integers, rng: Rng) -> Integers:
     """Draw one of the neighbours ``indices[seed]`` of each seed, all equally likely."""
     return indices[seeds, rng.integers(indices.shape[1], size=len(seeds))]
 
 
-def towards_neighbours(
-    rows: Floats, seeds: Integers, indices: Integers, rng: np.random.Generator
-) -> Floats:
+def towards_neighbours(rows: Floats, seeds: Integers, indices: Integers, rng: Rng) -> Floats:
     """Return for each seed a row between it and one of its neighbours: SMOTE's own step."""
     ends = drawn_neighbours(seeds, indices, rng)
     return drawn_between(rows[seeds], rows[ends], rng)
 
 
-def smote(minority: Floats, n_samples: int, k: int, rng: np.random.Generator) -> Floats:
+def smote(minority: Floats, n_samples: int, k: int, rng: Rng) -> Floats:
     """SMOTE: a drawn row, one of its ``k`` nearest minority rows, a drawn point between them."""
     seeds = rng.choice(len(minority), size=n_samples)
     _, indices = nearest_others(minority, k)

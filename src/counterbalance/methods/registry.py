@@ -61,7 +61,7 @@ class Method:
 
 def _read(row: dict[str, str]) -> Method:
     """Return the method of a line of the table."""
-    told: dict[str, Any] = {
+    fields: dict[str, Any] = {
         **row,
         "year": int(row["year"]),
         "synthesises_with": row["synthesises_with"] or None,
@@ -72,7 +72,7 @@ def _read(row: dict[str, str]) -> Method:
         "aliases": tuple(row["aliases"].split()),
         "defaults": tuple(tuple(pair.split("=")) for pair in row["defaults"].split()),
     }
-    return Method(**told)
+    return Method(**fields)
 
 
 _TABLE = resources.files("counterbalance.methods") / "methods.csv"
@@ -111,8 +111,8 @@ def find_method(given: str, option: str) -> Method:
                 f"{option} {absent[0].name} needs the package {absent[0].requires}; install it "
                 "(counterbalance methods lists what is there)"
             )
-        near = [known[match].name for match in get_close_matches(wanted, known, n=3)]
-        hint = f" (near: {', '.join(map(repr, dict.fromkeys(near)))})" if near else ""
+        near = {repr(known[match].name): None for match in get_close_matches(wanted, known, n=3)}
+        hint = f" (near: {', '.join(near)})" if near else ""
         raise TableError(
             f"{option} must be a method of the registry, got {given!r}{hint}; "
             "counterbalance methods lists them"

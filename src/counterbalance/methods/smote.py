@@ -1,4 +1,4 @@
-"""Variants of SMOTE: Lee, Gaussian-SMOTE, SMOTE-D, Weighted, NRSBoundary- and polynom-fit-SMOTE.
+"""Variants of SMOTE: Lee, Gaussian, D, Weighted, NRSBoundary, polynom-fit and IPF.
 
 Glossary of NRSBoundary-SMOTE, which oversamples a rough set's boundary
     delta           (n,)  radius of a row's neighbourhood
@@ -6,119 +6,128 @@ Glossary of NRSBoundary-SMOTE, which oversamples a rough set's boundary
     lower region    majority rows with only majority rows in their neighbourhood
 """
 
+from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
+from imblearn.base import BaseSampler
+from numpy.polynomial import polynomial
 from scipy.spatial.distance import cdist
 from sklearn.metrics import pairwise_distances_chunked
-from sklearn.utils._param_validation import StrOptions
+from sklearn.tree import DecisionTreeClassifier
+from sklearn.utils._param_validation import Interval, StrOptions
 
-from counterbalance.arrays import Floats, Integers, Mask
+from counterbalance.arrays import Floats, Integers, Mask, Rng
+from counterbalance.methods import neighbours as nb
 from counterbalance.methods.base import (
-    NOT_NEGATIVE_REAL,
-    POSITIVE_INTEGER,
-    SHARE,
-    NeighbourOverSampler,
-    PeerOverSampler,
-    RejectionOverSampler,
-    parameter,
-)
-from counterbalance.methods.neighbours import (
-    allocate,
-    balls_holding,
-    between,
-    drawn_neighbours,
-    evenly_between,
-    minority_share,
-    nearest_others,
-    repeated,
-    smote,
-    towards_neighbours,
+    OVER_CONSTRAINTS,
+    OneVsRestMixin,
+    OneVsRestOverSampler,
+    dense,
+    generator,
+    shared_doc,
 )
 
+_FEW = 0.01  # fewer removals than this share of the table count as few to SMOTE-IPF
+_MUCH = 0.1  # a larger share of a class is removed with a warning
 
-class Lee(RejectionOverSampler, NeighbourOverSampler):
+
+@shared_doc
+class Lee(OneVsRestOverSampler):
     """Over-sampling with rejection.
 
     J. Lee, N. Kim, J.-H. Lee, "An Over-sampling Technique with Rejection for Imbalanced Class
     Learning", IMCOM 2015.
 
     A row made by SMOTE is kept only if at most ``rejection_level`` of its nearest neighbours
-    in the original table belong to other classes; otherwise it is rejected and another one is
-    drawn.
+    in the original table belong to other classes; otherwise another one is drawn.
 
-    Departures: after ``max_rounds`` rounds the least faulty of the rejected rows are taken,
-    with a warning; the paper would go on drawing for ever.
-
-    Cost: every candidate needs its neighbours in the whole table, so by definition this takes
-    more than 20 times as long as SMOTE if many candidates are rejected.
+    Departures: after 20 rounds the least faulty of the rejected rows are taken, with a warning;
+    the paper would go on drawing for ever. Slow where many are rejected.
 
     Parameters
     ----------
+    {common_parameters}
     n_neighbors : int, default=5
         Neighbours, both for SMOTE and for the rejection.
     rejection_level : float, default=0.5
         Largest share of other classes among a new row's neighbours.
-    max_rounds : int, default=20
-        Rounds of drawing before the least faulty rows are taken.
     """
 
-    rejection_level: float = parameter(default=0.5, rule=SHARE)
+    _parameter_constraints = OVER_CONSTRAINTS | {
+        "n_neighbors": [Interval(Integral, 1, None, closed="left")],
+        "rejection_level": [Interval(Real, 0, 1, closed="both")],
+    }
 
-    def _synthesise(
-        self, minority: Floats, majority: Floats, n_samples: int, rng: np.random.Generator
-    ) -> Floats:
-        k = self._neighbours_within(len(minority))
+    def __init__(
+        self,
+        *,
+        sampling_strategy: Any = "auto",
+        random_state: Any = None,
+        n_neighbors: int = 5,
+        rejection_level: float = 0.5,
+    ) -> None:
+        super().__init__(sampling_strategy=sampling_strategy, random_state=random_state)
+        self.n_neighbors = n_neighbors
+        self.rejection_level = rejection_level
+
+    def _make_samples(self, minority: Floats, majority: Floats, n_samples: int, rng: Rng) -> Floats:
+        k = self._capped(self.n_neighbors, len(minority) - 1)
         return self._drawn_until_accepted(
             n_samples,
-            draw=lambda n: smote(minority, n, k, rng),
-            fault=lambda rows: 1 - minority_share(rows, minority, majority, self.n_neighbors),
+            draw=lambda n: nb.smote(minority, n, k, rng),
+            fault=lambda rows: 1 - nb.minority_share(rows, minority, majority, self.n_neighbors),
             limit=self.rejection_level,
         )
 
 
-class GaussianSMOTE(NeighbourOverSampler):
+@shared_doc
+class GaussianSMOTE(OneVsRestOverSampler):
     """Gaussian-based SMOTE.
 
     H. Lee, J. Kim, S. Kim, "Gaussian-Based SMOTE Algorithm for Solving Skewed Class
     Distributions", International Journal of Fuzzy Logic and Intelligent Systems 2017.
 
-    As in SMOTE, a seed and one of its nearest minority rows span a segment. The position on it
-    is drawn from a normal distribution whose mean is a uniform draw between 0 and 1, so new
-    rows spread more and may lie slightly beyond the two rows.
+    The position on SMOTE's segment between a seed and one of its nearest minority rows is drawn
+    from a normal distribution whose mean is a uniform draw between 0 and 1, so new rows spread
+    more and may lie slightly beyond the two rows.
 
     Parameters
     ----------
+    {common_parameters}
     n_neighbors : int, default=5
         Nearest minority rows from which the other end is drawn.
     sigma : float, default=0.05
         Standard deviation of the position, as a fraction of the segment's length.
     """
 
-    sigma: float = parameter(default=0.05, rule=NOT_NEGATIVE_REAL)
+    _parameter_constraints = OVER_CONSTRAINTS | {
+        "n_neighbors": [Interval(Integral, 1, None, closed="left")],
+        "sigma": [Interval(Real, 0, None, closed="left")],
+    }
 
-    def _from_minority(self, minority: Floats, n_samples: int, rng: np.random.Generator) -> Floats:
-        _, indices = nearest_others(minority, self._neighbours_within(len(minority)))
+    def __init__(
+        self,
+        *,
+        sampling_strategy: Any = "auto",
+        random_state: Any = None,
+        n_neighbors: int = 5,
+        sigma: float = 0.05,
+    ) -> None:
+        super().__init__(sampling_strategy=sampling_strategy, random_state=random_state)
+        self.n_neighbors = n_neighbors
+        self.sigma = sigma
+
+    def _make_samples(self, minority: Floats, _: Floats, n_samples: int, rng: Rng) -> Floats:
+        _, indices = nb.nearest_others(minority, self._capped(self.n_neighbors, len(minority) - 1))
         seeds = rng.integers(len(minority), size=n_samples)
-        ends = drawn_neighbours(seeds, indices, rng)
+        ends = nb.drawn_neighbours(seeds, indices, rng)
         fraction = rng.normal(rng.random(n_samples), self.sigma)
-        return between(minority[seeds], minority[ends], fraction)
+        return nb.between(minority[seeds], minority[ends], fraction)
 
 
-def rows_per_segment(distances: Floats, n_samples: int) -> Integers:
-    """Return how many new rows lie on the segment from each row to each of its neighbours.
-
-    A row's share follows the standard deviation of its distances, and it is divided among its
-    segments by their length. Both are rounded at once, over all segments.
-    """
-    deviation = distances.std(axis=1)
-    of_row = deviation if deviation.sum() > 0 else np.ones(len(distances))
-    total = distances.sum(axis=1, keepdims=True)
-    of_segment = np.divide(distances, total, out=np.zeros_like(distances), where=total > 0)
-    return allocate((of_row[:, None] * of_segment).ravel(), n_samples)
-
-
-class SMOTED(NeighbourOverSampler):
+@shared_doc
+class SMOTED(OneVsRestOverSampler):
     """SMOTE-D, a deterministic version of SMOTE.
 
     F. R. Torres, J. A. Carrasco-Ochoa, J. F. Martinez-Trinidad, "SMOTE-D a Deterministic
@@ -126,28 +135,35 @@ class SMOTED(NeighbourOverSampler):
 
     A minority row gets new rows in proportion to the standard deviation of the distances to
     its nearest minority rows; each segment to such a neighbour gets its part by its length,
-    and the new rows are evenly spaced on it. Nothing is drawn and the seed has no effect: the
-    same table always gives the same rows.
-
-    Departures: the numbers are rounded so that they add up to what was asked for.
+    and the new rows are evenly spaced on it. The numbers are rounded so that they add up to what
+    was asked for. Nothing is drawn and the seed has no effect.
 
     Parameters
     ----------
+    {common_parameters}
     n_neighbors : int, default=5
         Nearest minority rows to which segments are drawn.
     """
 
-    def _from_minority(
-        self,
-        minority: Floats,
-        n_samples: int,
-        rng: np.random.Generator,  # noqa: ARG002  # nothing is drawn
-    ) -> Floats:
-        k = self._neighbours_within(len(minority))
-        distances, indices = nearest_others(minority, k)
-        counts = rows_per_segment(distances, n_samples)
+    _parameter_constraints = OVER_CONSTRAINTS | {
+        "n_neighbors": [Interval(Integral, 1, None, closed="left")]
+    }
+
+    def __init__(
+        self, *, sampling_strategy: Any = "auto", random_state: Any = None, n_neighbors: int = 5
+    ) -> None:
+        super().__init__(sampling_strategy=sampling_strategy, random_state=random_state)
+        self.n_neighbors = n_neighbors
+
+    def _make_samples(self, minority: Floats, _: Floats, n_samples: int, _rng: Rng) -> Floats:
+        k = self._capped(self.n_neighbors, len(minority) - 1)
+        distances, indices = nb.nearest_others(minority, k)
+        deviation, total = distances.std(axis=1), distances.sum(axis=1, keepdims=True)
+        of_row = deviation if deviation.sum() > 0 else np.ones(len(minority))
+        of_segment = np.divide(distances, total, out=np.zeros_like(distances), where=total > 0)
+        counts = nb.allocate((of_row[:, None] * of_segment).ravel(), n_samples)
         start = np.repeat(minority, k, axis=0)
-        return evenly_between(start, minority[indices.ravel()], counts)
+        return nb.evenly_between(start, minority[indices.ravel()], counts)
 
 
 def closeness_weights(minority: Floats) -> Floats:
@@ -163,28 +179,38 @@ def closeness_weights(minority: Floats) -> Floats:
     return weights
 
 
-class WeightedSMOTE(NeighbourOverSampler):
+@shared_doc
+class WeightedSMOTE(OneVsRestOverSampler):
     """Weighted SMOTE.
 
     M. R. Prusty, T. Jayanthi, K. Velusamy, "Weighted-SMOTE: A modification to SMOTE for event
     classification in sodium cooled fast reactors", Progress in Nuclear Energy 2017.
 
-    SMOTE with a different number of new rows per seed: it is proportional to one minus the
-    scaled sum of the seed's distances to all minority rows, so rows in the thick of the class
-    get more and the outermost row none.
-
-    Departures: the numbers are rounded so that they add up to what was asked for.
+    The number of new rows of a seed is proportional to one minus the scaled sum of its
+    distances to all minority rows, so rows in the middle of the class get more and the outermost
+    row none. The numbers are rounded so that they add up to what was asked for.
 
     Parameters
     ----------
+    {common_parameters}
     n_neighbors : int, default=5
         Nearest minority rows from which the other end of the segment is drawn.
     """
 
-    def _from_minority(self, minority: Floats, n_samples: int, rng: np.random.Generator) -> Floats:
-        _, indices = nearest_others(minority, self._neighbours_within(len(minority)))
-        seeds = repeated(allocate(closeness_weights(minority), n_samples))
-        return towards_neighbours(minority, seeds, indices, rng)
+    _parameter_constraints = OVER_CONSTRAINTS | {
+        "n_neighbors": [Interval(Integral, 1, None, closed="left")]
+    }
+
+    def __init__(
+        self, *, sampling_strategy: Any = "auto", random_state: Any = None, n_neighbors: int = 5
+    ) -> None:
+        super().__init__(sampling_strategy=sampling_strategy, random_state=random_state)
+        self.n_neighbors = n_neighbors
+
+    def _make_samples(self, minority: Floats, _: Floats, n_samples: int, rng: Rng) -> Floats:
+        _, indices = nb.nearest_others(minority, self._capped(self.n_neighbors, len(minority) - 1))
+        seeds = nb.repeated(nb.allocate(closeness_weights(minority), n_samples))
+        return nb.towards_neighbours(minority, seeds, indices, rng)
 
 
 def neighbourhoods(table: Floats, n_minority: int, w: float) -> tuple[Floats, Mask, Mask]:
@@ -209,7 +235,8 @@ def neighbourhoods(table: Floats, n_minority: int, w: float) -> tuple[Floats, Ma
     return found[:, 0], found[:, 1] > 0, found[:, 2] > 0
 
 
-class NRSBoundarySMOTE(RejectionOverSampler, NeighbourOverSampler):
+@shared_doc
+class NRSBoundarySMOTE(OneVsRestOverSampler):
     """Boundary oversampling by neighbourhood rough sets.
 
     F. Hu, H. Li, "A Novel Boundary Oversampling Algorithm Based on Neighborhood Rough Set
@@ -220,27 +247,37 @@ class NRSBoundarySMOTE(RejectionOverSampler, NeighbourOverSampler):
     is rejected if it falls into the neighbourhood of a majority row that holds majority rows
     only, so that the majority's lower approximation is not damaged.
 
-    Departures: if the boundary is empty all minority rows are seeds, with a warning; after
-    ``max_rounds`` rounds the least faulty of the rejected rows are taken, with a warning.
-
-    Cost: the distances between all pairs of rows, by definition more than 20 times the work of
-    SMOTE.
+    Departures: if the boundary is empty all minority rows are seeds, with a warning; after 20
+    rounds the least faulty of the rejected rows are taken, with a warning. Slow: the distances
+    between all pairs of rows are needed.
 
     Parameters
     ----------
+    {common_parameters}
     n_neighbors : int, default=5
         Nearest minority rows from which the other end of the segment is drawn.
     w : float, default=0.005
         Size of the neighbourhoods: 0 reaches the nearest row, 1 the farthest.
-    max_rounds : int, default=20
-        Rounds of drawing before the least faulty rows are taken.
     """
 
-    w: float = parameter(default=0.005, rule=SHARE)
+    _parameter_constraints = OVER_CONSTRAINTS | {
+        "n_neighbors": [Interval(Integral, 1, None, closed="left")],
+        "w": [Interval(Real, 0, 1, closed="both")],
+    }
 
-    def _synthesise(
-        self, minority: Floats, majority: Floats, n_samples: int, rng: np.random.Generator
-    ) -> Floats:
+    def __init__(
+        self,
+        *,
+        sampling_strategy: Any = "auto",
+        random_state: Any = None,
+        n_neighbors: int = 5,
+        w: float = 0.005,
+    ) -> None:
+        super().__init__(sampling_strategy=sampling_strategy, random_state=random_state)
+        self.n_neighbors = n_neighbors
+        self.w = w
+
+    def _make_samples(self, minority: Floats, majority: Floats, n_samples: int, rng: Rng) -> Floats:
         table = np.vstack([minority, majority])
         ours = np.arange(len(table)) < len(minority)
         delta, has_minority, has_majority = neighbourhoods(table, len(minority), self.w)
@@ -252,53 +289,32 @@ class NRSBoundarySMOTE(RejectionOverSampler, NeighbourOverSampler):
                 "all minority rows are seeds; a larger w avoids this",
             )
             boundary = np.flatnonzero(ours)
-        _, indices = nearest_others(minority, self._neighbours_within(len(minority)))
+        _, indices = nb.nearest_others(minority, self._capped(self.n_neighbors, len(minority) - 1))
 
         def draw(n: int) -> Floats:
             seeds = boundary[rng.integers(len(boundary), size=n)]
-            return towards_neighbours(minority, seeds, indices, rng)
+            return nb.towards_neighbours(minority, seeds, indices, rng)
 
         def damaged(rows: Floats) -> Floats:
             """Count the neighbourhoods of the majority's lower region that each row falls into."""
-            if not lower.any():
-                return np.zeros(len(rows))
-            return balls_holding(rows, table[lower], delta[lower]).astype(np.float64)
+            return nb.balls_holding(rows, table[lower], delta[lower]).astype(np.float64)
 
         return self._drawn_until_accepted(n_samples, draw, damaged)
 
 
-def shared_out(n_samples: int, n_segments: int, rng: np.random.Generator) -> Integers:
-    """Divide the rows equally among the segments; drawn ones get one more if need be."""
-    n_each, n_more = divmod(n_samples, n_segments)
-    counts = np.full(n_segments, n_each)
-    counts[rng.choice(n_segments, size=n_more, replace=False)] += 1
-    return counts
-
-
-def fitted_curve(minority: Floats, degree: int, n_samples: int) -> Floats:
-    """Return rows on the polynomials fitted to each feature over the row's place in the table."""
-    # The place is scaled to [-1, 1]: the same curve, better conditioned.
-    place = np.linspace(-1.0, 1.0, len(minority))
-    degree = min(degree, len(minority) - 1)
-    coefficients = np.polynomial.polynomial.polyfit(place, minority, degree)
-    where = np.linspace(-1.0, 1.0, n_samples + 2)[1:-1]
-    return np.asarray(np.polynomial.polynomial.polyval(where, coefficients).T, dtype=np.float64)
-
-
-def all_pairs(n_rows: int, n_samples: int, rng: np.random.Generator) -> Any:
+def all_pairs(n_rows: int, n_samples: int, rng: Rng) -> tuple[Integers, Integers]:
     """Return both ends of all pairs of rows; if there are more than samples, of drawn ones."""
     n_pairs = n_rows * (n_rows - 1) // 2
-    numbers = (
-        np.arange(n_pairs)
-        if n_pairs <= n_samples
-        else np.sort(rng.choice(n_pairs, size=n_samples, replace=False))
-    )
+    numbers = np.arange(n_pairs)
+    if n_pairs > n_samples:
+        numbers = np.sort(rng.choice(n_pairs, size=n_samples, replace=False))
     # Pair number p joins row j to an earlier row i with p = j (j - 1) / 2 + i.
     j = ((1 + np.sqrt(1 + 8 * numbers)) / 2).astype(np.intp)
     return numbers - j * (j - 1) // 2, j
 
 
-class PolynomFitSMOTE(PeerOverSampler):
+@shared_doc
+class PolynomFitSMOTE(OneVsRestOverSampler):
     """Oversampling by polynomial fitting, in four topologies.
 
     S. Gazzah, N. Essoukri Ben Amara, "New Oversampling Approaches Based on Polynomial Fitting
@@ -314,20 +330,37 @@ class PolynomFitSMOTE(PeerOverSampler):
 
     Parameters
     ----------
-    topology : {"star", "bus", "mesh", "polynomial"}, default="star"
+    {common_parameters}
+    topology : {{"star", "bus", "mesh", "polynomial"}}, default="star"
         Curves through the minority on which the new rows lie.
     degree : int, default=3
         Degree of the polynomial; only used by ``"polynomial"``.
     """
 
-    topology: str = parameter(
-        default="star", rule=[StrOptions({"star", "bus", "mesh", "polynomial"})]
-    )
-    degree: int = parameter(default=3, rule=POSITIVE_INTEGER)
+    _parameter_constraints = OVER_CONSTRAINTS | {
+        "topology": [StrOptions({"star", "bus", "mesh", "polynomial"})],
+        "degree": [Interval(Integral, 1, None, closed="left")],
+    }
 
-    def _from_minority(self, minority: Floats, n_samples: int, rng: np.random.Generator) -> Floats:
+    def __init__(
+        self,
+        *,
+        sampling_strategy: Any = "auto",
+        random_state: Any = None,
+        topology: str = "star",
+        degree: int = 3,
+    ) -> None:
+        super().__init__(sampling_strategy=sampling_strategy, random_state=random_state)
+        self.topology = topology
+        self.degree = degree
+
+    def _make_samples(self, minority: Floats, _: Floats, n_samples: int, rng: Rng) -> Floats:
         if self.topology == "polynomial":
-            return fitted_curve(minority, self.degree, n_samples)
+            # The place of a row in the table is scaled to [-1, 1]: better conditioned.
+            place = np.linspace(-1.0, 1.0, len(minority))
+            curves = polynomial.polyfit(place, minority, min(self.degree, len(minority) - 1))
+            where = np.linspace(-1.0, 1.0, n_samples + 2)[1:-1]
+            return np.asarray(polynomial.polyval(where, curves).T, dtype=np.float64)
         if self.topology == "star":
             start, end = minority, np.broadcast_to(minority.mean(axis=0), minority.shape)
         elif self.topology == "bus":
@@ -335,4 +368,136 @@ class PolynomFitSMOTE(PeerOverSampler):
         else:
             i, j = all_pairs(len(minority), n_samples, rng)
             start, end = minority[i], minority[j]
-        return evenly_between(start, end, shared_out(n_samples, len(start), rng))
+        n_each, n_more = divmod(n_samples, len(start))
+        counts = np.full(len(start), n_each)
+        counts[rng.choice(len(start), size=n_more, replace=False)] += 1
+        return nb.evenly_between(start, end, counts)
+
+
+def stratified_partitions(codes: Any, n_partitions: int, rng: Rng) -> Integers:
+    """Draw the partition of each row, so that each partition has its share of every class."""
+    order = rng.permutation(len(codes))
+    order = order[np.argsort(codes[order], kind="stable")]
+    parts = np.empty(len(codes), dtype=np.intp)
+    parts[order] = np.arange(len(codes)) % n_partitions
+    return parts
+
+
+def noise_by_partitions(rows: Floats, codes: Any, n_partitions: int, voting: str, rng: Rng) -> Mask:
+    """Return the rows that the trees of the partitions, one tree each, put into another class.
+
+    The tree of a partition is trained on all the others. ``"majority"`` requires more than
+    half of the trees, including the tree of the row's own partition, the only one that has not
+    seen the row; ``"consensus"`` requires all of them.
+    """
+    n_partitions = max(2, min(n_partitions, len(rows) // 2))
+    parts = stratified_partitions(codes, n_partitions, rng)
+    wrong = np.empty((n_partitions, len(rows)), dtype=bool)
+    for part in range(n_partitions):
+        tree = DecisionTreeClassifier(
+            criterion="entropy", min_samples_leaf=2, random_state=nb.seed_from(rng)
+        )
+        others = parts != part
+        wrong[part] = tree.fit(rows[others], codes[others]).predict(rows) != codes
+    needed = n_partitions if voting == "consensus" else n_partitions // 2 + 1
+    own = wrong[parts, np.arange(len(rows))]
+    noise: Mask = own & (wrong.sum(axis=0) >= needed)
+    return noise
+
+
+@shared_doc
+class SMOTEIPF(OneVsRestMixin, BaseSampler):
+    """SMOTE with an iterative-partitioning filter.
+
+    J. A. Saez, J. Luengo, J. Stefanowski, F. Herrera, "SMOTE-IPF: Addressing the noisy and
+    borderline examples problem in imbalanced classification by a re-sampling method with
+    filtering", Information Sciences 2015.
+
+    SMOTE balances the table. Then the table is repeatedly split into stratified partitions, and
+    for each a decision tree is grown on all the others. A row is removed if more than half of
+    the trees put it into another class and the tree of its own partition, which has not seen
+    it, is one of them. The filter stops after three rounds in a row with few removals; it is
+    that which the authors published in KEEL.
+
+    By definition original rows of any class may be removed, and the classes end up nearly
+    rather than exactly balanced, as with imbalanced-learn's SMOTEENN; like that one, this is
+    not a ``BaseOverSampler``. ``n_removed_`` tells how many rows of each class the filter
+    removed, and a warning is given if that is more than a tenth of a class.
+
+    Departures: the trees are scikit-learn's (entropy, at least two rows in a leaf, not pruned)
+    rather than C4.5. A round that would remove a whole class is not carried out, with a warning.
+
+    Parameters
+    ----------
+    {common_parameters}
+    n_neighbors : int, default=5
+        Neighbours for SMOTE.
+    n_partitions : int, default=9
+        Partitions, and hence trees, in a round; at least two.
+    voting : {{"majority", "consensus"}}, default="majority"
+        Whether more than half of the trees, or all, must disagree with a row's class.
+    n_quiet_rounds : int, default=3
+        Rounds in a row that remove less than 1 % of the table after which the filter stops.
+    """
+
+    _sampling_type = "over-sampling"
+    _parameter_constraints = OVER_CONSTRAINTS | {
+        "n_neighbors": [Interval(Integral, 1, None, closed="left")],
+        "n_partitions": [Interval(Integral, 2, None, closed="left")],
+        "voting": [StrOptions({"majority", "consensus"})],
+        "n_quiet_rounds": [Interval(Integral, 1, None, closed="left")],
+    }
+
+    def __init__(
+        self,
+        *,
+        sampling_strategy: Any = "auto",
+        random_state: Any = None,
+        n_neighbors: int = 5,
+        n_partitions: int = 9,
+        voting: str = "majority",
+        n_quiet_rounds: int = 3,
+    ) -> None:
+        super().__init__(sampling_strategy=sampling_strategy)
+        self.random_state = random_state
+        self.n_neighbors = n_neighbors
+        self.n_partitions = n_partitions
+        self.voting = voting
+        self.n_quiet_rounds = n_quiet_rounds
+
+    def _fit_resample(self, X: Any, y: Any) -> tuple[Any, Any]:
+        rng = generator(self.random_state)
+        table, y = self._resample_classes(dense(X), y, generator(nb.seed_from(rng)))
+        classes, codes = np.unique(y, return_inverse=True)
+        kept = self._filter(table, codes, rng)
+        removed = np.bincount(codes[~kept], minlength=len(classes))
+        self.n_removed_ = {c: int(n) for c, n in zip(classes.tolist(), removed, strict=True)}
+        largest = max(removed / np.bincount(codes))
+        if largest > _MUCH:
+            self._warn(
+                f"the filter removed {largest:.0%} of a class as noise",
+                "the classes are out of balance by the numbers in n_removed_",
+            )
+        return self._in_form_of(X, table[kept]), y[kept]
+
+    def _make_samples(self, minority: Floats, _: Floats, n_samples: int, rng: Rng) -> Floats:
+        k = self._capped(self.n_neighbors, len(minority) - 1)
+        return nb.smote(minority, n_samples, k, rng)
+
+    def _filter(self, rows: Floats, codes: Any, rng: Rng) -> Mask:
+        """Return the rows that are left when the filter stops."""
+        kept, n_quiet = np.ones(len(rows), dtype=bool), 0
+        while n_quiet < self.n_quiet_rounds:
+            left = np.flatnonzero(kept)
+            noise = noise_by_partitions(
+                rows[left], codes[left], self.n_partitions, self.voting, rng
+            )
+            if len(np.unique(codes[left[~noise]])) < len(np.unique(codes)):
+                self._warn(
+                    "the next round of the filter would remove a whole class",
+                    "the filter stopped before it",
+                )
+                break
+            kept[left[noise]] = False
+            n_quiet = n_quiet + 1 if noise.sum() < _FEW * len(rows) else 0
+        return kept

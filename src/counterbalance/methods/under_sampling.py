@@ -1,24 +1,21 @@
 """Undersamplers: by cluster centres, by sensitivity (USS), inside clusters; and CUSBoost."""
 
-from typing import Any, ClassVar
+from numbers import Integral, Real
+from typing import Any
 
 import numpy as np
 from sklearn.ensemble import AdaBoostClassifier
-from sklearn.utils._param_validation import StrOptions
+from sklearn.utils._param_validation import Interval, StrOptions
 
-from counterbalance.arrays import Floats, Integers
+from counterbalance.arrays import Floats, Integers, Rng
 from counterbalance.methods.base import (
-    POSITIVE_INTEGER,
-    POSITIVE_SHARE,
-    PeerUnderSampler,
+    UNDER_CONSTRAINTS,
+    PerClassUnderSampler,
     RoundsIntegerColumns,
-    Rule,
     check_labels,
     dense,
     generator,
-    in_form_of,
-    parameter,
-    stacked,
+    shared_doc,
     warn_fallback,
 )
 from counterbalance.methods.neighbours import allocate, k_means, nearest, nearest_in_table
@@ -45,7 +42,8 @@ def nearest_to_centres(rows: Floats, centres: Floats) -> Integers:
         k = min(2 * k, len(rows))
 
 
-class ClusteringUnderSampler(RoundsIntegerColumns, PeerUnderSampler):
+@shared_doc
+class ClusteringUnderSampler(RoundsIntegerColumns, PerClassUnderSampler):
     """Clustering-based undersampling.
 
     W.-C. Lin, C.-F. Tsai, Y.-H. Hu, J.-S. Jhang, "Clustering-based undersampling in
@@ -57,42 +55,51 @@ class ClusteringUnderSampler(RoundsIntegerColumns, PeerUnderSampler):
 
     Departures: if a class has fewer distinct rows than wanted, some of its centres are repeated,
     with a warning. ``sample_indices_`` exists with ``"nearest"`` only, since centres are not
-    rows of the table; they come after the rows of the classes that were left alone.
-
-    Cost: k-means with as many clusters as minority rows, by definition more than 20 times the
-    work of SMOTE.
+    rows of the table; they come after the rows of the classes that were left alone. Slow: k-means
+    with as many clusters as minority rows.
 
     Parameters
     ----------
-    strategy : {"nearest", "centres"}, default="nearest"
+    {common_parameters}
+    strategy : {{"nearest", "centres"}}, default="nearest"
         Whether real rows or cluster centres stand for a class.
     n_init : int, default=1
         Starts of k-means, of which the best is taken.
     """
 
-    strategy: str = parameter(default="nearest", rule=[StrOptions({"nearest", "centres"})])
-    n_init: int = parameter(default=1, rule=POSITIVE_INTEGER)
+    _parameter_constraints = UNDER_CONSTRAINTS | {
+        "strategy": [StrOptions({"nearest", "centres"})],
+        "n_init": [Interval(Integral, 1, None, closed="left")],
+    }
+
+    def __init__(
+        self,
+        *,
+        sampling_strategy: Any = "auto",
+        random_state: Any = None,
+        strategy: str = "nearest",
+        n_init: int = 1,
+    ) -> None:
+        super().__init__(sampling_strategy=sampling_strategy, random_state=random_state)
+        self.strategy = strategy
+        self.n_init = n_init
 
     def _fit_resample(self, X: Any, y: Any) -> tuple[Any, Any]:
         if self.strategy == "nearest":
             return super()._fit_resample(X, y)
-        rng = generator(self.random_state)
-        table = dense(X)
-        kept = np.ones(len(y), dtype=bool)
-        rows, labels = [table[:0]], [y[:0]]
+        rng, table = generator(self.random_state), dense(X)
         for label, n_samples in self.sampling_strategy_.items():
             ours = y == label
             if n_samples < ours.sum():
-                kept[ours] = False
-                rows.append(self._centres(table[ours], n_samples, rng))
-                labels.append(np.full(n_samples, label, dtype=y.dtype))
-        made = in_form_of(X, np.vstack(rows))
-        return stacked(X[np.flatnonzero(kept)], made), np.concatenate([y[kept], *labels])
+                centres = self._centres(table[ours], n_samples, rng)
+                table = np.vstack([table[~ours], centres])
+                y = np.concatenate([y[~ours], np.full(n_samples, label, dtype=y.dtype)])
+        return self._in_form_of(X, table), y
 
-    def _pick_from(self, rows: Floats, n_samples: int, rng: np.random.Generator) -> Integers:
+    def _select(self, rows: Floats, _: Floats, n_samples: int, rng: Rng) -> Integers:
         return nearest_to_centres(rows, self._centres(rows, n_samples, rng))
 
-    def _centres(self, rows: Floats, n_samples: int, rng: np.random.Generator) -> Floats:
+    def _centres(self, rows: Floats, n_samples: int, rng: Rng) -> Floats:
         centres, _ = k_means(rows, n_samples, rng, n_init=self.n_init)
         short = n_samples - len(centres)
         if short:
@@ -123,13 +130,14 @@ def imbalance_sensitivity(n_minority_near: Integers, k: int, ratio: float) -> Fl
     return np.abs(q - p)
 
 
-class SensitivityUnderSampler(PeerUnderSampler):
+@shared_doc
+class SensitivityUnderSampler(PerClassUnderSampler):
     """Undersampling using sensitivity (USS).
 
     J. Zhang, T. Wang, W. W. Y. Ng, S. Zhang, C. D. Nugent, "Undersampling Near Decision
-    Boundary for Imbalance Problems", ICMLC 2019, the undersampler that the paper cites; W. W.
-    Y. Ng, J. Hu, D. S. Yeung, S. Yin, F. Roli, "Diversified Sensitivity-Based Undersampling for
-    Imbalance Classification Problems", IEEE Transactions on Cybernetics 2015, is its forerunner.
+    Boundary for Imbalance Problems", ICMLC 2019; after W. W. Y. Ng, J. Hu, D. S. Yeung, S. Yin,
+    F. Roli, "Diversified Sensitivity-Based Undersampling for Imbalance Classification Problems",
+    IEEE Transactions on Cybernetics 2015.
 
     A majority row is sensitive if the answer there depends on the balance of the classes:
     borderline rows are, safe rows and noise are not. The rows to keep are drawn, sensitive ones
@@ -137,39 +145,39 @@ class SensitivityUnderSampler(PeerUnderSampler):
 
     Departures: written from the paper's abstract, which does not give the formula of the
     sensitivity. Here it is the change of the nearest-neighbour posterior when the class priors
-    are made equal, in closed form: it has the properties the abstract asks for (low for safe
-    rows and noise, high at the border). In a table of several classes the smaller ones together
-    are the minority of the class that is reduced.
-
-    Cost: the neighbours of every majority row in the table, by definition more than 20 times
-    the work of SMOTE.
+    are made equal: low for safe rows and noise, high at the border, as the abstract asks for. In
+    a table of several classes the smaller ones together are the minority of the class that is
+    reduced.
 
     Parameters
     ----------
+    {common_parameters}
     n_neighbors : int, default=5
         Neighbours from which the posterior is estimated.
     """
 
-    n_neighbors: int = parameter(default=5, rule=POSITIVE_INTEGER)
+    _parameter_constraints = UNDER_CONSTRAINTS | {
+        "n_neighbors": [Interval(Integral, 1, None, closed="left")]
+    }
 
-    def _pick(
-        self, table: Floats, y: Any, ours: Integers, n_samples: int, rng: np.random.Generator
-    ) -> Integers:
-        classes, counts = np.unique(y, return_counts=True)
-        smaller = np.isin(y, classes[counts < len(ours)])
-        rivals = table[smaller]
-        k = min(self.n_neighbors, len(ours) + len(rivals) - 1)
-        _, indices = nearest_in_table(table[ours], rivals, k)
-        near = (indices >= len(ours)).sum(axis=1)
-        sensitivity = imbalance_sensitivity(near, k, len(ours) / max(len(rivals), 1))
+    def __init__(
+        self, *, sampling_strategy: Any = "auto", random_state: Any = None, n_neighbors: int = 5
+    ) -> None:
+        super().__init__(sampling_strategy=sampling_strategy, random_state=random_state)
+        self.n_neighbors = n_neighbors
+
+    def _select(self, rows: Floats, smaller: Floats, n_samples: int, rng: Rng) -> Integers:
+        k = min(self.n_neighbors, len(rows) + len(smaller) - 1)
+        near = (nearest_in_table(rows, smaller, k) >= len(rows)).sum(axis=1)
+        sensitivity = imbalance_sensitivity(near, k, len(rows) / max(len(smaller), 1))
         weights = np.maximum(sensitivity, 1e-12)
-        return rng.choice(len(ours), size=n_samples, replace=False, p=weights / weights.sum())
+        return rng.choice(len(rows), size=n_samples, replace=False, p=weights / weights.sum())
 
 
 _TRIES = 10  # draws of a part before boosting ends because a round is still worse than chance
 
 
-def drawn_from_clusters(labels: Integers, n_samples: int, rng: np.random.Generator) -> Integers:
+def drawn_from_clusters(labels: Integers, n_samples: int, rng: Rng) -> Integers:
     """Draw rows at random from each cluster, in proportion to its size."""
     counts = allocate(np.bincount(labels).astype(float), n_samples)
     drawn = [
@@ -180,7 +188,8 @@ def drawn_from_clusters(labels: Integers, n_samples: int, rng: np.random.Generat
     return np.sort(np.concatenate(drawn))
 
 
-class ClusterRandomUnderSampler(PeerUnderSampler):
+@shared_doc
+class ClusterRandomUnderSampler(PerClassUnderSampler):
     """The sampling step of CUSBoost: random undersampling inside clusters.
 
     F. Rayhan, S. Ahmed, A. Mahbub, R. Jani, S. Shatabda, D. M. Farid, "CUSBoost: Cluster-based
@@ -191,13 +200,22 @@ class ClusterRandomUnderSampler(PeerUnderSampler):
 
     Parameters
     ----------
+    {common_parameters}
     n_clusters : int, default=20
         Clusters of each class.
     """
 
-    n_clusters: int = parameter(default=20, rule=POSITIVE_INTEGER)
+    _parameter_constraints = UNDER_CONSTRAINTS | {
+        "n_clusters": [Interval(Integral, 1, None, closed="left")]
+    }
 
-    def _pick_from(self, rows: Floats, n_samples: int, rng: np.random.Generator) -> Integers:
+    def __init__(
+        self, *, sampling_strategy: Any = "auto", random_state: Any = None, n_clusters: int = 20
+    ) -> None:
+        super().__init__(sampling_strategy=sampling_strategy, random_state=random_state)
+        self.n_clusters = n_clusters
+
+    def _select(self, rows: Floats, _: Floats, n_samples: int, rng: Rng) -> Integers:
         _, labels = k_means(rows, self.n_clusters, rng)
         return drawn_from_clusters(labels, n_samples, rng)
 
@@ -216,8 +234,6 @@ class CUSBoostClassifier(AdaBoostClassifier):
     Departures: the weights follow SAMME, which is the paper's AdaBoost for two classes and
     works for any number. In a table of several classes all but the smallest are clustered and
     drawn from. A round worse than chance is drawn again, as in the paper, at most ten times.
-
-    Cost: a classifier, not a sampler: one clustering, then as many weak learners as rounds.
 
     Parameters
     ----------
@@ -240,13 +256,9 @@ class CUSBoostClassifier(AdaBoostClassifier):
         Cluster of each training row inside its class; -1 in the smallest class.
     """
 
-    _parameter_constraints: ClassVar[dict[str, Rule]] = {
-        **{
-            name: AdaBoostClassifier._parameter_constraints[name]  # noqa: SLF001  # scikit-learn's way to inherit rules
-            for name in ("estimator", "n_estimators", "learning_rate", "random_state")
-        },
-        "n_clusters": POSITIVE_INTEGER,
-        "share": POSITIVE_SHARE,
+    _parameter_constraints = AdaBoostClassifier._parameter_constraints | {  # noqa: SLF001  # scikit-learn's way to inherit constraints
+        "n_clusters": [Interval(Integral, 1, None, closed="left")],
+        "share": [Interval(Real, 0, 1, closed="right")],
     }
 
     def __init__(
@@ -268,26 +280,10 @@ class CUSBoostClassifier(AdaBoostClassifier):
         self.n_clusters = n_clusters
         self.share = share
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> "CUSBoostClassifier":
-        """Boost on the table.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            The rows.
-        y : array-like of shape (n_samples,)
-            Their classes.
-        sample_weight : array-like of shape (n_samples,) or None, default=None
-            Weights with which the first round starts.
-
-        Returns
-        -------
-        CUSBoostClassifier
-            The fitted classifier.
-        """
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Any:
+        """Boost on the table; the parameters are those of ``AdaBoostClassifier.fit``."""
         check_labels(y)
-        super().fit(X, y, sample_weight)
-        return self
+        return super().fit(X, y, sample_weight)
 
     def _boost(
         self, iboost: int, X: Any, y: Any, sample_weight: Floats, random_state: Any
@@ -295,43 +291,33 @@ class CUSBoostClassifier(AdaBoostClassifier):
         """Do one round: draw a part, train on it, weight the learner, reweight the rows."""
         rng = generator(random_state)
         if iboost == 0:
-            self.classes_ = np.unique(y)
+            self.classes_, counts = np.unique(y, return_counts=True)
             self.n_classes_ = len(self.classes_)
-            self.cluster_labels_ = self._clustered(dense(X), y, rng)
-        chance = 1 - 1 / self.n_classes_
+            self.cluster_labels_ = np.full(len(y), -1, dtype=np.intp)
+            for label in np.delete(self.classes_, np.argmin(counts)):
+                ours = y == label
+                _, self.cluster_labels_[ours] = k_means(dense(X[ours]), self.n_clusters, rng)
         for _ in range(_TRIES):
             part = self._part(y, rng)
             learner = self._make_estimator(random_state=random_state)
             learner.fit(X[part], y[part], sample_weight=sample_weight[part])
             wrong = learner.predict(X) != y
             error = float(np.average(wrong, weights=sample_weight))
-            if error < chance:
+            if error < 1 - 1 / self.n_classes_:
                 break
             self.estimators_.pop()
-        else:
-            return self._ended(learner, sample_weight)
+        else:  # boosting ends; a first learner worse than chance is kept, being the only one
+            if self.estimators_:
+                return None, None, None
+            self.estimators_.append(learner)
+            return sample_weight, 1.0, 0.0
         if error <= 0:
             return sample_weight, 1.0, 0.0
         weight = self.learning_rate * (np.log((1 - error) / error) + np.log(self.n_classes_ - 1))
         # A row of weight zero stays at zero.
         return sample_weight * np.exp(weight * wrong), weight, error
 
-    def _ended(self, learner: Any, sample_weight: Floats) -> tuple[Any, Any, Any]:
-        """End the boosting; a first learner worse than chance is kept, being the only one."""
-        if self.estimators_:
-            return None, None, None
-        self.estimators_.append(learner)
-        return sample_weight, 1.0, 0.0
-
-    def _clustered(self, table: Floats, y: Any, rng: np.random.Generator) -> Integers:
-        labels = np.full(len(y), -1, dtype=np.intp)
-        classes, counts = np.unique(y, return_counts=True)
-        for label in np.delete(classes, np.argmin(counts)):
-            ours = y == label
-            _, labels[ours] = k_means(table[ours], self.n_clusters, rng)
-        return labels
-
-    def _part(self, y: Any, rng: np.random.Generator) -> Integers:
+    def _part(self, y: Any, rng: Rng) -> Integers:
         """Return the rows of one round: the smallest class, and part of every other cluster."""
         parts = [np.flatnonzero(self.cluster_labels_ < 0)]
         for label in self.classes_:

@@ -16,20 +16,18 @@ from sklearn.utils.estimator_checks import parametrize_with_checks as with_sklea
 from counterbalance.methods import PeerFallbackWarning
 from counterbalance.methods.deep import GAMO, DOSClassifier, GAMOClassifier, TextGAN
 
-SMALL = {"backend": "autograd", "random_state": 0, "batch_size": 32, "hidden_sizes": (16,)}
+SMALL = {"random_state": 0, "batch_size": 32, "hidden_sizes": (16,)}
 CONVEX = {**SMALL, "generator_sizes": (8,), "n_noise": 4}
 SAMPLERS = [GAMO(**CONVEX, max_iter=3)]
 # enough to tell three clouds apart, which a check asks of every classifier
 CLASSIFIERS = [
-    GAMOClassifier(**CONVEX, max_iter=60, learning_rate=0.02),
+    GAMOClassifier(GAMO(**CONVEX, max_iter=60, learning_rate=0.02)),
     DOSClassifier(**SMALL, max_iter=60, learning_rate=0.02, n_rounds=2, n_components=6),
 ]
 
 
 # What it is asked for on strings stands in test_text_gan.py.
-TEXT = TextGAN(
-    backend="autograd", random_state=0, pretrain_iter=2, max_iter=1, n_channels=4, valid=None
-)
+TEXT = TextGAN(random_state=0, pretrain_iter=2, max_iter=1, n_channels=4, valid=None)
 NO_STRINGS = dict.fromkeys(
     (
         *("check_samplers_one_label", "check_samplers_fit", "check_samplers_fit_resample"),

@@ -13,7 +13,6 @@ FEW = {
     "n_components": 6,
     "hidden_sizes": (16,),
     "learning_rate": 0.01,
-    "backend": "autograd",
     "random_state": 0,
 }
 
@@ -92,14 +91,3 @@ def test_too_few_rows_are_refused_with_a_remedy(labels, message):
     X = np.arange(24.0).reshape(12, 2)
     with pytest.raises(TableError, match=message):
         DOSClassifier(**FEW).fit(X, labels)
-
-
-def test_jax_gives_the_same_probabilities_within_rounding(blobs):
-    pytest.importorskip("jax", reason="no jax: pip install jax")
-    X, y = blobs
-    settings = {**FEW, "max_iter": 20}
-    found = [
-        DOSClassifier(**{**settings, "backend": b}).fit(X, y).predict_proba(X)
-        for b in ("autograd", "jax")
-    ]
-    np.testing.assert_allclose(*found, atol=0.02)

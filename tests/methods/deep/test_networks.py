@@ -1,13 +1,14 @@
-"""Layers against finite differences, the optimiser against its formula, jax against autograd."""
+"""Layers against finite differences, the optimiser against its formula, and the training loop."""
+
+import sys
 
 import numpy as np
 import pytest
 
-pytest.importorskip("autograd")
-
+from counterbalance.errors import TableError
 from counterbalance.methods.deep import networks as nn
 
-AUTOGRAD = nn.backend_named("autograd")
+autograd = pytest.importorskip("autograd")
 RNG = np.random.default_rng(0)
 ROWS = RNG.normal(size=(6, 4))
 SEQUENCES = RNG.normal(size=(3, 7, 4))
@@ -23,33 +24,30 @@ def slopes_by_differences(loss, p, step=1e-6):
             for sign in (1, -1):
                 moved = {**p, name: value.copy()}
                 moved[name][place] += sign * step
-                ends.append(loss(np, moved))
+                ends.append(loss(moved))
             slope[place] = (ends[0] - ends[1]) / (2 * step)
         slopes[name] = slope
     return slopes
 
 
 DENSE = nn.double(nn.new_dense("a", 4, 6, RNG))
-CONVOLUTION = nn.double(nn.new_convolution("a", 3, 4, 6, RNG))
+CONVOLUTION = nn.double(nn.new_dense("a", 3 * 4, 6, RNG))
+NORMED = nn.double(nn.new_stack("a", (4, 6), RNG, normed=True))
 LAYERS = {
-    "dense": (DENSE, lambda _, p: nn.dense(p, "a", ROWS)),
-    "leaky ReLU": (DENSE, lambda np, p: nn.leaky_relu(np, nn.dense(p, "a", ROWS))),
-    "sigmoid": (DENSE, lambda np, p: nn.sigmoid(np, nn.dense(p, "a", ROWS))),
-    "softmax": (DENSE, lambda np, p: nn.softmax(np, nn.dense(p, "a", ROWS))),
-    "log softmax": (DENSE, lambda np, p: nn.log_softmax(np, nn.dense(p, "a", ROWS))),
-    "gate": (DENSE, lambda np, p: nn.gated(np, nn.dense(p, "a", ROWS))),
-    "batch norm": (
-        {**DENSE, **nn.double(nn.new_batch_norm("a", 6))},
-        lambda np, p: nn.batch_norm(np, p, "a", nn.dense(p, "a", ROWS)),
-    ),
+    "dense": (DENSE, lambda p: nn.dense(p, "a", ROWS)),
+    "leaky ReLU": (DENSE, lambda p: nn.leaky_relu(nn.dense(p, "a", ROWS))),
+    "softmax": (DENSE, lambda p: nn.softmax(nn.dense(p, "a", ROWS))),
+    "log softmax": (DENSE, lambda p: nn.log_softmax(nn.dense(p, "a", ROWS))),
+    "gate": (DENSE, lambda p: nn.gated(nn.dense(p, "a", ROWS))),
+    "batch norm": (NORMED, lambda p: nn.batch_norm(p, "a0", nn.dense(p, "a0", ROWS))),
     "stack": (
         nn.double(nn.new_stack("a", (4, 5, 3), RNG, normed=True)),
-        lambda np, p: nn.stack(np, p, "a", ROWS, 2, normed=True),
+        lambda p: nn.stack(p, "a", ROWS),
     ),
-    "convolution": (CONVOLUTION, lambda np, p: nn.convolution(np, p, "a", SEQUENCES)),
+    "convolution": (CONVOLUTION, lambda p: nn.convolution(p, "a", SEQUENCES)),
     "causal gated convolution": (
         CONVOLUTION,
-        lambda np, p: nn.gated(np, nn.convolution(np, p, "a", SEQUENCES, dilation=2, causal=True)),
+        lambda p: nn.gated(nn.convolution(p, "a", SEQUENCES, dilation=2, causal=True)),
     ),
 }
 
@@ -57,19 +55,25 @@ LAYERS = {
 @pytest.mark.parametrize("layer", LAYERS)
 def test_slopes_of_a_layer_are_those_of_finite_differences(layer):
     p, output = LAYERS[layer]
-    weights = RNG.normal(size=output(np, p).shape)
+    weights = RNG.normal(size=output(p).shape)
 
-    def loss(np, p):
-        return np.sum(weights * output(np, p) ** 2)
+    def loss(p):
+        return nn.anp.sum(weights * output(p) ** 2)
 
-    value, slopes = AUTOGRAD.value_and_grad(lambda p: loss(AUTOGRAD.np, p))(p)
-    assert value == pytest.approx(loss(np, p))
+    value, slopes = autograd.value_and_grad(loss)(p)
+    assert value == pytest.approx(loss(p))
     for name, expected in slopes_by_differences(loss, p).items():
         np.testing.assert_allclose(slopes[name], expected, rtol=1e-5, atol=1e-6)
 
 
+def test_a_gate_is_the_first_half_times_the_logistic_function_of_the_second():
+    x = np.array([[2.0, -3.0, 0.0, 1e4]])
+    np.testing.assert_allclose(nn.gated(x), [[1.0, -3.0]])
+    np.testing.assert_allclose(nn.gated(np.array([[1.0, 0.7]])), 1 / (1 + np.exp(-0.7)))
+
+
 def test_a_convolution_is_the_sum_that_defines_it():
-    comp = nn.convolution(np, CONVOLUTION, "a", SEQUENCES, dilation=2, causal=True)
+    comp = nn.convolution(CONVOLUTION, "a", SEQUENCES, dilation=2, causal=True)
     weight = CONVOLUTION["a.weight"].reshape(3, 4, 6)
     ref = np.zeros((3, 7, 6))
     for place in range(7):
@@ -83,32 +87,34 @@ def test_a_convolution_is_the_sum_that_defines_it():
 def test_a_causal_convolution_does_not_see_what_comes_later():
     later = SEQUENCES.copy()
     later[:, 4:] = 9.0
-    comp, ref = (nn.convolution(np, CONVOLUTION, "a", x, causal=True) for x in (later, SEQUENCES))
+    comp, ref = (nn.convolution(CONVOLUTION, "a", x, causal=True) for x in (later, SEQUENCES))
     np.testing.assert_array_equal(comp[:, :4], ref[:, :4])
     assert (comp[:, 4:] != ref[:, 4:]).any()
 
 
 def test_batch_norm_standardises_a_batch_and_keeps_fixed_statistics():
     p = nn.new_stack("a", (4, 5), RNG, normed=True)
-    out = nn.stack(np, nn.double(p), "a", ROWS, 1, normed=True)
+    out = nn.stack(nn.double(p), "a", ROWS)
     np.testing.assert_allclose(out.mean(axis=0), 0, atol=1e-9)
-    fixed = nn.with_statistics(p, "a", ROWS, 1)
-    alone = nn.stack(np, fixed, "a", ROWS[:1], 1, normed=True)
+    fixed = nn.with_statistics(p, "a", ROWS)
+    alone = nn.stack(fixed, "a", ROWS[:1])
     np.testing.assert_allclose(alone, out[:1], atol=1e-9)
 
 
 def test_adam_takes_the_steps_of_its_publication():
-    p, moments = {"w": np.array([1.0, -2.0])}, None
+    # the gradient of this loss is the slope itself
+    trainer = nn.Trainer(
+        {"w": np.array([1.0, -2.0])}, lambda p, slope: nn.anp.sum(p["w"] * slope), rate=0.01
+    )
     mean = square = np.zeros(2)
-    expected = p["w"]
-    moments = nn.no_moments(p)
+    expected = trainer.p["w"]
     for step in range(1, 4):
         slope = np.array([0.3, -0.1]) * step
-        p, moments = nn.adam(np, p, {"w": slope}, moments, rate=0.01)
+        trainer.step(slope)
         mean = 0.9 * mean + 0.1 * slope
         square = 0.999 * square + 0.001 * slope**2
         expected = expected - 0.01 * (mean / (1 - 0.9**step)) / np.sqrt(square / (1 - 0.999**step))
-        np.testing.assert_allclose(p["w"], expected, rtol=1e-4)
+        np.testing.assert_allclose(trainer.p["w"], expected, rtol=1e-4)
 
 
 def test_training_stays_in_single_precision_and_lowers_the_loss():
@@ -117,37 +123,52 @@ def test_training_stays_in_single_precision_and_lowers_the_loss():
     target = rows[:, :1] * 2
 
     def loss(p, rows, target):
-        return AUTOGRAD.np.mean((nn.dense(p, "a", rows) - target) ** 2)
+        return nn.anp.mean((nn.dense(p, "a", rows) - target) ** 2)
 
-    trainer = nn.Trainer(AUTOGRAD, p, loss, rate=0.05)
+    trainer = nn.Trainer(p, loss, rate=0.05)
     losses = [trainer.step(rows, target) for _ in range(200)]
     assert losses[-1] < losses[0] / 50
     assert {value.dtype for value in trainer.p.values()} == {np.dtype(np.float32)}
 
 
-def test_jax_trains_as_autograd_does():
-    pytest.importorskip("jax", reason="no jax: pip install jax")
-    results = []
-    for backend in (AUTOGRAD, nn.backend_named("jax")):
-        p = nn.new_stack("a", (4, 5, 3), np.random.default_rng(1), normed=True)
-
-        def loss(p, rows, xp=backend.np):
-            return xp.mean(nn.stack(xp, p, "a", rows, 2, normed=True)[:, 0] ** 3)
-
-        trainer = nn.Trainer(backend, p, loss, rate=0.01)
-        for _ in range(5):
-            trainer.step(ROWS.astype(np.float32))
-        results.append(nn.double(trainer.p))
-    for name in results[0]:
-        np.testing.assert_allclose(results[0][name], results[1][name], atol=1e-3)
+def test_training_without_autograd_names_its_install_line(monkeypatch):
+    monkeypatch.setitem(sys.modules, "autograd", None)
+    with pytest.raises(ImportError, match=r"pip install 'counterbalance\[deep\]'"):
+        nn.Trainer(DENSE, lambda p: p, rate=0.1)
 
 
-def test_a_missing_backend_names_its_install_line(monkeypatch):
-    monkeypatch.setattr(nn, "find_spec", lambda _: None)
-    nn.backend_named.cache_clear()
-    try:
-        with pytest.raises(ImportError, match="pip install jax"):
-            nn.backend_named("jax")
-        assert nn.backend_named("auto").name == "autograd"
-    finally:
-        nn.backend_named.cache_clear()
+def test_every_row_is_seen_once_in_a_pass_and_a_batch_is_never_larger_than_the_table():
+    order = nn.batches(10, 4, np.random.default_rng(0))
+    seen = np.concatenate([next(order) for _ in range(5)])
+    np.testing.assert_array_equal(np.bincount(seen), np.full(10, 2))
+    assert len(next(nn.batches(3, 64, np.random.default_rng(0)))) == 3
+
+
+def test_training_ends_after_intervals_without_a_lower_loss():
+    losses = [1.0] * nn.INTERVAL + [0.5] * nn.INTERVAL + [0.45] * (9 * nn.INTERVAL)
+    stream = iter(losses)
+    n_iter, means = nn.train(lambda: [next(stream), 7.0], len(losses), 2, 0.1)
+    assert n_iter == 4 * nn.INTERVAL
+    np.testing.assert_allclose(means, [[1.0, 7], [0.5, 7], [0.45, 7], [0.45, 7]])
+    n_iter, means = nn.train(lambda: [1.0], 10 * nn.INTERVAL + 3, None, 0.1)
+    assert (n_iter, len(means)) == (10 * nn.INTERVAL + 3, 11)
+    assert nn.train(lambda: [1.0], 0, 2, 0.1)[0] == 0
+
+
+def test_a_loss_that_is_not_finite_is_refused_with_a_remedy():
+    with pytest.raises(TableError, match="learning_rate must let the loss stay finite"):
+        nn.stalled([1.0, np.nan], 2, 0.1)
+
+
+def test_a_constant_column_is_not_blown_up():
+    rows, _, scale = nn.scaled(np.column_stack([np.arange(5.0), np.full(5, 7.0)]))
+    np.testing.assert_array_equal(rows[:, 1], 0)
+    assert scale[1] == 1
+    assert rows[:, 0].std() == pytest.approx(1, rel=1e-6)
+    assert rows.dtype == np.float32
+
+
+@pytest.mark.parametrize("sizes", [(), (3, 0), (2.5,)])
+def test_sizes_of_layers_are_positive_whole_numbers(sizes):
+    with pytest.raises(TableError, match=r"for example hidden_sizes=\(128, 64\)"):
+        nn.checked_sizes("hidden_sizes", sizes)

@@ -1,4 +1,4 @@
-"""DOS: a network whose embeddings are drawn to synthetic targets among in-class neighbours.
+"""DOS: a network that is trained towards synthetic targets in its own embedding.
 
 Glossary
     f          embedding network: row -> deep features, (n, e)
@@ -8,10 +8,9 @@ Glossary
     overload   how many targets a row gets: more in a smaller class
 """
 
-from __future__ import annotations
-
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Sequence
+from numbers import Integral, Real
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from sklearn.base import (
@@ -20,38 +19,17 @@ from sklearn.base import (
     ClassNamePrefixFeaturesOutMixin,
     TransformerMixin,
 )
-from sklearn.neighbors import NearestNeighbors
+from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from counterbalance.arrays import Floats, Integers
+from counterbalance.arrays import Floats, Integers, Rng
 from counterbalance.errors import TableError
-from counterbalance.methods.base import (
-    NOT_NEGATIVE_REAL,
-    POSITIVE_INTEGER,
-    SEED,
-    generator,
-    parameter,
-)
+from counterbalance.methods import neighbours as nb
+from counterbalance.methods.base import generator
 from counterbalance.methods.deep import networks as nn
-from counterbalance.methods.deep.training import (
-    SIZES,
-    Bar,
-    NetworkClassifier,
-    Patience,
-    Singles,
-    TrainingParameters,
-    batches,
-    checked_rows,
-    checked_sizes,
-    one_hot,
-    scaled,
-    scaling,
-)
-from counterbalance.methods.neighbours import allocate, repeated
 
 
-@dataclass(frozen=True)
-class Targets:
+class Targets(NamedTuple):
     """Synthetic targets in the deep features, the classes equally many."""
 
     rows: Integers  # (t,) the row that each target is for
@@ -65,23 +43,20 @@ def in_class_neighbours(deep: Floats, codes: Integers, k: int) -> Integers:
     found = np.empty((len(deep), k + 1), dtype=np.intp)
     for code in np.unique(codes):
         own = np.flatnonzero(codes == code)
-        near = min(k, len(own) - 1)
-        # asked without rows, a row is not its own neighbour
-        index = NearestNeighbors(n_neighbors=near).fit(deep[own])
-        others = own[index.kneighbors(return_distance=False)]
-        padded = np.pad(others, ((0, 0), (0, k - near)), mode="edge")
+        _, near = nb.nearest_others(deep[own], k)
+        padded = np.pad(own[near], ((0, 0), (0, k - near.shape[1])), mode="edge")
         found[own] = np.column_stack([own, padded])
     return found
 
 
-def drawn_targets(deep: Floats, codes: Integers, k: int, rng: np.random.Generator) -> Targets:
+def drawn_targets(deep: Floats, codes: Integers, k: int, rng: Rng) -> Targets:
     """Draw targets between in-class neighbours: as many for each class as the largest has rows."""
     neighbours = in_class_neighbours(deep, codes, k)
     most = int(np.bincount(codes).max())
     rows = []
     for code in np.unique(codes):
         own = rng.permutation(np.flatnonzero(codes == code))
-        rows.append(own[repeated(allocate(np.ones(len(own)), most))])
+        rows.append(own[nb.repeated(nb.allocate(np.ones(len(own)), most))])
     chosen = np.concatenate(rows)
     weights = rng.uniform(size=(len(chosen), k + 1))
     weights /= weights.sum(axis=1, keepdims=True)
@@ -89,9 +64,16 @@ def drawn_targets(deep: Floats, codes: Integers, k: int, rng: np.random.Generato
     return Targets(chosen, neighbours[chosen], weights, values)
 
 
+def within_share(deep: Floats, codes: Integers) -> float:
+    """Return the part of the variance of embeddings that lies within the classes."""
+    total = ((deep - deep.mean(axis=0)) ** 2).sum()
+    own = [deep[codes == code] for code in np.unique(codes)]
+    within = sum(((part - part.mean(axis=0)) ** 2).sum() for part in own)
+    return float(within / total) if total > 0 else 0.0
+
+
 class DOSClassifier(
-    TrainingParameters,
-    NetworkClassifier,
+    nn.NetworkClassifier,
     ClassifierMixin,
     ClassNamePrefixFeaturesOutMixin,
     TransformerMixin,
@@ -119,8 +101,6 @@ class DOSClassifier(
     Departures: the publication embeds images by convolutions, here dense layers serve any table.
     A class with fewer rows than neighbours repeats its farthest.
 
-    Cost: a classifier, not a sampler: one network, and a search for neighbours in every round.
-
     Parameters
     ----------
     n_components : int, default=32
@@ -134,9 +114,18 @@ class DOSClassifier(
         steps as a round.
     target_weight : float, default=1.0
         Weight of the distance to the targets beside the loss of the classification.
+    learning_rate : float, default=1e-3
+        Step of the optimiser Adam.
+    batch_size : int, default=64
+        Rows of one training step.
+    max_iter : int, default=2000
+        Most training steps, of all rounds together.
+    tol : float, default=1e-4
+        A loss that falls by less counts as not falling.
+    n_iter_no_change : int or None, default=10
+        A round ends after so many times 50 steps without a lower loss; ``None``: never early.
     random_state : int, RandomState or None, default=None
         Seed of all draws.
-    %(training)s
 
     Attributes
     ----------
@@ -159,42 +148,46 @@ class DOSClassifier(
         Training steps.
     """
 
-    random_state: Any = parameter(default=None, rule=SEED)
-    n_components: int = parameter(default=32, rule=POSITIVE_INTEGER)
-    hidden_sizes: Any = parameter(default=(128,), rule=SIZES)
-    n_neighbors: int = parameter(default=5, rule=POSITIVE_INTEGER)
-    n_rounds: int = parameter(default=5, rule=POSITIVE_INTEGER)
-    target_weight: float = parameter(default=1.0, rule=NOT_NEGATIVE_REAL)
+    _parameter_constraints = nn.CONSTRAINTS | {
+        "n_components": [Interval(Integral, 1, None, closed="left")],
+        "hidden_sizes": [tuple, list],
+        "n_neighbors": [Interval(Integral, 1, None, closed="left")],
+        "n_rounds": [Interval(Integral, 1, None, closed="left")],
+        "target_weight": [Interval(Real, 0, None, closed="left")],
+        "random_state": ["random_state"],
+    }
 
-    def fit(self, X: Any, y: Any) -> DOSClassifier:
-        """Train the network, round after round.
+    def __init__(
+        self,
+        *,
+        n_components: int = 32,
+        hidden_sizes: Sequence[int] = (128,),
+        n_neighbors: int = 5,
+        n_rounds: int = 5,
+        target_weight: float = 1.0,
+        learning_rate: float = 1e-3,
+        batch_size: int = 64,
+        max_iter: int = 2000,
+        tol: float = 1e-4,
+        n_iter_no_change: int | None = 10,
+        random_state: Any = None,
+    ) -> None:
+        self.n_components = n_components
+        self.hidden_sizes = hidden_sizes
+        self.n_neighbors = n_neighbors
+        self.n_rounds = n_rounds
+        self.target_weight = target_weight
+        self.learning_rate = learning_rate
+        self.batch_size = batch_size
+        self.max_iter = max_iter
+        self.tol = tol
+        self.n_iter_no_change = n_iter_no_change
+        self.random_state = random_state
 
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            The rows.
-        y : array-like of shape (n_samples,)
-            Their classes.
-
-        Returns
-        -------
-        DOSClassifier
-            The fitted classifier.
-        """
-        X, y = checked_rows(self, X, y, dtype=np.float64)
-        self.classes_, codes = np.unique(y, return_inverse=True)
-        self._check_classes(codes)
-        rng = generator(self.random_state)
-        self._mean, self._scale = scaling(X)
-        self._depth = len(checked_sizes("hidden_sizes", self.hidden_sizes)) + 1
-        targets = self._train(scaled(X, self._mean, self._scale), codes, rng)
-        self.targets_, self.target_labels_ = targets.values, self.classes_[codes[targets.rows]]
-        self.target_rows_, self.target_neighbours_ = targets.rows, targets.neighbours
-        self.target_weights_ = targets.weights
-        return self
-
-    def _check_classes(self, codes: Integers) -> None:
-        counts = np.bincount(codes)
+    def fit(self, X: Any, y: Any) -> Self:
+        """Train the network, round after round, on rows X of classes y."""
+        X, y = nn.checked_rows(self, X, y, dtype=np.float64)
+        self.classes_, codes, counts = np.unique(y, return_inverse=True, return_counts=True)
         if len(counts) < 2:  # noqa: PLR2004  # there is nothing to tell apart
             raise TableError(
                 f"y must hold more than one class, it holds only {self.classes_[0]}; "
@@ -205,93 +198,66 @@ class DOSClassifier(
                 f"y must hold at least 2 rows of each class for DOS, it holds {counts.min()} of "
                 f"class {self.classes_[counts.argmin()]}; leave the class out or add rows of it"
             )
+        rows, self._mean, self._scale = nn.scaled(X)
+        targets = self._train(rows, codes, generator(self.random_state))
+        self.target_rows_, self.target_neighbours_, self.target_weights_, self.targets_ = targets
+        self.target_labels_ = self.classes_[codes[targets.rows]]
+        self._n_features_out = self.n_components
+        return self
 
-    def _train(self, rows: Singles, codes: Integers, rng: np.random.Generator) -> Targets:
-        backend = nn.backend_named(self.backend)
-        xp, depth, weight = backend.np, self._depth, self.target_weight
-        sizes = (rows.shape[1], *self.hidden_sizes, self.n_components)
-        p = nn.new_stack("embed", sizes, rng)
+    def _train(self, rows: nn.Singles, codes: Integers, rng: Rng) -> Targets:
+        truth = nn.one_hot(codes, len(self.classes_))
+        hidden_sizes = nn.checked_sizes("hidden_sizes", self.hidden_sizes)
+        p = nn.new_stack("embed", (rows.shape[1], *hidden_sizes, self.n_components), rng)
         p |= nn.new_dense("out", self.n_components, len(self.classes_), rng)
-        truth = one_hot(codes, len(self.classes_))
 
         def entropy(p: Any, deep: Any, truth: Any) -> Any:
-            scores = nn.log_softmax(xp, nn.dense(p, "out", deep))
-            return -xp.mean(xp.sum(truth * scores, axis=1))
+            scores = nn.log_softmax(nn.dense(p, "out", deep))
+            return -nn.anp.mean(nn.anp.sum(truth * scores, axis=1))
 
         def plain(p: Any, x: Any, truth: Any) -> Any:
-            return entropy(p, nn.stack(xp, p, "embed", x, depth), truth)
+            return entropy(p, nn.stack(p, "embed", x), truth)
 
         def overloaded(p: Any, x: Any, truth: Any, target: Any) -> Any:
-            deep = nn.stack(xp, p, "embed", x, depth)
-            apart = xp.mean(xp.sum((deep - target) ** 2, axis=1))
+            deep = nn.stack(p, "embed", x)
+            apart = nn.anp.mean(nn.anp.sum((deep - target) ** 2, axis=1))
             classified = entropy(p, deep, truth) + entropy(p, target, truth)
-            return 0.5 * classified + weight * apart
+            return 0.5 * classified + self.target_weight * apart
 
-        steps = np.diff(np.linspace(0, self.max_iter, self.n_rounds + 2).astype(int))
-        spread: list[float] = []
-        self.n_iter_, self.loss_curve_ = 0, np.empty(0)
-        with Bar("DOS", self.max_iter, self.progress) as bar:
-            first = nn.Trainer(backend, p, plain, rate=self.learning_rate)
-            self._steps(first, steps[0], batches(len(rows), self.batch_size, rng), bar, rows, truth)
-            trainer = nn.Trainer(backend, first.p, overloaded, rate=self.learning_rate)
-            for n_steps in steps[1:]:
-                deep = self._embedded(trainer.p, rows)
-                spread.append(within_share(deep, codes))
-                targets = drawn_targets(deep, codes, self.n_neighbors, rng)
-                order = batches(len(targets.rows), self.batch_size, rng)
-                values = targets.values.astype(np.float32)
-                pairs = (rows[targets.rows], truth[targets.rows], values)
-                self._steps(trainer, n_steps, order, bar, *pairs)
+        n_steps = np.diff(np.linspace(0, self.max_iter, self.n_rounds + 2).astype(int)).tolist()
+        trainer = nn.Trainer(p, plain, rate=self.learning_rate)
+        self.n_iter_ = self._steps(trainer, n_steps[0], (rows, truth), rng)
+        trainer = nn.Trainer(trainer.p, overloaded, rate=self.learning_rate)
+        spread = []
+        for n in n_steps[1:]:
+            deep = self._embedded(trainer.p, rows)
+            spread.append(within_share(deep, codes))
+            targets = drawn_targets(deep, codes, self.n_neighbors, rng)
+            data = (rows[targets.rows], truth[targets.rows], targets.values.astype(np.float32))
+            self.n_iter_ += self._steps(trainer, n, data, rng)
         self._p = nn.double(trainer.p)
-        self.spread_ = np.array([*spread, within_share(self._embedded(trainer.p, rows), codes)])
+        self.spread_ = np.array([*spread, within_share(self._embedded(self._p, rows), codes)])
         return targets
 
-    def _steps(self, trainer: nn.Trainer, n: int, order: Any, bar: Bar, *data: Any) -> None:
-        """Train on one set of targets, for so many steps or until its loss no longer falls."""
-        patience = Patience(self.n_iter_no_change, self.tol)
-        for _ in range(n):
+    def _steps(self, trainer: nn.Trainer, n: int, data: tuple[Any, ...], rng: Rng) -> int:
+        """Train for so many steps or until the loss no longer falls; return how many it took."""
+        order = nn.batches(len(data[0]), self.batch_size, rng)
+
+        def step() -> list[float]:
             batch = next(order)
-            loss = trainer.step(*(part[batch] for part in data))
-            self.n_iter_ += 1
-            bar.advance(self.n_iter_)
-            if patience.over(loss):
-                break
-        else:
-            patience.judged()
-        self.loss_curve_ = np.concatenate([self.loss_curve_, patience.history])
+            return [float(trainer.step(*(part[batch] for part in data)))]
+
+        return nn.train(step, n, self.n_iter_no_change, self.tol)[0]
 
     def _embedded(self, p: nn.Parameters, rows: Any) -> Floats:
-        return np.asarray(nn.stack(np, nn.double(p), "embed", np.float64(rows), self._depth))
+        return np.asarray(nn.stack(nn.double(p), "embed", np.float64(rows)))
 
     def transform(self, X: Any) -> Floats:
-        """Return the deep features of rows.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            The rows.
-
-        Returns
-        -------
-        ndarray of shape (n_samples, n_components)
-            Deep features.
-        """
+        """Return the deep features of rows: (n_samples, n_components)."""
         check_is_fitted(self)
         X = validate_data(self, X, reset=False, dtype=np.float64)
         return self._embedded(self._p, (X - self._mean) / self._scale)
 
     def _probabilities(self, X: Floats) -> Floats:
         deep = self._embedded(self._p, (X - self._mean) / self._scale)
-        return np.asarray(nn.softmax(np, nn.dense(self._p, "out", deep)))
-
-    @property
-    def _n_features_out(self) -> int:
-        return int(self.n_components)
-
-
-def within_share(deep: Floats, codes: Integers) -> float:
-    """Return the part of the variance of embeddings that lies within the classes."""
-    total = ((deep - deep.mean(axis=0)) ** 2).sum()
-    own = [deep[codes == code] for code in np.unique(codes)]
-    within = sum(((part - part.mean(axis=0)) ** 2).sum() for part in own)
-    return float(within / total) if total > 0 else 0.0
+        return np.asarray(nn.softmax(nn.dense(self._p, "out", deep)))

@@ -1,126 +1,96 @@
-"""Networks written once on a numpy namespace, and the optimiser that trains them.
+"""Networks: their layers, the optimiser, and what the three systems share while they train.
 
 Glossary
-    np          numpy as a backend gives it: autograd's, jax's, or numpy itself to predict
     p           the parameters of a network: a flat dict from "layer.weight" to array
-    moments     Adam's running means of the slopes and of their squares
+    moments     Adam's running means of the gradient and of its square
     x           (n, d) rows, or (n, length, channels) sequences
 
-A layer is a function of ``np``, ``p``, its name and its input: it holds no state, so the same
-line of code trains under autograd and jax and predicts under plain numpy. Training is in single
-precision, prediction in double, so that an answer does not depend on the rows beside it.
+A layer is a function of ``p``, its name and its input: it holds no state. It is written on
+autograd's numpy, which is numpy itself wherever no gradient is asked for. Training is in single
+precision, prediction in double, so that a prediction does not depend on the rows beside it.
 """
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from functools import cache
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator, Sequence
 from importlib import import_module
 from importlib.util import find_spec
 from itertools import pairwise
+from numbers import Integral, Real
 from typing import Any
 
-import numpy  # noqa: ICN001  # np is the namespace that a layer is given
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils._param_validation import Interval
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import check_is_fitted, validate_data
 
-from counterbalance.arrays import Floats
+from counterbalance.arrays import Floats, Integers, Rng
+from counterbalance.errors import TableError
 from counterbalance.extras import require
+from counterbalance.methods.base import check_labels
 
+# Without autograd nothing can be trained, and a Trainer says so.
+anp: Any = import_module("autograd.numpy" if find_spec("autograd") else "numpy")
 Parameters = dict[str, Any]
+Singles = NDArray[np.float32]
 SLOPE = 0.2  # of the leaky ReLU below zero
 TINY = 1e-5  # added to a variance before its root is divided by
+INTERVAL = 50  # steps whose mean loss is compared with that of earlier ones
+
+# Of the parameters that all three systems have.
+CONSTRAINTS: dict[str, list[Any]] = {
+    "learning_rate": [Interval(Real, 0, None, closed="neither")],
+    "batch_size": [Interval(Integral, 1, None, closed="left")],
+    "max_iter": [Interval(Integral, 1, None, closed="left")],
+    "tol": [Interval(Real, 0, None, closed="left")],
+    "n_iter_no_change": [Interval(Integral, 1, None, closed="left"), None],
+}
 
 
-@dataclass(frozen=True)
-class Backend:
-    """What differentiates: a numpy namespace with gradients."""
-
-    name: str
-    np: Any  # namespace inside of a loss
-    plain: Any  # namespace of the optimiser, which needs no gradient
-    value_and_grad: Callable[..., Any]
-    compiled: Callable[[Callable[..., Any]], Callable[..., Any]]
-
-
-@cache
-def backend_named(name: str) -> Backend:
-    """Return the backend; ``"auto"`` is jax where it is installed, else autograd."""
-    if name == "auto":
-        name = "jax" if find_spec("jax") is not None else "autograd"
-    what = f"backend={name!r}"
-    if name == "jax":
-        if find_spec("jax") is None:
-            raise ImportError(f"{what} needs jax, which is not installed; run: pip install jax")
-        jax, jax_numpy = import_module("jax"), import_module("jax.numpy")
-        return Backend("jax", jax_numpy, jax_numpy, jax.value_and_grad, jax.jit)
-    autograd = require("autograd", what, extra="deep")
-    wrapped = require("autograd.numpy", what, extra="deep")
-    return Backend("autograd", wrapped, numpy, autograd.value_and_grad, lambda step: step)
-
-
-# Layers ---------------------------------------------------------------------------------------
-
-
-def new_dense(name: str, n_in: int, n_out: int, rng: numpy.random.Generator) -> Parameters:
+def new_dense(name: str, n_in: int, n_out: int, rng: Rng) -> Parameters:
     """Draw the weights of a dense layer (He et al. 2015)."""
-    weight = rng.normal(size=(n_in, n_out)) * numpy.sqrt(2 / n_in)
-    return single({f"{name}.weight": weight, f"{name}.bias": numpy.zeros(n_out)})
+    weight = rng.normal(size=(n_in, n_out)) * np.sqrt(2 / n_in)
+    return single({f"{name}.weight": weight, f"{name}.bias": np.zeros(n_out)})
 
 
 def dense(p: Any, name: str, x: Any) -> Any:
-    """Give ``x @ weight + bias``."""
+    """Return ``x @ weight + bias``."""
     return x @ p[f"{name}.weight"] + p[f"{name}.bias"]
 
 
-def new_batch_norm(name: str, n: int) -> Parameters:
-    """Give the gain and the shift of a batch norm."""
-    return single({f"{name}.gain": numpy.ones(n), f"{name}.shift": numpy.zeros(n)})
-
-
-def batch_norm(np: Any, p: Any, name: str, x: Any) -> Any:
+def batch_norm(p: Any, name: str, x: Any) -> Any:
     """Standardise each column by the batch, or by the statistics that ``p`` holds of it."""
     if f"{name}.mean" in p:
         mean, variance = p[f"{name}.mean"], p[f"{name}.variance"]
     else:
-        mean, variance = batch_statistics(np, x)
-    return (x - mean) / np.sqrt(variance + TINY) * p[f"{name}.gain"] + p[f"{name}.shift"]
+        mean, variance = batch_statistics(x)
+    return (x - mean) / anp.sqrt(variance + TINY) * p[f"{name}.gain"] + p[f"{name}.shift"]
 
 
-def batch_statistics(np: Any, x: Any) -> tuple[Any, Any]:
+def batch_statistics(x: Any) -> tuple[Any, Any]:
     """Return mean and variance of each column."""
-    mean = np.mean(x, axis=0)
-    return mean, np.mean((x - mean) ** 2, axis=0)
+    mean = anp.mean(x, axis=0)
+    return mean, anp.mean((x - mean) ** 2, axis=0)
 
 
-def leaky_relu(np: Any, x: Any) -> Any:
-    """Give x above zero and a fifth of it below."""
-    return np.maximum(x, SLOPE * x)
+def leaky_relu(x: Any) -> Any:
+    """Return x above zero and a fifth of it below."""
+    return anp.maximum(x, SLOPE * x)
 
 
-def sigmoid(np: Any, x: Any) -> Any:
-    """Give 1 / (1 + exp(-x)) without overflow."""
-    return 0.5 * (np.tanh(0.5 * x) + 1)
+def log_softmax(x: Any) -> Any:
+    """Return the logarithm of the softmax over the last axis."""
+    x = x - anp.max(x, axis=-1, keepdims=True)
+    return x - anp.log(anp.sum(anp.exp(x), axis=-1, keepdims=True))
 
 
-def log_softmax(np: Any, x: Any) -> Any:
-    """Give the logarithm of the softmax over the last axis."""
-    x = x - np.max(x, axis=-1, keepdims=True)
-    return x - np.log(np.sum(np.exp(x), axis=-1, keepdims=True))
-
-
-def softmax(np: Any, x: Any) -> Any:
-    """Give positive weights over the last axis that add up to one."""
-    return np.exp(log_softmax(np, x))
-
-
-def new_convolution(
-    name: str, width: int, n_in: int, n_out: int, rng: numpy.random.Generator
-) -> Parameters:
-    """Draw the weights of a one-dimensional convolution."""
-    weight = rng.normal(size=(width * n_in, n_out)) * numpy.sqrt(2 / (width * n_in))
-    return single({f"{name}.weight": weight, f"{name}.bias": numpy.zeros(n_out)})
+def softmax(x: Any) -> Any:
+    """Return positive weights over the last axis that add up to one."""
+    return anp.exp(log_softmax(x))
 
 
 def convolution(  # shapes: x (n, length, c), weight (width * c, out)
-    np: Any, p: Any, name: str, x: Any, *, dilation: int = 1, causal: bool = False
+    p: Any, name: str, x: Any, *, dilation: int = 1, causal: bool = False
 ) -> Any:
     """Convolve along the sequence; a causal one sees the place itself and earlier ones only."""
     n, length, channels = x.shape
@@ -129,120 +99,193 @@ def convolution(  # shapes: x (n, length, c), weight (width * c, out)
     first = reach if causal else reach // 2  # how far back the first tap looks
     taps = []
     for back in range(first, first - reach - 1, -dilation):
-        # a roll and a mask: the slope of a slice is far dearer under autograd
-        places = numpy.arange(length) - back
+        # a roll and a mask: the gradient of a slice takes far longer under autograd
+        places = np.arange(length) - back
         inside = ((places >= 0) & (places < length)).astype(x.dtype)[None, :, None]
-        taps.append(np.roll(x, back, axis=1) * inside)
-    windows = np.reshape(np.concatenate(taps, axis=2), (n * length, width * channels))
-    return np.reshape(dense(p, name, windows), (n, length, -1))
+        taps.append(anp.roll(x, back, axis=1) * inside)
+    windows = anp.reshape(anp.concatenate(taps, axis=2), (n * length, width * channels))
+    return anp.reshape(dense(p, name, windows), (n, length, -1))
 
 
-def gated(np: Any, x: Any) -> Any:
+def gated(x: Any) -> Any:
     """Let the second half of the channels decide what passes of the first (Dauphin et al. 2017)."""
-    value, gate = np.split(x, 2, axis=-1)
-    return value * sigmoid(np, gate)
+    value, gate = anp.split(x, 2, axis=-1)
+    # the logistic function, without overflow
+    return value * (0.5 * (anp.tanh(0.5 * gate) + 1))
 
 
-def new_stack(
-    name: str, sizes: Sequence[int], rng: numpy.random.Generator, *, normed: bool = False
-) -> Parameters:
-    """Draw a stack of dense layers; with batch norm behind every hidden one if ``normed``."""
+def new_stack(name: str, sizes: Sequence[int], rng: Rng, *, normed: bool = False) -> Parameters:
+    """Draw a stack of dense layers, each with batch norm behind it if ``normed``."""
     p: Parameters = {}
     for i, (n_in, n_out) in enumerate(pairwise(sizes)):
         p |= new_dense(f"{name}{i}", n_in, n_out, rng)
         if normed:
-            p |= new_batch_norm(f"{name}{i}", n_out)
+            gain, shift = np.ones(n_out), np.zeros(n_out)
+            p |= single({f"{name}{i}.gain": gain, f"{name}{i}.shift": shift})
     return p
 
 
-def stack(np: Any, p: Any, name: str, x: Any, n_layers: int, *, normed: bool = False) -> Any:
-    """Pass rows through dense layers with leaky ReLUs, each with its batch norm if ``normed``."""
-    for i in range(n_layers):
-        x = leaky_relu(np, dense(p, f"{name}{i}", x))
-        if normed:
-            x = batch_norm(np, p, f"{name}{i}", x)
+def stack(p: Any, name: str, x: Any) -> Any:
+    """Pass rows through dense layers with leaky ReLUs, and batch norm where ``p`` has it."""
+    layer = 0
+    while f"{name}{layer}.weight" in p:
+        x = leaky_relu(dense(p, f"{name}{layer}", x))
+        if f"{name}{layer}.gain" in p:
+            x = batch_norm(p, f"{name}{layer}", x)
+        layer += 1
     return x
 
 
-def with_statistics(p: Parameters, name: str, x: Floats, n_layers: int) -> Parameters:
+def with_statistics(p: Parameters, name: str, x: Floats) -> Parameters:
     """Fix the batch norms of a stack at their statistics over ``x``, in double precision."""
     p = double(p)
-    for i in range(n_layers):
-        x = leaky_relu(numpy, dense(p, f"{name}{i}", x))
-        p[f"{name}{i}.mean"], p[f"{name}{i}.variance"] = batch_statistics(numpy, x)
-        x = batch_norm(numpy, p, f"{name}{i}", x)
+    layer = 0
+    while f"{name}{layer}.weight" in p:
+        x = leaky_relu(dense(p, f"{name}{layer}", x))
+        p[f"{name}{layer}.mean"], p[f"{name}{layer}.variance"] = batch_statistics(x)
+        x = batch_norm(p, f"{name}{layer}", x)
+        layer += 1
     return p
 
 
-# Parameters and their training -------------------------------------------------------------------
-
-
 def single(p: Parameters) -> Parameters:
-    """Give the parameters in single precision, in which networks are trained."""
-    return {name: numpy.asarray(value, dtype=numpy.float32) for name, value in p.items()}
+    """Return the parameters in single precision, in which networks are trained."""
+    return {name: np.asarray(value, dtype=np.float32) for name, value in p.items()}
 
 
 def double(p: Parameters) -> Parameters:
-    """Give the parameters as numpy arrays in double precision, in which networks predict."""
-    return {name: numpy.asarray(value, dtype=numpy.float64) for name, value in p.items()}
-
-
-def no_moments(p: Parameters) -> dict[str, Any]:
-    """Give Adam's state before the first step."""
-    zeros = {name: numpy.zeros_like(value) for name, value in p.items()}
-    return {"mean": zeros, "square": dict(zeros), "step": numpy.float32(0)}
-
-
-def adam(
-    np: Any,
-    p: Parameters,
-    slopes: Parameters,
-    moments: dict[str, Any],
-    *,
-    rate: float,
-    decay: float = 0.9,
-    square_decay: float = 0.999,
-) -> tuple[Parameters, dict[str, Any]]:
-    """Take one step of Adam (Kingma and Ba 2015); nothing is changed in place."""
-    step = moments["step"] + 1
-    # the two corrections for the zeros at the start, as one factor
-    length = rate * np.sqrt(1 - square_decay**step) / (1 - decay**step)
-    mean, square, moved = {}, {}, {}
-    for name, slope in slopes.items():
-        mean[name] = decay * moments["mean"][name] + (1 - decay) * slope
-        square[name] = square_decay * moments["square"][name] + (1 - square_decay) * slope**2
-        change = length * mean[name] / (np.sqrt(square[name]) + 1e-8)
-        moved[name] = p[name] - change.astype(p[name].dtype)
-    return moved, {"mean": mean, "square": square, "step": step}
+    """Return the parameters in double precision, in which networks predict."""
+    return {name: np.asarray(value, dtype=np.float64) for name, value in p.items()}
 
 
 class Trainer:
-    """A network in training: its parameters, Adam's state, and the step of one loss.
+    """A network in training: its parameters ``p``, and Adam (Kingma and Ba 2015) on one loss.
 
-    ``loss(p, *data)`` is a scalar. Data keep their shapes from step to step, so that a backend
-    that compiles does so once.
+    ``loss(p, *data)`` is a scalar.
     """
 
     def __init__(
-        self,
-        backend: Backend,
-        p: Parameters,
-        loss: Callable[..., Any],
-        *,
-        rate: float,
-        decay: float = 0.9,
+        self, p: Parameters, loss: Callable[..., Any], *, rate: float, decay: float = 0.9
     ) -> None:
-        gradient = backend.value_and_grad(loss)
-
-        def step(p: Parameters, moments: dict[str, Any], *data: Any) -> Any:
-            value, slopes = gradient(p, *data)
-            return (*adam(backend.plain, p, slopes, moments, rate=rate, decay=decay), value)
-
+        autograd = require("autograd", "training a network", extra="deep")
+        self._gradient = autograd.value_and_grad(loss)
+        self._rate, self._decay, self._square_decay = rate, decay, 0.999
         self.p = p
-        self._moments = no_moments(p)
-        self._step = backend.compiled(step)
+        self._mean = {name: np.zeros_like(value) for name, value in p.items()}
+        self._square = dict(self._mean)
+        self._n_steps = np.float32(0)
 
     def step(self, *data: Any) -> Any:
         """Take a step and return the loss before it."""
-        self.p, self._moments, value = self._step(self.p, self._moments, *data)
+        value, gradient = self._gradient(self.p, *data)
+        self._n_steps += 1
+        decay, square_decay, n_steps = self._decay, self._square_decay, self._n_steps
+        # the two corrections for the zeros at the start, as one factor
+        length = self._rate * np.sqrt(1 - square_decay**n_steps) / (1 - decay**n_steps)
+        moved = {}
+        for name, slope in gradient.items():
+            self._mean[name] = decay * self._mean[name] + (1 - decay) * slope
+            self._square[name] = square_decay * self._square[name] + (1 - square_decay) * slope**2
+            change = length * self._mean[name] / (np.sqrt(self._square[name]) + 1e-8)
+            moved[name] = self.p[name] - change.astype(self.p[name].dtype)
+        self.p = moved
         return value
+
+
+def checked_rows(model: Any, X: Any, y: Any, **rules: Any) -> tuple[Any, Any]:
+    """Check the parameters of a classifier and what it is fitted to."""
+    model._validate_params()  # noqa: SLF001  # as scikit-learn's own classifiers do in ``fit``
+    check_labels(y)
+    X, y = validate_data(model, X, y, **rules)
+    check_classification_targets(y)
+    return X, y
+
+
+class NetworkClassifier(ABC):
+    """Gives a classifier with a network its probabilities and labels."""
+
+    classes_: Any
+
+    @abstractmethod
+    def _probabilities(self, X: Floats) -> Floats:
+        """Return the probability of each class for each row."""
+
+    def predict_proba(self, X: Any) -> Floats:
+        """Return the probability of each class, in the order of ``classes_``, for each row."""
+        check_is_fitted(self)
+        return self._probabilities(validate_data(self, X, reset=False, dtype=np.float64))
+
+    def predict(self, X: Any) -> Any:
+        """Return the most probable class of each row."""
+        likely = self.predict_proba(X)
+        return self.classes_[likely.argmax(axis=1)]
+
+
+def checked_sizes(name: str, sizes: Any) -> tuple[int, ...]:
+    """Return the sizes of hidden layers, or say what they must be."""
+    found = tuple(sizes)
+    if not found or not all(isinstance(n, (int, np.integer)) and n > 0 for n in found):
+        raise TableError(
+            f"{name} must hold at least one layer, each a positive whole number of units, got "
+            f"{sizes!r}; for example {name}=(128, 64)"
+        )
+    return found
+
+
+def batches(n_rows: int, size: int, rng: Rng) -> Iterator[Integers]:
+    """Yield positions for one step after the other, without end, each pass in a new order.
+
+    A batch is never larger than the table; what a pass leaves over begins the next one.
+    """
+    size = min(size, n_rows)
+    waiting: Integers = np.empty(0, dtype=np.intp)
+    while True:
+        while len(waiting) < size:
+            waiting = np.concatenate([waiting, rng.permutation(n_rows)])
+        yield waiting[:size]
+        waiting = waiting[size:]
+
+
+def stalled(losses: Sequence[float], n_iter_no_change: int | None, tol: float) -> bool:
+    """Say whether a loss has not fallen by ``tol`` for ``n_iter_no_change`` times."""
+    if not np.isfinite(losses[-1]):
+        raise TableError(
+            f"learning_rate must let the loss stay finite, it became {losses[-1]}; give a smaller "
+            "one, or scale columns with very large values"
+        )
+    best = np.minimum.accumulate([np.inf, *losses])[:-1]
+    fell = losses < best - tol
+    return n_iter_no_change is not None and not fell[-n_iter_no_change:].any()
+
+
+def train(
+    step: Callable[[], list[float]], n_steps: int, n_iter_no_change: int | None, tol: float
+) -> tuple[int, Any]:
+    """Take steps until the first of their losses no longer falls; return how many, and the losses.
+
+    The losses are the means of every 50 steps: (n_intervals, n_losses).
+    """
+    means: list[Any] = []
+    recent: list[list[float]] = []
+    n_iter = 0
+    for n_iter in range(1, n_steps + 1):
+        recent.append(step())
+        if len(recent) == INTERVAL or n_iter == n_steps:
+            means.append(np.mean(recent, axis=0))
+            recent = []
+            if stalled([mean[0] for mean in means], n_iter_no_change, tol):
+                break
+    return n_iter, np.array(means)
+
+
+def scaled(X: Floats) -> tuple[Singles, Floats, Floats]:
+    """Return the rows as the networks train on them, and mean and scale of each column."""
+    mean, scale = X.mean(axis=0), X.std(axis=0)
+    # a column that varies by its rounding only would be scaled up to noise
+    scale = np.where(scale <= 1e-12 * np.maximum(np.abs(mean), 1e-300), 1.0, scale)
+    return ((X - mean) / scale).astype(np.float32), mean, scale
+
+
+def one_hot(codes: Integers, n_classes: int) -> Singles:
+    """Return a column for each class."""
+    return np.eye(n_classes, dtype=np.float32)[codes]

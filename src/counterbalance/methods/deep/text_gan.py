@@ -1,52 +1,287 @@
-"""Text-GAN: oversampling in data space, on a column of strings; and strings to show it with.
+"""Text-GAN: oversampling in data space, on a column of strings such as URLs.
 
-URL-like strings, benign and phishing-like, come from a small grammar of our own. Every host ends
-in a name that is reserved for examples (RFC 2606) or is an address reserved for documentation
-(RFC 5737): no string points anywhere. The two kinds overlap: an honest shop has a login page too,
-and some lures look clean.
+Glossary
+    codes   (n, L)     characters as numbers; 0 is the end of a string and what follows it
+    hot     (n, L, V)  the same as indicators; nothing stands behind the first end
+    known   (n, L)     1 up to and with the first end, 0 behind it
+    V, L, C            characters with the end, places with the end, channels
+
+The generator is causal: the probabilities of a place depend on the characters before it. So a
+string's likelihood is one pass, and a string is drawn character by character.
 """
 
-from __future__ import annotations
-
 import re
-from collections.abc import Callable
-from typing import Any
+from numbers import Integral, Real
+from typing import Any, Self
 
 import numpy as np
 from imblearn.over_sampling.base import BaseOverSampler
-from imblearn.utils import check_sampling_strategy, check_target_type
-from sklearn.preprocessing import label_binarize
-from sklearn.utils._param_validation import StrOptions
-from sklearn.utils.multiclass import check_classification_targets
+from imblearn.utils import check_target_type
+from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_consistent_length, column_or_1d
 
+from counterbalance.arrays import Integers, Rng
 from counterbalance.errors import TableError
 from counterbalance.methods.base import (
-    NOT_NEGATIVE_REAL,
-    OVER_STRATEGY,
-    POSITIVE_INTEGER,
-    POSITIVE_REAL,
-    SEED,
-    SHARE,
+    OVER_CONSTRAINTS,
     check_size,
     generator,
-    parameter,
+    shared_doc,
     warn_fallback,
 )
-from counterbalance.methods.deep.string_generator import (
-    StringCounts,
-    TrainedGenerator,
-    column_of_strings,
-    in_container_of,
-    new_strings,
-    trained_generator,
-)
-from counterbalance.methods.deep.training import TrainingParameters
+from counterbalance.methods.deep import networks as nn
 
 LEAST = 10  # strings of a class below which a generator only repeats them
+ONE_COLUMN = "give the column itself, such as frame['url'] or an array of shape (n,)"
+INTERVAL = 25  # steps between two looks at the strings held out
+WIDTH = 5  # places that a convolution sees
+DILATIONS = (1, 2, 4)  # of the generator's layers: 29 characters back
+LEAST_TO_HOLD_OUT = 20  # strings below which all are trained on
+WORSE = 1.05  # times the best loss of a character, at which the game against the critic ends
+STEEPEST = 3.0  # a critic's score beyond this counts as this
 
 
-class TextGAN(TrainingParameters, BaseOverSampler):
+def encoded(texts: list[str]) -> tuple[Integers, Any]:
+    """Return strings as numbers, and the characters that the numbers stand for."""
+    length = max(map(len, texts)) + 1
+    # numpy fills a string up with zeros
+    points = np.array(texts, dtype=f"U{length}").view(np.uint32).reshape(-1, length)
+    letters, codes = np.unique(points, return_inverse=True)
+    return codes.reshape(points.shape), letters
+
+
+def decoded(codes: Integers, letters: Any) -> list[str | None]:
+    """Return numbers as strings; one without an end is None."""
+    texts = letters[codes].view(f"U{codes.shape[1]}").ravel().tolist()
+    ends = (codes[:, -1] == 0).tolist()
+    return [text if ended else None for text, ended in zip(texts, ends, strict=True)]
+
+
+def known_places(codes: Integers) -> nn.Singles:
+    """Mark the places up to and with the first end."""
+    before = np.cumsum(codes == 0, axis=1) - (codes == 0)
+    known: nn.Singles = (before == 0).astype(np.float32)
+    return known
+
+
+def indicators(codes: Integers, size: int) -> nn.Singles:
+    """Return the indicators of the known places."""
+    return np.eye(size, dtype=np.float32)[codes] * known_places(codes)[..., None]
+
+
+def shifted(hot: nn.Singles) -> nn.Singles:
+    """Return what the generator has seen at each place: the character before it."""
+    seen = np.zeros_like(hot)
+    seen[:, 1:] = hot[:, :-1]
+    return seen
+
+
+def new_generator(size: int, channels: int, rng: Rng) -> nn.Parameters:
+    """Draw the weights of a gated causal convolutional generator."""
+    p = nn.new_dense("embed", size, channels, rng)
+    for i in range(len(DILATIONS)):
+        p |= nn.new_dense(f"layer{i}", WIDTH * channels, 2 * channels, rng)
+    return p | nn.new_dense("out", channels, size, rng)
+
+
+def log_likelihoods(p: Any, seen: Any) -> Any:
+    """Return the log-probability of every character at every place, given those before."""
+    x = nn.dense(p, "embed", seen)
+    for i, dilation in enumerate(DILATIONS):
+        x = x + nn.gated(nn.convolution(p, f"layer{i}", x, dilation=dilation, causal=True))
+    return nn.log_softmax(nn.dense(p, "out", nn.leaky_relu(x)))
+
+
+def new_critic(size: int, channels: int, rng: Rng) -> nn.Parameters:
+    """Draw the weights of a convolutional critic."""
+    p = nn.new_dense("first", WIDTH * size, channels, rng)
+    p |= nn.new_dense("second", WIDTH * channels, channels, rng)
+    return p | nn.new_dense("out", channels, 1, rng)
+
+
+def scores(p: Any, hot: Any) -> Any:
+    """Return the critic's log-odds that a string is real."""
+    x = nn.leaky_relu(nn.convolution(p, "first", hot))
+    x = nn.leaky_relu(nn.convolution(p, "second", x, dilation=2))
+    return nn.dense(p, "out", nn.anp.mean(x, axis=1))[:, 0]
+
+
+def drawn_codes(p: nn.Parameters, n: int, length: int, rng: Rng) -> Integers:
+    """Draw strings character by character; each layer remembers what it has seen."""
+    p = nn.single(p)
+    channels = p["embed.weight"].shape[1]
+    memory = [np.zeros((n, length + (WIDTH - 1) * d, channels), np.float32) for d in DILATIONS]
+    codes = np.zeros((n, length), dtype=np.intp)
+    going = np.ones(n, dtype=bool)
+    x = np.repeat(p["embed.bias"][None], n, axis=0)  # nothing comes before the first character
+    for place in range(length):
+        for i, (past, dilation) in enumerate(zip(memory, DILATIONS, strict=True)):
+            past[:, place + (WIDTH - 1) * dilation] = x
+            window = past[:, place : place + (WIDTH - 1) * dilation + 1 : dilation]
+            x = x + nn.gated(nn.dense(p, f"layer{i}", window.reshape(n, -1)))
+        logits = nn.dense(p, "out", nn.leaky_relu(x))
+        reached = np.cumsum(nn.softmax(logits.astype(np.float64)), axis=1)
+        # the last one may stay below 1 by rounding
+        drawn = (reached[:, :-1] < rng.random(n)[:, None]).sum(axis=1)
+        codes[:, place] = np.where(going, drawn, 0)
+        going &= codes[:, place] > 0
+        if not going.any():
+            break
+        x = p["embed.weight"][codes[:, place]] + p["embed.bias"]
+    codes[going, -1] = np.maximum(codes[going, -1], 1)
+    return codes
+
+
+def generator_loss(p: Any, hot: Any, seen: Any, weight: Any) -> Any:
+    """Return minus the weighted log-likelihood of the characters."""
+    return -nn.anp.sum(weight * nn.anp.sum(hot * log_likelihoods(p, seen), axis=2))
+
+
+def critic_loss(p: Any, real: Any, made: Any) -> Any:
+    """Return the log-loss of the critic: log(1 + exp(-s)) for real, log(1 + exp(s)) for made."""
+    on_real = nn.anp.mean(nn.anp.logaddexp(0.0, -scores(p, real)))
+    return on_real + nn.anp.mean(nn.anp.logaddexp(0.0, scores(p, made)))
+
+
+class StringGenerator:
+    """A generator and its critic, trained on the strings of a class; ``settings`` is the sampler.
+
+    After ``fit``, ``losses`` holds the mean loss of a character, on strings held out if there are
+    enough, every 25 steps by likelihood and at the end; ``critic_losses`` the critic's, every step.
+    """
+
+    def __init__(self, texts: list[str], settings: Any, rng: Rng) -> None:
+        self._settings, self._rng = settings, rng
+        codes, self._letters = encoded(texts)
+        order = rng.permutation(len(codes))
+        n_out = len(codes) // 10 if len(codes) >= LEAST_TO_HOLD_OUT else 0
+        self._kept = codes[order[n_out:]]
+        self._held_out = codes[order[:n_out]] if n_out else self._kept
+        sizes, rate = (len(self._letters), settings.n_channels), settings.learning_rate
+        self._generator = nn.Trainer(new_generator(*sizes, rng), generator_loss, rate=rate)
+        self._critic = nn.Trainer(new_critic(*sizes, rng), critic_loss, rate=rate)
+        self._batches = nn.batches(len(self._kept), settings.batch_size, rng)
+        self.losses: list[float] = []
+        self.critic_losses: list[float] = []
+
+    def fit(self) -> Self:
+        """Train by likelihood first, then against the critic."""
+        self._fit_by_likelihood()
+        self._fit_against_the_critic()
+        self.losses.append(self._loss_of_a_character())
+        return self
+
+    def drawn(self, n: int) -> list[str | None]:
+        """Draw strings; one without an end is None."""
+        return decoded(self._drawn_codes(n), self._letters)
+
+    def _drawn_codes(self, n: int) -> Integers:
+        return drawn_codes(self._generator.p, n, self._kept.shape[1], self._rng)
+
+    def _indicators(self, codes: Integers) -> nn.Singles:
+        return indicators(codes, len(self._letters))
+
+    def _loss_of_a_character(self) -> float:
+        """Return the mean loss of a character of the strings held out."""
+        hot = self._indicators(self._held_out)
+        likely = (hot * log_likelihoods(nn.single(self._generator.p), shifted(hot))).sum()
+        return float(-likely / known_places(self._held_out).sum())
+
+    def _fit_by_likelihood(self) -> None:
+        """Train on real strings until those held out become less likely."""
+        best, n_steps = self._generator.p, self._settings.pretrain_iter
+        early = self._settings.n_iter_no_change, self._settings.tol
+        for step in range(1, n_steps + 1):
+            real = self._kept[next(self._batches)]
+            places = known_places(real)
+            self._step(self._indicators(real), places / places.sum())
+            if step % INTERVAL == 0 or step == n_steps:
+                self.losses.append(self._loss_of_a_character())
+                if self.losses[-1] <= min(self.losses):
+                    best = self._generator.p
+                if nn.stalled(self.losses, *early):
+                    break
+        self._generator.p = best
+
+    def _fit_against_the_critic(self) -> None:
+        """Train on real strings and on those that the critic takes for real."""
+        best, limit = self._generator.p, WORSE * min(self.losses)
+        for step in range(1, self._settings.max_iter + 1):
+            real = self._kept[next(self._batches)]
+            made = self._drawn_codes(len(real))
+            hot_real, hot_made = self._indicators(real), self._indicators(made)
+            self.critic_losses.append(float(self._critic.step(hot_real, hot_made)))
+            odds = scores(nn.single(self._critic.p), hot_made)
+            odds = np.exp(np.clip(odds, -STEEPEST, STEEPEST))
+            # a made string counts by how much more real it seems than the others of its batch
+            gain = (odds / odds.sum() - 1 / len(odds))[:, None]
+            places, ours = known_places(real), known_places(made)
+            weight = self._settings.critic_weight * gain * ours * len(ours) / ours.sum()
+            self._step(
+                np.concatenate([hot_real, hot_made]),
+                np.concatenate([places / places.sum(), weight]).astype(np.float32),
+            )
+            if step % INTERVAL == 0:
+                if self._loss_of_a_character() > limit:
+                    self._generator.p = best
+                    break
+                best = self._generator.p
+
+    def _step(self, hot: nn.Singles, weight: Any) -> None:
+        """Take a step; the generator does not see all of the characters."""
+        seen = shifted(hot)
+        if self._settings.dropout > 0:
+            seen *= self._rng.random(size=(*seen.shape[:2], 1)) >= self._settings.dropout
+        self._generator.step(hot, seen, weight)
+
+
+def strings_of(X: Any) -> Any:
+    """Return a column of strings as an array of its own shape, or say what is wrong with it."""
+    package = type(X).__module__.partition(".")[0]
+    if package in {"polars", "scipy"}:
+        raise TableError(
+            f"X must be a list, an array or a column of pandas, it is a {type(X).__name__} of "
+            f"{package}; {ONE_COLUMN}"
+        )
+    is_text = getattr(getattr(X, "dtype", None), "kind", "") == "U"
+    values = np.array(X, dtype=None if is_text else object)
+    if values.ndim not in {1, 2} or values.size != len(values):
+        raise TableError(
+            f"X must be one column of strings, it has the shape {values.shape}; {ONE_COLUMN}"
+        )
+    for row, value in enumerate(values.ravel().tolist()):
+        if not isinstance(value, str):
+            missing = str(value) in {"None", "nan", "<NA>", "NaT"}
+            what = "is missing" if missing else f"is {value!r}, a {type(value).__name__}"
+            remedy = "drop such rows" if missing else ONE_COLUMN
+            raise TableError(f"X must hold strings, row {row} {what}; {remedy}")
+    return values
+
+
+_URL = re.compile(
+    r"https?://(?P<host>[a-z0-9.-]+)(:\d{1,5})?([/?][a-z0-9._~!$&'()*+,;=:@%/?-]*)?"
+    r"(#[a-z0-9._~!$&'()*+,;=:@%/?-]*)?",
+    re.IGNORECASE,
+)
+_LABEL = re.compile(r"[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?", re.IGNORECASE)
+
+
+def is_url(text: str) -> bool:
+    """Say whether a text is a web address: scheme, a host with an end or an address, a path.
+
+    >>> is_url("https://www.garden.example/news?id=3"), is_url("https://garden/news")
+    (True, False)
+    """
+    match = _URL.fullmatch(text)
+    labels = match["host"].split(".") if match else [""]
+    if all(label.isdigit() for label in labels):
+        return len(labels) == 4 and all(int(label) < 256 for label in labels)  # noqa: PLR2004
+    named = len(labels) > 1 and len(labels[-1]) > 1 and labels[-1].isalpha()
+    return named and all(_LABEL.fullmatch(label) for label in labels)
+
+
+@shared_doc
+class TextGAN(BaseOverSampler):
     """Oversampling by text generative adversarial networks.
 
     A. Anand, K. Gorde, J. R. A. Moniz, N. Park, T. Chakraborty, B. T. Chu, "Phishing URL
@@ -63,15 +298,15 @@ class TextGAN(TrainingParameters, BaseOverSampler):
     held out become less likely. Then every step trains a convolutional critic, and the generator
     by likelihood on real strings and by the critic's odds on its own, normalised over the batch
     (MaliGAN, Che et al. 2017): what it writes is discrete, so no gradient passes through it. The
-    game ends early where strings held out become a twentieth less likely than they were. The
-    publication does not say what is done with strings that exist already or are no URLs; here
-    they are counted and drawn anew, up to ``max_draws`` times as many as asked for. Where that
-    is not enough, new strings are repeated, and real ones where there are none, with a warning.
-
-    Cost: two networks for each class that is enlarged; a minute or two for 500 URLs.
+    game ends early where strings held out become a twentieth less likely than they were. Strings
+    that exist already or are not valid are counted and drawn anew, up to ``max_draws`` times as
+    many as asked for. Where that is not enough, new strings are repeated, and real ones where
+    there are none, with a warning. Two networks are trained for each class that is enlarged: a
+    minute or two for 500 URLs.
 
     Parameters
     ----------
+    {common_parameters}
     n_channels : int, default=48
         Channels of generator and critic.
     pretrain_iter : int, default=400
@@ -81,8 +316,6 @@ class TextGAN(TrainingParameters, BaseOverSampler):
         learns few strings by heart.
     critic_weight : float, default=0.1
         Weight of what the critic says beside the likelihood; 0 trains by likelihood alone.
-    temperature : float, default=1.0
-        Below 1 the strings are more likely and less varied.
     valid : "url", callable or None, default="url"
         Which strings may be returned: web addresses, those for which a function of the string is
         true, or all.
@@ -90,150 +323,104 @@ class TextGAN(TrainingParameters, BaseOverSampler):
         Longer strings are not learnt from.
     max_draws : int, default=20
         Strings that are drawn at most for each one that is asked for.
-    %(training)s
+    learning_rate : float, default=2e-3
+        Step of the optimiser Adam.
+    batch_size : int, default=64
+        Strings of one training step.
+    max_iter : int, default=100
+        Most steps against the critic.
+    tol : float, default=1e-4
+        A loss that falls by less counts as not falling.
+    n_iter_no_change : int or None, default=4
+        Training by likelihood stops after so many times 25 steps without a lower loss; ``None``
+        never stops it early.
 
     Attributes
     ----------
-    counts_ : dict of StringCounts
-        For each class: how many strings were drawn, had no end, were invalid, were copies of the
-        table's, were drawn before, were new, and were repeated.
-    generators_ : dict of TrainedGenerator
-        For each class: the generator with the losses of its training.
+    counts_ : dict of dict
+        For each class: how many strings were drawn, had no end ("unfinished"), were invalid, were
+        copies of the table's, were drawn before ("duplicates"), were new, and were repeated.
     n_iter_ : int
         Steps against the critic, of the class with most.
     """
 
-    sampling_strategy: Any = parameter(default="auto", rule=OVER_STRATEGY)
-    random_state: Any = parameter(default=None, rule=SEED)
-    n_channels: int = parameter(default=48, rule=POSITIVE_INTEGER)
-    pretrain_iter: int = parameter(default=400, rule=POSITIVE_INTEGER)
-    dropout: float = parameter(default=0.3, rule=SHARE)
-    critic_weight: float = parameter(default=0.1, rule=NOT_NEGATIVE_REAL)
-    temperature: float = parameter(default=1.0, rule=POSITIVE_REAL)
-    valid: Any = parameter(default="url", rule=[StrOptions({"url"}), callable, None])
-    max_length: int = parameter(default=200, rule=POSITIVE_INTEGER)
-    max_draws: int = parameter(default=20, rule=POSITIVE_INTEGER)
-    learning_rate: float = parameter(default=2e-3, rule=POSITIVE_REAL)
-    max_iter: int = parameter(default=100, rule=POSITIVE_INTEGER)
-    n_iter_no_change: Any = parameter(default=4, rule=[*POSITIVE_INTEGER, None])
+    _parameter_constraints = (
+        OVER_CONSTRAINTS
+        | nn.CONSTRAINTS
+        | {
+            "n_channels": [Interval(Integral, 1, None, closed="left")],
+            "pretrain_iter": [Interval(Integral, 1, None, closed="left")],
+            "dropout": [Interval(Real, 0, 1, closed="both")],
+            "critic_weight": [Interval(Real, 0, None, closed="left")],
+            "valid": [StrOptions({"url"}), callable, None],
+            "max_length": [Interval(Integral, 1, None, closed="left")],
+            "max_draws": [Interval(Integral, 1, None, closed="left")],
+        }
+    )
 
-    def fit_resample(self, X: Any, y: Any, **parameters: Any) -> tuple[Any, Any]:
-        """Write new strings for the smaller classes.
+    def __init__(
+        self,
+        *,
+        sampling_strategy: Any = "auto",
+        random_state: Any = None,
+        n_channels: int = 48,
+        pretrain_iter: int = 400,
+        dropout: float = 0.3,
+        critic_weight: float = 0.1,
+        valid: Any = "url",
+        max_length: int = 200,
+        max_draws: int = 20,
+        learning_rate: float = 2e-3,
+        batch_size: int = 64,
+        max_iter: int = 100,
+        tol: float = 1e-4,
+        n_iter_no_change: int | None = 4,
+    ) -> None:
+        super().__init__(sampling_strategy=sampling_strategy)
+        self.random_state = random_state
+        self.n_channels = n_channels
+        self.pretrain_iter = pretrain_iter
+        self.dropout = dropout
+        self.critic_weight = critic_weight
+        self.valid = valid
+        self.max_length = max_length
+        self.max_draws = max_draws
+        self.learning_rate = learning_rate
+        self.batch_size = batch_size
+        self.max_iter = max_iter
+        self.tol = tol
+        self.n_iter_no_change = n_iter_no_change
 
-        Parameters
-        ----------
-        X : one column of strings
-            A list, an array, or a Series or one-column frame of pandas or polars.
-        y : array-like of shape (n_samples,)
-            Their classes.
-        **parameters : dict
-            None is known.
-
-        Returns
-        -------
-        tuple
-            The strings and the classes, in the containers that were given; the given ones first.
-        """
-        texts, labels, one_vs_all = self._checked(X, y, "fit_resample", parameters)
-        made, new_labels = self._fit_resample(texts, labels)
-        all_labels = [*labels.tolist(), *new_labels]
-        if one_vs_all:  # a column for each class comes back as such
-            return in_container_of(X, [*texts, *made]), label_binarize(
-                all_labels, classes=np.unique(labels)
-            )
-        return in_container_of(X, [*texts, *made]), in_container_of(y, all_labels)
-
-    def _fit_resample(self, texts: list[str], labels: Any) -> tuple[list[str], list[Any]]:
-        """Return the new strings and their classes."""
-        rng = generator(self.random_state)
-        made: list[str] = []
-        new_labels: list[Any] = []
-        self.counts_: dict[Any, StringCounts] = {}
-        self.generators_: dict[Any, TrainedGenerator] = {}
-        for label, n in self.sampling_strategy_.items():
-            if n > 0:
-                made += self._made(texts, labels == label, label, n, rng)
-                new_labels += [label] * n
-        self.n_iter_ = max((g.n_iter for g in self.generators_.values()), default=0)
-        return made, new_labels
-
-    def fit(self, X: Any, y: Any, **parameters: Any) -> TextGAN:
-        """Check the strings and count the classes, as imbalanced-learn's samplers do.
-
-        Parameters
-        ----------
-        X : one column of strings
-            The strings.
-        y : array-like of shape (n_samples,)
-            Their classes.
-        **parameters : dict
-            None is known.
-
-        Returns
-        -------
-        TextGAN
-            The sampler.
-        """
-        self._checked(X, y, "fit", parameters)
-        return self
-
-    def validity(self) -> Callable[[str], bool]:
-        """Return the function that says which strings may be returned."""
-        if self.valid is None:
-            return lambda _: True
-        return is_url if self.valid == "url" else self.valid
-
-    def _checked(
-        self, X: Any, y: Any, called: str, parameters: dict[str, Any]
-    ) -> tuple[list[str], Any, bool]:
-        if parameters:
-            raise TypeError(f"{called} takes X and y, got {sorted(parameters)}, too")
-        self._validate_params()
-        texts = column_of_strings(X)
-        check_classification_targets(y)
-        labels, one_vs_all = check_target_type(np.asarray(y), indicate_one_vs_all=True)
-        labels = column_or_1d(labels)
-        check_consistent_length(texts, labels)
+    def _check_X_y(self, X: Any, y: Any) -> tuple[Any, Any, bool]:  # noqa: N802  # imbalanced-learn's name
+        texts = strings_of(X)
+        y, binarize_y = check_target_type(np.asarray(y), indicate_one_vs_all=True)
+        y = column_or_1d(y)
+        check_consistent_length(texts, y)
         self.n_features_in_ = 1
         if hasattr(X, "columns"):
             self.feature_names_in_ = np.array(list(X.columns), dtype=object)
-        self.sampling_strategy_ = check_sampling_strategy(
-            self.sampling_strategy, labels, self._sampling_type
-        )
-        return texts, labels, one_vs_all
+        return texts, y, binarize_y
 
-    def _made(
-        self, texts: list[str], ours: Any, label: Any, n: int, rng: np.random.Generator
+    def _fit_resample(self, X: Any, y: Any) -> tuple[Any, Any]:
+        rng, texts = generator(self.random_state), X.ravel().tolist()
+        made: list[str] = []
+        self.counts_: dict[Any, dict[str, int]] = {}
+        self.n_iter_ = 0
+        for label, n_samples in self.sampling_strategy_.items():
+            if n_samples > 0:
+                own = [text for text, ours in zip(texts, y == label, strict=True) if ours]
+                made += self._make_samples(own, set(texts), label, n_samples, rng)
+        new = np.array(made, dtype=None if X.dtype.kind == "U" else object)
+        labels = np.repeat(list(self.sampling_strategy_), list(self.sampling_strategy_.values()))
+        rows = np.concatenate([X, new.reshape(-1, *X.shape[1:])])
+        return rows, np.concatenate([y, labels.astype(y.dtype)])
+
+    def _make_samples(
+        self, own: list[str], real: set[str], label: Any, n_samples: int, rng: Rng
     ) -> list[str]:
-        own = [text for text, mine in zip(texts, ours, strict=True) if mine]
+        """Train a generator on the strings of a class and return new ones."""
         check_size("text-GAN", label, len(own), LEAST)
-        self._check_valid(own, label)
-        short = [text for text in own if len(text) <= self.max_length]
-        if len(short) < LEAST:
-            raise TableError(
-                f"max_length must leave at least {LEAST} strings of class {label}, "
-                f"{self.max_length} leaves {len(short)}; give a larger one, such as "
-                f"{int(np.quantile([len(text) for text in own], 0.9))}"
-            )
-        trained = trained_generator(short, self, rng)
-        found, counts = new_strings(trained, n, set(texts), self, rng)
-        if len(found) < n:
-            counts.repeated = n - len(found)
-            source = found or own
-            what = "new ones are repeated" if found else "real ones are repeated"
-            warn_fallback(
-                "text-GAN",
-                f"of {counts.drawn} strings drawn for class {label} only {counts.new} are new, "
-                f"distinct and valid, {n} were asked for (max_draws={self.max_draws}, "
-                f"pretrain_iter={self.pretrain_iter})",
-                what,
-            )
-            found = found + [source[int(i)] for i in rng.integers(len(source), size=n - len(found))]
-        self.counts_[label], self.generators_[label] = counts, trained
-        return found
-
-    def _check_valid(self, own: list[str], label: Any) -> None:
-        valid = self.validity()
+        valid = is_url if self.valid == "url" else self.valid or (lambda _: True)
         refused = [text for text in own if not valid(text)]
         if 2 * len(refused) > len(own):
             raise TableError(
@@ -241,6 +428,56 @@ class TextGAN(TrainingParameters, BaseOverSampler):
                 f"{len(refused)} of {len(own)}, such as {refused[0][:60]!r}; give valid=None, or a "
                 "function of the string that is true for such strings"
             )
+        short = [text for text in own if len(text) <= self.max_length]
+        if len(short) < LEAST:
+            raise TableError(
+                f"max_length must leave at least {LEAST} strings of class {label}, "
+                f"{self.max_length} leaves {len(short)}; give a larger one, such as "
+                f"{int(np.quantile([len(text) for text in own], 0.9))}"
+            )
+        trained = StringGenerator(short, self, rng).fit()
+        self.n_iter_ = max(self.n_iter_, len(trained.critic_losses))
+        found, counts = self._drawn(trained, n_samples, valid, real)
+        missing = counts["repeated"] = int(n_samples - len(found))
+        self.counts_[label] = counts
+        if missing:
+            source = found or own
+            warn_fallback(
+                "text-GAN",
+                f"of {counts['drawn']} strings drawn for class {label} only {counts['new']} are "
+                f"new, distinct and valid, {n_samples} were asked for (max_draws="
+                f"{self.max_draws}, pretrain_iter={self.pretrain_iter})",
+                "new ones are repeated" if found else "real ones are repeated",
+            )
+            found = found + [source[i] for i in rng.integers(len(source), size=missing)]
+        return found
+
+    def _drawn(
+        self, trained: StringGenerator, n_samples: int, valid: Any, real: set[str]
+    ) -> tuple[list[str], dict[str, int]]:
+        """Draw until there are enough distinct new valid strings, or ``max_draws`` for each."""
+        kinds = ("drawn", "unfinished", "invalid", "copies", "duplicates", "new")
+        counts, found = dict.fromkeys(kinds, 0), dict[str, None]()
+        while counts["new"] < n_samples and counts["drawn"] < n_samples * self.max_draws:
+            left = n_samples * self.max_draws - counts["drawn"]
+            size = min(max(2 * (n_samples - counts["new"]), 32), 1024, left)
+            for text in trained.drawn(size):
+                counts["drawn"] += 1
+                if text is None:
+                    kind = "unfinished"
+                elif text in found:
+                    kind = "duplicates"
+                elif text in real:
+                    kind = "copies"
+                elif not valid(text):
+                    kind = "invalid"
+                else:
+                    kind = "new"
+                    found[text] = None
+                counts[kind] += 1
+                if counts["new"] == n_samples:
+                    break
+        return list(found), counts
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -249,127 +486,3 @@ class TextGAN(TrainingParameters, BaseOverSampler):
         tags.input_tags.one_d_array = True
         tags.input_tags.sparse = False
         return tags
-
-
-ENDS = ("example", "test", "com.example", "org.example", "net.test", "co.test")
-BRANDS = (
-    *("mapletree", "nordbank", "cloudpost", "payriver", "bluecart", "letterbox", "parcelpro"),
-    *("quickloan", "streamhub", "homeledger", "skyticket", "farmfoods"),
-)
-WORDS = (
-    *("garden", "history", "travel", "recipes", "music", "science", "village", "cycling", "photo"),
-    *("museum", "weather", "library", "coffee", "school", "sports", "river", "theatre", "design"),
-)
-PAGES = ("index", "about", "news", "article", "products", "contact", "search", "help", "login")
-LURES = ("login", "verify", "secure", "account", "update", "signin", "confirm", "billing", "unlock")
-LOOKALIKES = {"o": "0", "l": "1", "e": "3", "a": "4", "i": "1"}
-QUERIES = ("id", "page", "ref", "lang", "session", "token", "user")
-
-_LABEL = r"[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?"
-_URL = re.compile(
-    rf"https?://(?:{_LABEL}(?:\.{_LABEL})*\.[a-z]{{2,}}|\d{{1,3}}(?:\.\d{{1,3}}){{3}})(?::\d{{1,5}})?"
-    r"(?:/[A-Za-z0-9._~!$&'()*+,;=:@%/-]*)?(?:\?[A-Za-z0-9._~!$&'()*+,;=:@%/?-]*)?"
-    r"(?:#[A-Za-z0-9._~!$&'()*+,;=:@%/?-]*)?",
-    re.IGNORECASE,
-)
-
-
-def is_url(text: str) -> bool:
-    """Say whether a text is a web address: scheme, a host with an end or an address, a path.
-
-    >>> is_url("https://www.garden.example/news?id=3"), is_url("https://garden/news")
-    (True, False)
-    """
-    if _URL.fullmatch(text) is None:
-        return False
-    host = re.split(r"[/:?#]", text.split("://", 1)[1])[0]
-    return not host.replace(".", "").isdigit() or all(int(n) < 256 for n in host.split("."))  # noqa: PLR2004
-
-
-def make_urls(
-    n_benign: int = 900, n_phishing: int = 100, *, random_state: int | None = 0
-) -> tuple[Any, Any]:
-    """Make a shuffled sample of distinct URL-like strings.
-
-    Returns
-    -------
-    urls, labels : ndarray of str objects
-        The strings, and ``"benign"`` or ``"phishing"`` for each.
-
-    >>> urls, labels = make_urls(3, 1)
-    >>> sorted(labels.tolist())
-    ['benign', 'benign', 'benign', 'phishing']
-    """
-    for name, n in (("n_benign", n_benign), ("n_phishing", n_phishing)):
-        if not 0 <= n <= 20_000:  # noqa: PLR2004  # the grammar has more, but not many times more
-            raise TableError(f"{name} must be between 0 and 20000, got {n}; ask for fewer")
-    rng = np.random.default_rng(random_state)
-    found: dict[str, str] = {}
-    for label, make, n in (("benign", _benign, n_benign), ("phishing", _phishing, n_phishing)):
-        wanted = len(found) + n
-        while len(found) < wanted:
-            found.setdefault(make(rng), label)
-    order = rng.permutation(len(found))
-    return (
-        np.array(list(found), dtype=object)[order],
-        np.array(list(found.values()), dtype=object)[order],
-    )
-
-
-def _one(rng: np.random.Generator, choices: tuple[str, ...]) -> str:
-    return choices[int(rng.integers(len(choices)))]
-
-
-def _query(rng: np.random.Generator, longest: int) -> str:
-    pairs = [
-        f"{_one(rng, QUERIES)}={rng.integers(10 ** rng.integers(1, longest))}"
-        for _ in range(rng.integers(1, 3))
-    ]
-    return "?" + "&".join(pairs)
-
-
-def _benign(rng: np.random.Generator) -> str:
-    name = _one(rng, WORDS) if rng.random() < 0.6 else _one(rng, BRANDS)  # noqa: PLR2004
-    if rng.random() < 0.3:  # noqa: PLR2004
-        name += f"-{_one(rng, WORDS)}"
-    front = _one(rng, ("www.", "www.", "blog.", "shop.", "secure.", "login.", "", ""))
-    scheme = "https" if rng.random() < 0.8 else "http"  # noqa: PLR2004
-    pages = (*PAGES, *LURES) if rng.random() < 0.3 else (*PAGES, *WORDS)  # noqa: PLR2004
-    path = "".join(f"/{_one(rng, pages)}" for _ in range(rng.integers(0, 4)))
-    if path and rng.random() < 0.25:  # noqa: PLR2004
-        path += _one(
-            rng, (".html", ".php", f"-{rng.integers(100)}", f"/{rng.integers(1990, 2026)}")
-        )
-    tail = _query(rng, 5) if rng.random() < 0.3 else ""  # noqa: PLR2004
-    return f"{scheme}://{front}{name}.{_one(rng, ENDS)}{path or '/'}{tail}"
-
-
-def _phishing(rng: np.random.Generator) -> str:
-    brand = _one(rng, BRANDS)
-    disguised = _disguised(rng, brand)
-    scheme = "http" if rng.random() < 0.5 else "https"  # noqa: PLR2004
-    kind = rng.integers(6)
-    if kind == 0:
-        network = _one(rng, ("192.0.2", "198.51.100", "203.0.113"))
-        host = f"{network}.{rng.integers(1, 255)}"
-    elif kind == 1:
-        host = f"{disguised}.{_one(rng, ENDS)}"
-    elif kind == 2:  # noqa: PLR2004
-        host = f"{brand}.{_one(rng, LURES)}-{_one(rng, LURES)}.{_one(rng, ENDS)}"
-    elif kind == 3:  # noqa: PLR2004  # an honest host that was broken into
-        host = f"{_one(rng, ('www.', ''))}{_one(rng, WORDS)}.{_one(rng, ENDS)}"
-    else:
-        host = f"{disguised}-{_one(rng, (*LURES, *WORDS))}.{_one(rng, ENDS)}"
-    parts = [_one(rng, (*LURES, *PAGES, *WORDS, brand)) for _ in range(rng.integers(1, 4))]
-    page = _one(rng, ("", ".php", ".html", "/"))
-    tail = _query(rng, 9) if rng.random() < 0.5 else ""  # noqa: PLR2004
-    return f"{scheme}://{host}/{'/'.join(parts)}{page}{tail}"
-
-
-def _disguised(rng: np.random.Generator, brand: str) -> str:
-    places = [place for place, letter in enumerate(brand) if letter in LOOKALIKES]
-    if rng.random() < 0.3:  # noqa: PLR2004
-        place = int(rng.integers(len(brand)))
-        return brand[:place] + brand[place] + brand[place:]
-    place = places[int(rng.integers(len(places)))]
-    return brand[:place] + LOOKALIKES[brand[place]] + brand[place + 1 :]
