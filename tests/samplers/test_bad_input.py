@@ -10,12 +10,14 @@ from scipy import sparse
 from sklearn.datasets import make_classification
 from sklearn.dummy import DummyClassifier
 from sklearn.ensemble import RandomForestClassifier
+from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LinearRegression, LogisticRegression
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.utils._param_validation import InvalidParameterError
 
-from counterbalance import CounterfactualOverSampler
+from counterbalance import CounterfactualOverSampler, InteriorOverSampler
 from counterbalance.errors import ClassifierError, ShortfallWarning, TableError
+from counterbalance.samplers import counterfactual, interior
 
 # A few of these tables run short of inversions: that warning is right, and tested elsewhere.
 pytestmark = pytest.mark.filterwarnings("ignore::counterbalance.errors.ShortfallWarning")
@@ -82,23 +84,21 @@ def test_a_bad_table_is_refused_with_a_remedy(X, y, says):
         ({"epsilon": 0}, InvalidParameterError, "epsilon"),
         ({"n_draws": 0}, InvalidParameterError, "n_draws"),
         ({"draws": "normal"}, InvalidParameterError, "draws"),
-        ({"selection": "best"}, InvalidParameterError, "selection"),
-        ({"working_memory": 0}, InvalidParameterError, "working_memory"),
+        ({"search": "best"}, InvalidParameterError, "search"),
         ({"estimator": object()}, InvalidParameterError, "estimator"),
         ({"estimator": "svm"}, InvalidParameterError, "estimator"),
         ({"estimator": LinearRegression()}, ClassifierError, "must be a scikit-learn classifier"),
         ({"estimator": DummyClassifier()}, ClassifierError, "for every row"),
         ({"on_shortfall": "pad"}, InvalidParameterError, "on_shortfall"),
-        ({"on_shortfall": ["pad"]}, ValueError, "on_shortfall.*'pad'"),
+        ({"on_shortfall": "redraw"}, InvalidParameterError, "on_shortfall"),
+        ({"on_shortfall": ("fill",)}, InvalidParameterError, "on_shortfall"),
+        ({"plausible": "pairs"}, InvalidParameterError, "plausible"),
         ({"feature_order": ["x0", "nope"]}, TableError, "'nope'.*columns are 'x0'"),
         ({"feature_order": [0, 0]}, TableError, "twice"),
         ({"feature_order": [9]}, TableError, "position below 4"),
         ({"categorical_features": [True]}, TableError, "mask of 1 entries"),
         ({"feature_order": []}, TableError, "lists no feature"),
         ({"estimator": LogisticRegression}, (ClassifierError, InvalidParameterError), "estimator"),
-        ({"integer_features": ["x0"]}, TableError, "holds fractions"),
-        ({"prefit": True}, ClassifierError, "not fitted.*FrozenEstimator"),
-        ({"prefit": True, "estimator": None}, ClassifierError, "got None"),
         ({"sampling_strategy": {1: 2}}, ValueError, "should be greater or equal"),
     ],
 )
@@ -108,12 +108,42 @@ def test_a_bad_parameter_is_refused_with_a_remedy(parameters, error, says):
 
 
 def test_a_fitted_classifier_of_another_table_is_refused():
-    narrow = LogisticRegression().fit(X[:, :2], Y)
-    with pytest.raises(ClassifierError, match="seen 2 features, but X has 4"):
-        sampler(estimator=narrow, prefit=True).fit_resample(X, Y)
-    blind = LogisticRegression().fit(X, np.where(Y == 1, 5, Y))
+    narrow = FrozenEstimator(LogisticRegression().fit(X[:, :2], Y))
+    with pytest.raises(ClassifierError, match="X has 4 features, but .* expecting 2 features"):
+        sampler(estimator=narrow).fit_resample(X, Y)
+    blind = FrozenEstimator(LogisticRegression().fit(X, np.where(Y == 1, 5, Y)))
     with pytest.raises(ClassifierError, match="never saw the class 1"):
-        sampler(estimator=blind, prefit=True).fit_resample(X, Y)
+        sampler(estimator=blind).fit_resample(X, Y)
+
+
+@pytest.mark.parametrize("module", [counterfactual, interior])
+def test_a_parameter_that_is_gone_is_refused_with_what_to_write_instead(module):
+    kind = {counterfactual: CounterfactualOverSampler, interior: InteriorOverSampler}[module]
+    assert not set(module.REMOVED) & set(kind().get_params())
+    for name, remedy in module.REMOVED.items():
+        with pytest.raises(TypeError) as error:
+            kind(**{name: True})
+        assert f"{kind.__name__} has no parameter {name!r}" in str(error.value)
+        assert remedy in str(error.value)
+    with pytest.raises(TypeError, match="unexpected keyword argument 'n_drawz'"):
+        kind(n_drawz=3)
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "prefit",
+        "minimal",
+        "selection",
+        "working_memory",
+        "snap_to_grid",
+        "integer_features",
+        "change_missing",
+    ],
+)
+def test_every_parameter_that_a_release_had_and_this_one_lacks_has_a_remedy(name):
+    with pytest.raises(TypeError, match=f"no parameter '{name}' since version .*: .+"):
+        CounterfactualOverSampler(**{name: 1})
 
 
 def test_values_too_large_for_f_are_refused_in_its_name():
@@ -157,7 +187,8 @@ def test_a_minority_of_one_row_works_where_f_ever_predicts_it():
     model = sampler(estimator=KNeighborsClassifier(1))
     _, y_new = model.fit_resample(rows, y)
     assert Counter(y_new.tolist()) == {0: 59, 1: 59}
-    assert set(model.provenance_["origin"]) <= {"inversion", "minimum", "redraw"}
+    assert set(model.provenance_["origin"]) <= {"inversion", "copy"}
+    assert "inversion" in model.provenance_["origin"]
 
 
 def test_one_row_more_than_the_minority_works():

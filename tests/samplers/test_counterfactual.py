@@ -24,12 +24,9 @@ from sklearn.svm import SVC, LinearSVC
 from sklearn.tree import DecisionTreeClassifier
 
 from counterbalance import CounterfactualOverSampler
-from counterbalance.errors import ClassifierError, ShortfallWarning
-from counterbalance.prepare import draw_seed, make_random_state, make_space
+from counterbalance.errors import ClassifierError, ShortfallError, ShortfallWarning
 from counterbalance.profile import distance
-from counterbalance.search.nearest import _Candidates, _Window
 from counterbalance.table.encoder import TableEncoder
-from counterbalance.table.table import read_table
 
 # Small tables of noise run short of inversions now and then: that warning is right there.
 pytestmark = pytest.mark.filterwarnings("ignore::counterbalance.errors.ShortfallWarning")
@@ -80,20 +77,22 @@ def tables(draw):
 
 def resample(f, X, y, **more):
     """Resample a random table; one on which f says the same of every row is passed over."""
-    sampler = CounterfactualOverSampler(
-        estimator=f, n_draws=5, random_state=3, on_shortfall=("redraw", "interior"), **more
-    )
+    sampler = CounterfactualOverSampler(estimator=f, n_draws=5, random_state=3, **more)
     try:
         return sampler, *sampler.fit_resample(X, y)
     except ClassifierError:
         reject()
 
 
-@given(table=tables(), name=st.sampled_from(sorted(CLASSIFIERS)))
-def test_every_counterfactual_is_what_its_provenance_says(table, name):
+@given(
+    table=tables(),
+    name=st.sampled_from(sorted(CLASSIFIERS)),
+    search=st.sampled_from(["minimum", "perturb"]),
+)
+def test_every_counterfactual_is_what_its_provenance_says(table, name, search):
     X, y = table
     before = X.copy()
-    sampler, X_new, y_new = resample(CLASSIFIERS[name], X, y)
+    sampler, X_new, y_new = resample(CLASSIFIERS[name], X, y, search=search)
     provenance, f = sampler.provenance_, sampler.estimator_
 
     assert X.tobytes() == before.tobytes()
@@ -114,42 +113,31 @@ def test_every_counterfactual_is_what_its_provenance_says(table, name):
     )
     assert again.tobytes() == provenance["distance"].tobytes()
 
-    found = np.isin(provenance["origin"].astype(str), ["inversion", "minimum", "redraw"])
+    assert set(provenance["origin"]) <= {"inversion", "interior", "copy"}
+    found = provenance["origin"] == "inversion"
+    assert ((provenance["round"] > 0) == (found & (search == "perturb"))).all()
+    if search == "minimum":  # one factual, one counterfactual
+        pairs = list(zip(provenance["factual"][found], provenance["to_class"][found], strict=True))
+        assert len(set(pairs)) == len(pairs)
     if found.any():
         assert f.predict(factual[found]).tolist() == provenance["from_class"][found].tolist()
         assert f.predict(new[found]).tolist() == provenance["to_class"][found].tolist()
 
 
-@given(table=tables(), name=st.sampled_from(sorted(CLASSIFIERS)))
-def test_no_draw_of_the_same_row_that_flips_is_nearer(table, name):
-    X, y = table
-    sampler, _, _ = resample(CLASSIFIERS[name], X, y, minimal=False)
-    seed = draw_seed(make_random_state(sampler.random_state))
-    choices, profile = sampler.choices(), sampler.profile_
-    space, draws = make_space(read_table(X), profile, seed, choices), choices.effort.draws
-    for row in sampler.provenance_[sampler.provenance_["origin"] == "inversion"]:
-        x, place = X[[row["factual"]]].astype(float), np.array([row["factual"]])
-        candidates = _Candidates.draw(space, draws, x, place, _Window.of(space.order))
-        flat = np.arange(candidates.distance[0].size)
-        rows = candidates.rows(np.zeros_like(flat), flat).astype(X.dtype)
-        flips = sampler.estimator_.predict(rows) == row["to_class"]
-        distances = distance(profile, space.order, x.repeat(len(flat), axis=0), rows.astype(float))
-        assert distances[flips].min() == row["distance"]
-
-
-@given(table=tables(), seed=st.integers(0, 2**31))
-def test_jobs_and_memory_never_change_a_byte(table, seed):
+@given(table=tables(), seed=st.integers(0, 2**31), search=st.sampled_from(["minimum", "perturb"]))
+def test_jobs_and_memory_never_change_a_byte(table, seed, search):
     X, y = table
     results = set()
-    for n_jobs, memory in [(1, 64), (2, 64), (-1, 64), (1, 1e-6), (2, 0.01)]:
+    for n_jobs, memory in [(1, 1024), (2, 1024), (-1, 1024), (1, 1e-3), (2, 0.1)]:
         sampler = CounterfactualOverSampler(
             estimator=DecisionTreeClassifier(max_depth=3),
+            search=search,
             n_draws=4,
             n_jobs=n_jobs,
-            working_memory=memory,
             random_state=seed,
         )
-        X_new, y_new = sampler.fit_resample(X, y)
+        with config_context(working_memory=memory):
+            X_new, y_new = sampler.fit_resample(X, y)
         results.add((X_new.tobytes(), y_new.tobytes(), sampler.provenance_["distance"].tobytes()))
     assert len(results) == 1
 
@@ -157,9 +145,10 @@ def test_jobs_and_memory_never_change_a_byte(table, seed):
 def test_jobs_and_memory_never_change_a_byte_on_a_table_of_many_chunks():
     X, y = make_classification(3000, 20, weights=[0.9], random_state=0)
     results = set()
-    for n_jobs, memory in [(None, 64), (2, 1), (-1, 64)]:
-        sampler = CounterfactualOverSampler(n_jobs=n_jobs, working_memory=memory, random_state=0)
-        results.add(sampler.fit_resample(X, y)[0].tobytes())
+    for n_jobs, memory in [(None, 1024), (2, 16), (-1, 1024)]:
+        with config_context(working_memory=memory):
+            sampler = CounterfactualOverSampler(n_jobs=n_jobs, random_state=0)
+            results.add(sampler.fit_resample(X, y)[0].tobytes())
     assert len(results) == 1
 
 
@@ -206,10 +195,23 @@ def test_scores_rise_towards_the_new_class():
 def test_a_fitted_classifier_is_used_as_it_is():
     X, y = make_classification(200, weights=[0.8], random_state=0)
     f = LogisticRegression(class_weight="balanced").fit(X, y)
-    prefit = CounterfactualOverSampler(estimator=f, prefit=True, random_state=0)
+    before = pickle.dumps(f)
     frozen = CounterfactualOverSampler(estimator=FrozenEstimator(f), random_state=0)
-    assert prefit.fit_resample(X, y)[0].tobytes() == frozen.fit_resample(X, y)[0].tobytes()
-    assert prefit.estimator_ is f
+    fitted = CounterfactualOverSampler(estimator=clone(f), random_state=0)
+    assert frozen.fit_resample(X, y)[0].tobytes() == fitted.fit_resample(X, y)[0].tobytes()
+    assert frozen.estimator_.estimator is f
+    assert pickle.dumps(f) == before
+
+
+def test_a_fitted_classifier_is_not_fitted_to_the_table():
+    X, y = make_classification(200, weights=[0.8], random_state=0)
+    of_others = LogisticRegression().fit(-X, y)
+    sampler = CounterfactualOverSampler(
+        estimator=FrozenEstimator(of_others), on_shortfall="accept", random_state=0
+    )
+    X_new, _ = sampler.fit_resample(X, y)
+    assert len(X_new) > len(X)
+    assert (of_others.predict(X_new[len(X) :]) == 1).all()
 
 
 def test_the_papers_loss_is_a_choice():
@@ -274,18 +276,6 @@ def test_a_float_strategy_is_a_ratio():
     sampler = CounterfactualOverSampler(sampling_strategy=0.5, random_state=0)
     counts = Counter(sampler.fit_resample(X, y)[1].tolist())
     assert counts[1] == counts[0] // 2
-
-
-def test_selection_by_distance_takes_the_nearest():
-    X, y = make_classification(300, weights=[0.7], random_state=0)
-    nearest, random = (
-        CounterfactualOverSampler(selection=how, sampling_strategy=0.6, random_state=0)
-        for how in ("nearest", "random")
-    )
-    nearest.fit_resample(X, y)
-    random.fit_resample(X, y)
-    assert nearest.provenance_["distance"].max() < random.provenance_["distance"].max()
-    assert len(nearest.provenance_) == len(random.provenance_)
 
 
 def test_features_that_are_not_listed_never_change():
@@ -377,4 +367,39 @@ def test_a_shortfall_is_reported_and_never_silent():
         ShortfallWarning, match=r"class 1: \d+ new samples asked for, \d+ inversions"
     ):
         sampler.fit_resample(X, y)
-    assert set(sampler.provenance_["origin"]) > {"inversion"}
+    assert set(sampler.provenance_["origin"]) == {"inversion", "interior"}
+
+
+@pytest.mark.parametrize("search", ["minimum", "perturb"])
+def test_each_policy_does_what_it_says(search):
+    X, y = make_classification(200, weights=[0.9], flip_y=0.1, random_state=0)
+    given = {"search": search, "n_draws": 1, "random_state": 0}
+    fill = CounterfactualOverSampler(on_shortfall="fill", **given)
+    accept = CounterfactualOverSampler(on_shortfall="accept", **given)
+    filled, of_filled = fill.fit_resample(X, y)
+    fewer, of_fewer = accept.fit_resample(X, y)
+    assert len(set(Counter(of_filled.tolist()).values())) == 1
+    n_found = int((fill.provenance_["origin"] == "inversion").sum())
+    assert 0 < n_found < len(fill.provenance_)
+    assert len(accept.provenance_) == n_found == len(of_fewer) - len(y)
+    assert set(accept.provenance_["origin"]) == {"inversion"}
+    assert filled[: len(fewer)].tobytes() == fewer.tobytes()
+    assert fill.yield_ == accept.yield_
+    with pytest.raises(ShortfallError, match=f"{n_found} inversions found"):
+        CounterfactualOverSampler(on_shortfall="raise", **given).fit_resample(X, y)
+
+
+def test_the_yield_counts_factuals_inversions_and_what_was_used_of_them():
+    X, y = make_classification(300, weights=[0.6], flip_y=0.1, random_state=0)
+    sampler = CounterfactualOverSampler(sampling_strategy=0.8, random_state=0)
+    sampler.fit_resample(X, y)
+    got, f = sampler.yield_[0, 1], sampler.estimator_
+    assert set(sampler.yield_) == {(0, 1)}
+    assert got.rows == (y == 0).sum()
+    assert got.factuals == ((y == 0) & (f.predict(X) == 0)).sum()
+    assert got.used == len(sampler.provenance_) < got.inversions < got.factuals
+    assert got.share == got.inversions / got.factuals
+
+
+def test_there_are_fourteen_parameters():
+    assert len(CounterfactualOverSampler().get_params(deep=False)) == 14

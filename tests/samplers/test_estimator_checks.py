@@ -20,7 +20,7 @@ from counterbalance.errors import ShortfallWarning
 SAMPLERS = [
     CounterfactualOverSampler(random_state=0),
     CounterfactualOverSampler(
-        estimator=LogisticRegression(class_weight="balanced"), selection="random", random_state=0
+        estimator=LogisticRegression(class_weight="balanced"), search="perturb", random_state=0
     ),
     InteriorOverSampler(random_state=0),
 ]
