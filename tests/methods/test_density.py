@@ -5,10 +5,10 @@ from counterbalance.methods import ANS, CCR, ProWSyn
 from counterbalance.methods.density import intruders, outcasts, proximity_levels, sphere_radii
 
 
-def test_intruders_are_majority_rows_nearer_than_the_nearest_fellow():
+def test_intruders_are_majority_rows_nearer_than_the_nearest_minority_row():
     minority = np.array([[0.0], [4.0], [5.0]])
     majority = np.array([[1.0], [2.0], [-4.0], [6.0]])
-    # From 0 the nearest fellow is at 4: 1 and 2 are nearer, -4 is as far. From 4 and 5 it is
+    # From 0 the nearest minority row is at 4: 1 and 2 are nearer, -4 is as far. From 4 and 5 it is
     # at 1, and 6 is as far from 5 as 4 is.
     np.testing.assert_array_equal(intruders(minority, majority), [2, 0, 0])
 
@@ -48,8 +48,8 @@ def test_levels_peel_the_minority_from_the_boundary_inwards():
 
 
 def test_seeds_follow_the_weight_of_their_level():
-    # One level-1 row and three level-2 rows, each with a twin far from all others as the one
-    # partner in its cluster: which pair a new row lies between tells its seed.
+    # One level-1 row and three level-2 rows, each with a second row near it as the one partner in
+    # its cluster: which pair a new row lies between tells its seed.
     minority = np.array([[1.0], [100.0], [200.0], [300.0]])
     X = np.vstack([minority, minority + 0.5, np.linspace(-9, 0, 40)[:, None]])
     y = np.repeat([1, 0], [8, 40])

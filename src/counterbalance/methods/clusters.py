@@ -50,9 +50,9 @@ def cure(rows: Floats, n_clusters: int, n_representatives: int, shrinkage: float
     while len(clusters) > n_clusters:
         if not cleaned and len(clusters) <= 2 * n_clusters:
             cleaned = True
-            lonely = [i for i, members in clusters.items() if len(members) == 1]
-            if len(lonely) < len(clusters):
-                for i in lonely:
+            singles = [i for i, members in clusters.items() if len(members) == 1]
+            if len(singles) < len(clusters):
+                for i in singles:
                     del clusters[i]
                     apart[i] = apart[:, i] = np.inf
                 continue
@@ -143,8 +143,7 @@ class CURESMOTE(OneVsRestOverSampler):
 
 def best_unit(rows: Any, units: Any) -> Integers:
     """Return the unit nearest to each row."""
-    best: Integers = np.argmin((units**2).sum(axis=1) - 2 * rows @ units.T, axis=1)
-    return best
+    return np.asarray(np.argmin((units**2).sum(axis=1) - 2 * rows @ units.T, axis=1))
 
 
 def trained_map(rows: Floats, side: int, n_epochs: int, rng: Rng) -> Floats:

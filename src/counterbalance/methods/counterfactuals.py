@@ -201,7 +201,7 @@ class CounterfactualSMOTE(OneVsRestOverSampler):
     healthcare's imbalanced learning challenge", Data Science and Management 2025.
 
     A majority row and one of its nearest safe minority rows span a segment. Bisection along it,
-    judged by a nearest-neighbour classifier, finds where the prediction turns to minority; the
+    by a nearest-neighbour classifier, finds where the prediction turns to minority; the
     new row is the point nearest to that boundary that is still predicted minority, so it is
     informative and not noise.
 
@@ -244,7 +244,15 @@ class CounterfactualSMOTE(OneVsRestOverSampler):
         self.threshold = threshold
 
     def _make_samples(self, minority: Floats, majority: Floats, n_samples: int, rng: Rng) -> Floats:
-        ends = self._safe(minority, majority)
+        # A minority row is safe if the classifier predicts it as minority.
+        safe = nb.minority_share(minority, minority, majority, self.n_neighbors) >= self.threshold
+        if not safe.any():
+            self._warn(
+                "the nearest-neighbour classifier puts every minority row into the majority",
+                "segments end at all of them, and many new rows are copies; a smaller threshold "
+                "avoids this",
+            )
+        ends = minority[safe] if safe.any() else minority
         _, indices = nb.nearest(majority, ends, self.n_neighbors)
         factuals = rng.integers(len(majority), size=n_samples)
         start, end = majority[factuals], ends[nb.drawn_neighbours(factuals, indices, rng)]
@@ -257,16 +265,3 @@ class CounterfactualSMOTE(OneVsRestOverSampler):
             high = np.where(inverted, middle, high)
             low = np.where(inverted, low, middle)
         return nb.between(start, end, high)
-
-    def _safe(self, minority: Floats, majority: Floats) -> Floats:
-        """Return the minority rows that the classifier predicts as minority."""
-        share = nb.minority_share(minority, minority, majority, self.n_neighbors)
-        safe = share >= self.threshold
-        if safe.any():
-            return minority[safe]
-        self._warn(
-            "the nearest-neighbour classifier puts every minority row into the majority",
-            "segments end at all of them, and many new rows are copies; a smaller threshold "
-            "avoids this",
-        )
-        return minority

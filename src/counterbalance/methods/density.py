@@ -128,8 +128,7 @@ def drawn_other_members(seeds: Integers, labels: Integers, rng: Rng) -> Integers
     drawn = rng.integers(np.maximum(sizes[clusters] - 1, 1))
     # The seed's own place is skipped.
     drawn += (drawn >= place[seeds]) & (sizes[clusters] > 1)
-    others: Integers = order[first[clusters] + drawn]
-    return others
+    return np.asarray(order[first[clusters] + drawn])
 
 
 @shared_doc
@@ -206,8 +205,7 @@ def sphere_radii(distances: Floats, energy: float) -> Floats:
     steps = np.diff(ordered, axis=1) * np.arange(1, ordered.shape[1])
     cost = np.hstack([zeros, np.cumsum(steps, axis=1)])
     rows, inside = np.arange(len(distances)), (cost <= energy).sum(axis=1) - 1
-    radii: Floats = ordered[rows, inside] + (energy - cost[rows, inside]) / (inside + 1)
-    return radii
+    return np.asarray(ordered[rows, inside] + (energy - cost[rows, inside]) / (inside + 1))
 
 
 def pushed_out(

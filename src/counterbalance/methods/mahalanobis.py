@@ -90,8 +90,7 @@ class MDO(OneVsRestOverSampler):
         direction = rng.normal(size=(n_samples, len(axes)))
         direction /= np.linalg.norm(direction, axis=1, keepdims=True)
         unit = direction * np.sqrt(alpha[seeds])[:, None]
-        made: Floats = mean + (unit * deviation) @ axes
-        return made
+        return np.asarray(mean + (unit * deviation) @ axes)
 
     def _seed_weights(self, minority: Floats, majority: Floats) -> Floats:
         k2 = self._capped(self.k2, len(minority) + len(majority) - 1)
@@ -214,8 +213,7 @@ class SWIM(OneVsRestOverSampler):
         factor = np.divide(wanted, lengths, out=np.ones_like(wanted), where=lengths > 0)
         shift = (drawn * factor[:, None] - z[seeds]) @ colour
         # A shift leaves the part of the seed outside the majority's span as it is.
-        moved: Floats = minority[seeds] + shift
-        return moved
+        return np.asarray(minority[seeds] + shift)
 
     def _down_the_density(
         self, minority: Floats, majority: Floats, n_samples: int, rng: Rng

@@ -211,8 +211,7 @@ def stochastic_sensitivity(
     """Return the mean square change of the output under perturbations uniform within ``q``."""
     shifts = rng.uniform(-q, q, size=(n_draws, *rows.shape))
     perturbed = network.output((rows + shifts).reshape(-1, rows.shape[1])).reshape(n_draws, -1)
-    change: Floats = ((perturbed - network.output(rows)) ** 2).mean(axis=0)
-    return change
+    return np.asarray(((perturbed - network.output(rows)) ** 2).mean(axis=0))
 
 
 def neighbourhoods(seeds: Floats, rest: Floats, k: int) -> Floats:
@@ -224,8 +223,7 @@ def neighbourhoods(seeds: Floats, rest: Floats, k: int) -> Floats:
     different = np.unique(np.vstack([seeds, rest]), axis=0)
     distances, _ = nb.nearest(seeds, different, k + 1)
     varies = max(int((different != different[0]).any(axis=0).sum()), 1)
-    half: Floats = distances[:, -1:] / np.sqrt(varies)
-    return half
+    return np.asarray(distances[:, -1:] / np.sqrt(varies))
 
 
 @shared_doc
@@ -308,5 +306,4 @@ class SSO(OneVsRestOverSampler):
             chosen = nb.repeated(nb.allocate(sensitivity, n_round))
             reach = q[chosen] * np.maximum(1 - sensitivity[chosen, None], 0)
             made = np.vstack([made, seeds[chosen] + rng.uniform(-reach, reach)])
-        back: Floats = made * scale + mean
-        return back
+        return np.asarray(made * scale + mean)

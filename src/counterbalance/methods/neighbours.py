@@ -43,15 +43,13 @@ def nearest_in_table(minority: Floats, majority: Floats, k: int) -> Integers:
     own = indices == np.arange(len(minority))[:, None]
     # Among many duplicates the row itself may be missing from the list: drop the last one then.
     own[~own.any(axis=1), -1] = True
-    others: Integers = indices[~own].reshape(len(minority), -1)
-    return others
+    return np.asarray(indices[~own].reshape(len(minority), -1))
 
 
 def minority_share(points: Floats, minority: Floats, majority: Floats, k: int) -> Floats:
     """Return the share of minority rows among the ``k`` rows of the table nearest to each point."""
     _, indices = nearest(points, np.vstack([minority, majority]), k)
-    share: Floats = (indices < len(minority)).mean(axis=1)
-    return share
+    return np.asarray((indices < len(minority)).mean(axis=1))
 
 
 def balls_holding(points: Floats, centres: Floats, radii: Floats) -> Integers:

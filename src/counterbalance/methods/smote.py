@@ -175,8 +175,7 @@ def closeness_weights(minority: Floats) -> Floats:
     width = total.max() - total.min()
     if width <= 1e-12 * total.max():
         return np.ones(len(minority))
-    weights: Floats = 1 - (total - total.min()) / width
-    return weights
+    return np.asarray(1 - (total - total.min()) / width)
 
 
 @shared_doc
@@ -401,8 +400,7 @@ def noise_by_partitions(rows: Floats, codes: Any, n_partitions: int, voting: str
         wrong[part] = tree.fit(rows[others], codes[others]).predict(rows) != codes
     needed = n_partitions if voting == "consensus" else n_partitions // 2 + 1
     own = wrong[parts, np.arange(len(rows))]
-    noise: Mask = own & (wrong.sum(axis=0) >= needed)
-    return noise
+    return np.asarray(own & (wrong.sum(axis=0) >= needed))
 
 
 @shared_doc

@@ -116,7 +116,7 @@ def test_bad_settings_are_refused_with_a_remedy(blobs, change, message):
         GAMO(**{**FEW, **change}).fit_resample(X, y)
 
 
-def test_a_class_of_one_row_is_refused_and_one_of_equal_rows_is_told():
+def test_a_class_of_one_row_is_refused_and_one_of_equal_rows_is_warned_of():
     X = np.arange(24.0).reshape(12, 2)
     with pytest.raises(TableError, match="at least 2 rows of class 1 for GAMO"):
         GAMO(**FEW).fit_resample(X, (np.arange(12) == 11).astype(int))

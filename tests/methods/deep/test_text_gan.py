@@ -53,7 +53,7 @@ def test_every_drawn_string_is_counted_once(resampled):
     assert not set(made) & set(URLS)
 
 
-def test_only_valid_strings_are_returned_and_a_shortfall_is_told():
+def test_only_valid_strings_are_returned_and_a_shortfall_is_warned_of():
     sampler = TextGAN(**FEW, max_draws=2)
     with pytest.warns(PeerFallbackWarning, match="max_draws=2"):
         texts, _ = sampler.fit_resample(URLS, LABELS)

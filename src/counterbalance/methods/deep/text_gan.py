@@ -60,8 +60,7 @@ def decoded(codes: Integers, letters: Any) -> list[str | None]:
 def known_places(codes: Integers) -> nn.Singles:
     """Mark the places up to and with the first end."""
     before = np.cumsum(codes == 0, axis=1) - (codes == 0)
-    known: nn.Singles = (before == 0).astype(np.float32)
-    return known
+    return np.asarray((before == 0).astype(np.float32))
 
 
 def indicators(codes: Integers, size: int) -> nn.Singles:
@@ -275,7 +274,7 @@ def is_url(text: str) -> bool:
     match = _URL.fullmatch(text)
     labels = match["host"].split(".") if match else [""]
     if all(label.isdigit() for label in labels):
-        return len(labels) == 4 and all(int(label) < 256 for label in labels)  # noqa: PLR2004
+        return len(labels) == 4 and all(len(n) < 4 and int(n) < 256 for n in labels)  # noqa: PLR2004
     named = len(labels) > 1 and len(labels[-1]) > 1 and labels[-1].isalpha()
     return named and all(_LABEL.fullmatch(label) for label in labels)
 
@@ -312,8 +311,8 @@ class TextGAN(BaseOverSampler):
     pretrain_iter : int, default=400
         Most steps of training by likelihood.
     dropout : float, default=0.3
-        Share of the characters that the generator does not see in training, without which it
-        learns few strings by heart.
+        Share of the characters that the generator does not see in training, so that it does not
+        memorise the strings.
     critic_weight : float, default=0.1
         Weight of what the critic says beside the likelihood; 0 trains by likelihood alone.
     valid : "url", callable or None, default="url"
