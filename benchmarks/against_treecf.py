@@ -27,7 +27,7 @@ from sklearn.linear_model import LogisticRegression
 from timing import TEN_TABLES
 
 from counterbalance import CounterfactualOverSampler
-from counterbalance.datasets import load
+from paper.datasets import load
 
 HERE = Path(__file__).parent
 ENVIRONMENT = HERE.parent / ".venv-treecf"

@@ -25,8 +25,8 @@ from threadpoolctl import threadpool_limits
 from timing import TEN_TABLES, best_of
 
 from counterbalance import CounterfactualOverSampler, InteriorOverSampler
-from counterbalance.datasets import load
 from counterbalance.rows.origins import CALLED, count_origins
+from paper.datasets import load
 
 PAGE = Path(__file__).parents[1] / "docs" / "speed.md"
 BEGIN, END = "<!-- bars: written by benchmarks/run.py --write -->", "<!-- end of bars -->"

@@ -17,7 +17,7 @@ from sklearn.neural_network import MLPClassifier
 from timing import best_of, wisconsin
 
 from counterbalance import CounterfactualOverSampler, InteriorOverSampler
-from counterbalance.datasets import load
+from paper.datasets import load
 
 HERE = Path(__file__).parent
 DICE = HERE.parent / ".venv-dice"

@@ -21,8 +21,8 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from counterbalance import CounterfactualOverSampler
-from counterbalance.datasets import load
 from counterbalance.search.nearest import rebuild, search
+from paper.datasets import load
 
 TABLES = ("yeast4", "vehicle1", "ecoli3", "glass2")
 N_DRAWS = 10

@@ -11,12 +11,14 @@ import tempfile
 from pathlib import Path
 
 import matplotlib.pyplot as plt
+from sklearn.datasets import make_classification
 
 from counterbalance.compare import Settings, compare
-from counterbalance.datasets import load_synthetic
 from counterbalance.displays import ComparisonDisplay
 
-data = load_synthetic()
+X, y = make_classification(
+    1000, n_features=2, n_redundant=0, n_clusters_per_class=1, weights=[0.92], random_state=4
+)
 settings = Settings(
     strategies=("none", "SMOTE", "Counterfactual", "Interior"),
     classifiers=("logistic regression",),
@@ -30,7 +32,7 @@ settings = Settings(
 if __name__ == "__main__":
     with tempfile.TemporaryDirectory() as folder:
         store = Path(folder) / "trials"
-        found = compare(data.X, data.y, store=store, settings=settings, progress=False)
+        found = compare(X, y, store=store, settings=settings, progress=False)
     print(found.verdict.headline)
 
 # %%

@@ -6,11 +6,12 @@ import pytest
 from sklearn.pipeline import Pipeline
 
 from comparison_tables import mixed_table, plan_of, results_of, two_clouds
-from counterbalance import CounterfactualClassifier, ResampledClassifier
+from counterbalance import ResampledClassifier
 from counterbalance.compare.advice import Offer, advise, make_model
 from counterbalance.compare.results import Results
 from counterbalance.compare.strategies import CLASSIFIERS, known_strategies
 from counterbalance.compare.verdict import judge
+from counterbalance.estimators.counterfactual import CounterfactualClassifier
 
 # small tables: inversions may have to be drawn again, which is said and right
 pytestmark = pytest.mark.filterwarnings(

@@ -120,7 +120,7 @@ class CounterfactualClassifier(DecidingClassifier):
     Examples
     --------
     >>> from sklearn.datasets import make_classification
-    >>> from counterbalance import CounterfactualClassifier
+    >>> from counterbalance.estimators.counterfactual import CounterfactualClassifier
     >>> X, y = make_classification(300, n_features=4, weights=[0.85], random_state=0)
     >>> model = CounterfactualClassifier(rounds=2, cv=3, random_state=0).fit(X, y)
     >>> [round_.number for round_ in model.history_]
