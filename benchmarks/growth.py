@@ -7,6 +7,7 @@ import warnings
 from collections.abc import Callable, Iterable
 
 import numpy as np
+from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LogisticRegression
 from timing import best_of
 
@@ -33,7 +34,7 @@ def seconds(n_rows: int, n_features: int, n_draws: int) -> float:
     X[:, :10] += y[:, None]
     f = LogisticRegression(class_weight="balanced", max_iter=1000).fit(X, y)
     sampler = CounterfactualOverSampler(
-        estimator=f, prefit=True, n_draws=n_draws, on_shortfall="accept", random_state=0
+        estimator=FrozenEstimator(f), n_draws=n_draws, on_shortfall="accept", random_state=0
     )
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ShortfallWarning)

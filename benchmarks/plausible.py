@@ -32,7 +32,7 @@ from counterbalance import CounterfactualOverSampler, InteriorOverSampler
 from counterbalance.constraints import Follows, compile_rules
 from counterbalance.constraints.follower import Lookup
 from counterbalance.table.table import read_table
-from counterbalance.trials.classifiers import prepare
+from paper.classifiers import prepare
 
 MOST_ROWS = 3000
 FOLDS, SCORED_ROWS = 3, 1500

@@ -1,12 +1,13 @@
 """Measure the samplers: every figure is a ratio taken in this one run.
 
-    python benchmarks/run.py [bars] [naive] [effort] [growth] [memory] [beside] [nested]
+    PYTHONPATH=. python benchmarks/run.py [PART ...]    # bars, growth, ...: see --help
 
     --large     the bars of a million rows, too: some minutes and 2 GB
     --treecf    the bars against treecf, too: in an environment of its own, some minutes
     --write     put the bars into docs/speed.md
 
-The machine may be shared and noisy; times are the best of a few repeats.
+Run it in the root of the repository: some tables are those of paper/. The machine may be shared and
+noisy; times are the best of a few repeats.
 """
 
 from __future__ import annotations
@@ -17,20 +18,14 @@ from collections.abc import Callable
 
 import bars
 import beside
-import effort
 import growth
 import memory
-import naive_ratio
-import nested
 
 PARTS: dict[str, Callable[[], None]] = {
     "bars": bars.main,
-    "naive": naive_ratio.main,
-    "effort": effort.main,
     "growth": growth.main,
     "memory": memory.main,
     "beside": beside.main,
-    "nested": nested.main,
 }
 
 

@@ -228,7 +228,7 @@ def floor(folder: Path, millions: int, n_workers: int) -> dict[str, Any]:
 
 def mixed(folder: Path) -> dict[str, Any]:
     """Balance rows of fars, replicated, in 16 files, and compare with the in-memory sampler."""
-    from counterbalance.datasets import load  # noqa: PLC0415  (needs the extra datasets)
+    from paper.datasets import load  # noqa: PLC0415  (needs what paper/ needs)
 
     loaded = load("fars")
     table = pd.concat([loaded.X.assign(target=loaded.y)] * FARS_COPIES, ignore_index=True)

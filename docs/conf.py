@@ -1,10 +1,12 @@
 """The documentation site: ``make docs`` builds it without a network and without a warning."""
 
 import os
+import re
 import warnings
 from datetime import UTC, datetime
 
 import matplotlib as mpl
+from sphinx.application import Sphinx
 
 import counterbalance
 
@@ -78,3 +80,13 @@ html_theme_options = {
 }
 html_context = {"default_mode": "auto"}
 html_sidebars = {"start": [], "whats-new": []}
+
+
+def link_to_files(app: Sphinx, docname: str, source: list[str]) -> None:  # noqa: ARG001
+    """Make a link to a page of paper/, which is no part of the site, a link to its file."""
+    source[0] = re.sub(r"\]\(((\.\./)+paper/)", r"](path:\1", source[0])
+
+
+def setup(app: Sphinx) -> None:
+    """Connect what is done to the source of every page."""
+    app.connect("source-read", link_to_files)

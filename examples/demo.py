@@ -33,7 +33,7 @@ def main() -> None:
     print(f"{data.name}: {X.shape[0]} rows, {X.shape[1]} columns, {missing} missing cells\n")
 
     # BareNuclei has missing cells, so pandas keeps it as floats; its grid is recognised.
-    sampler = CounterfactualOverSampler(snap_to_grid=True, random_state=0)
+    sampler = CounterfactualOverSampler(random_state=0)
     X_balanced, y_balanced = sampler.fit_resample(X, y)
 
     counts = pd.DataFrame({"before": y.value_counts(), "after": y_balanced.value_counts()})

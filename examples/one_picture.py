@@ -22,10 +22,7 @@ X, y = np.vstack([large, small]), np.repeat(["large", "small"], [110, 22])
 
 sampler = CounterfactualOverSampler(
     estimator=SVC(gamma=0.7, class_weight="balanced"),
-    n_draws=300,
-    minimal=False,
     sampling_strategy={"small": 62},
-    selection="random",
     random_state=0,
 )
 X_balanced, y_balanced = sampler.fit_resample(X, y)

@@ -108,6 +108,17 @@ def test_the_source_archive_holds_what_the_kernels_are_made_of_and_nothing_compi
     assert not [name for name in names if name.endswith((".so", ".c", ".pyc"))]
 
 
+def test_the_experiments_of_the_paper_are_in_no_archive(built):
+    (archive,) = (built / "sdist").glob("*.tar.gz")
+    with tarfile.open(archive) as opened:
+        names = [name.partition("/")[2] for name in opened.getnames()]
+    assert (ROOT / "paper").is_dir()
+    for name in (*names, *names_in(built / "with")):
+        assert name.split("/")[0] != "paper"
+        assert not name.startswith(("counterbalance/studies", "src/counterbalance/studies"))
+    assert "counterbalance/datasets/wisconsin.csv" in names_in(built / "with")
+
+
 def test_the_wheel_holds_the_compiled_kernels(built):
     names = names_in(built / "with")
     for kernel in (*KERNELS, "_memoryviews"):

@@ -33,7 +33,6 @@ FLOORS = (
     ("compare",),
     ("displays",),
     ("report",),
-    ("studies",),
     ("cli",),
     ("__main__",),
 )
@@ -72,6 +71,17 @@ def imported_by(module: str) -> set[str]:
 
 
 IMPORTS = {module: imported_by(module) for module in FILES}
+
+
+@pytest.mark.parametrize("module", sorted(FILES))
+def test_nothing_in_the_library_imports_from_the_experiments_in_paper(module: str) -> None:
+    names = set()
+    for node in ast.walk(ast.parse(FILES[module].read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            names |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom):
+            names.add(str(node.module))
+    assert not {name for name in names if name.split(".")[0] == "paper"}
 
 
 def part(module: str) -> str:

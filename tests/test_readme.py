@@ -37,8 +37,6 @@ ON_DASK, ON_DASK_PAGE = "--engine dask", "docs/guide/beyond-one-machine.md"
 # What takes hours on the paper's sizes runs as it stands, with these to make it small.
 SMALLER = {
     "compare": "--folds 2 --repeats 1 --classifiers LR --jobs 1",
-    "study": "--datasets glass2 --methods SMOTE --folds 2 --rows 120",
-    "reproduce": "--quick --datasets WBC --folds 2 --splits 1 --seeds 1 --rows 200",
 }
 
 
@@ -66,10 +64,7 @@ def slow_if(slow, parameter):
     return pytest.param(parameter, marks=[pytest.mark.slow] if slow else [])
 
 
-RUN = [
-    slow_if(ON_DASK in line or line.split()[1] in {"study", "reproduce"}, line)
-    for line in commands("counterbalance")
-]
+RUN = [slow_if(ON_DASK in line, line) for line in commands("counterbalance")]
 WITH_PYTHON = [slow_if(name == ON_DASK_PAGE, name) for name in PAGES if "```python" in PAGES[name]]
 
 

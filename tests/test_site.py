@@ -21,10 +21,9 @@ PUBLIC = (
     "io",
     "methods",
     "report",
-    "trials",
 )
-# The name of a type, not an object; a package, whose objects are listed.
-UNLISTED = {"trials.Trial", "errors"}
+# A package, whose objects are listed.
+UNLISTED = {"errors"}
 TUTORIALS = sorted((ROOT / "examples/tutorials").glob("tutorial_*.py"))
 PICTURES = sorted((ROOT / "examples/gallery").glob("plot_*.py"))
 

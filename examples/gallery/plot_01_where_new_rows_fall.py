@@ -2,20 +2,22 @@
 Where new rows fall
 ===================
 
-The synthetic table of the paper: 917 rows of one class, 83 of the other, four of those lost among
-the majority. SMOTE and ADASYN draw lines between minority rows, also from the lost ones; the
-counterfactuals start from majority rows and stop just beyond the boundary of f; the interior
-sampler spreads rows where the class is.
+A thousand rows, one in twelve of the small class, some of those lost among the majority. SMOTE and
+ADASYN draw lines between minority rows, also from the lost ones; the counterfactuals start from
+majority rows and stop just beyond the boundary of f; the interior sampler spreads rows where the
+class is.
 """
 
 import matplotlib.pyplot as plt
 from imblearn.over_sampling import ADASYN, SMOTE
+from sklearn.datasets import make_classification
 
 from counterbalance import CounterfactualOverSampler, InteriorOverSampler
-from counterbalance.datasets import load_synthetic
 
-data = load_synthetic()
-X, y = data.X.to_numpy(), (data.y == "minority").to_numpy()
+X, y = make_classification(
+    1000, n_features=2, n_redundant=0, n_clusters_per_class=1, weights=[0.92], random_state=4
+)
+y = y == 1
 
 samplers = [
     SMOTE(random_state=0),

@@ -8,12 +8,14 @@ line for what the plain classifier reaches without resampling.
 """
 
 import matplotlib.pyplot as plt
+from sklearn.datasets import make_classification
 
 from counterbalance.compare import Settings, compare
-from counterbalance.datasets import load_synthetic
 from counterbalance.displays import ComparisonDisplay
 
-data = load_synthetic()
+X, y = make_classification(
+    1000, n_features=2, n_redundant=0, n_clusters_per_class=1, weights=[0.92], random_state=4
+)
 settings = Settings(
     strategies=("none", "SMOTE", "Counterfactual", "Interior"),
     classifiers=("logistic regression",),
@@ -23,7 +25,7 @@ settings = Settings(
     draws=0,
     rows=500,
 )
-found = compare(data.X, data.y, settings=settings)
+found = compare(X, y, settings=settings)
 print(found.verdict.headline)
 
 # %%

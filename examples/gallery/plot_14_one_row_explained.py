@@ -15,7 +15,7 @@ from counterbalance.explain import explain
 
 data = load_wisconsin()
 # The column has missing cells, so that pandas holds it as floats: it is whole numbers all the same.
-sampler = CounterfactualOverSampler(integer_features=["BareNuclei"], random_state=0)
+sampler = CounterfactualOverSampler(random_state=0)
 found = explain(sampler, data.X, data.y, row=0, to="malignant")
 for answer in found.answers:
     print(answer.changes, f"distance {answer.distance:.2f}, score {answer.score:.2f}")

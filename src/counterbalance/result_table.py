@@ -55,27 +55,6 @@ def as_text(table: ResultTable) -> str:
     return "\n".join([*text, *_spaced(notes), ""])
 
 
-def as_markdown(table: ResultTable, heading: str = "###") -> str:
-    """Write a table as markdown, with its title as a heading and its notes below.
-
-    Examples
-    --------
-    >>> print(as_markdown(ResultTable("t", "Yield", ("f", "share"), [("LR", "0.9")], ("A note.",))))
-    ### Yield
-    <BLANKLINE>
-    | f | share |
-    |---|---:|
-    | LR | 0.9 |
-    <BLANKLINE>
-    A note.
-    <BLANKLINE>
-    """
-    rule = "|" + "---|" * table.left + "---:|" * (len(table.columns) - table.left)
-    lines = [f"{heading} {table.title}", "", _line(table.columns), rule]
-    lines += [_line(row) for row in table.rows]
-    return "\n".join([*lines, *_spaced(table.notes), ""])
-
-
 def as_html(table: ResultTable) -> str:
     """Write a table as html for a notebook, with its title above and its notes below.
 
@@ -105,10 +84,6 @@ def as_csv(table: ResultTable) -> str:
     named.writeheader()
     named.writerows(table.records)
     return text.getvalue()
-
-
-def _line(cells: Sequence[str]) -> str:
-    return "| " + " | ".join(cell.strip().replace("|", "\\|") or " " for cell in cells) + " |"
 
 
 def _spaced(notes: Sequence[str]) -> list[str]:

@@ -100,32 +100,6 @@ def test_a_classifier_of_the_current_folder_is_used_and_its_neighbours_are_not(s
     assert "mine:model" in done.stdout
 
 
-def test_a_script_of_the_current_folder_still_imports_its_neighbours(started):
-    """From Python the path is the user's own: workers get it as it is."""
-    folder, _ = started
-    folder.joinpath("trials_of_mine.py").write_text(
-        "def compute(trial):\n    return {'twice': 2.0 * trial['run']}\n"
-    )
-    folder.joinpath("work.py").write_text(
-        "from counterbalance.trials import TrialStore, Fingerprint, run\n"
-        "from trials_of_mine import compute\n"
-        "if __name__ == '__main__':\n"
-        "    with TrialStore('c.sqlite', Fingerprint({}, '', {})) as store:\n"
-        "        print(run([{'run': 1}], compute, store, jobs=2).done)\n"
-        "        print(store.results()[0].figures)\n"
-    )
-    done = subprocess.run(
-        [sys.executable, "work.py"],
-        cwd=folder,
-        env={**os.environ, "PYTHONPATH": SOURCE},
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=600,
-    )
-    assert done.stdout.split("\n")[:2] == ["1", "{'twice': 2.0}"], done.stderr
-
-
 def test_workers_that_cannot_start_are_not_reported_as_ctrl_c(started, tmp_path):
     _, start = started
     tmp_path.joinpath("path").mkdir()

@@ -1,10 +1,8 @@
 """The command line explains itself and ends with the right code."""
 
 import os
-import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
@@ -12,14 +10,12 @@ import pytest
 from counterbalance import __version__
 from counterbalance.cli import main
 from counterbalance.cli.app import COMMANDS, run
-from counterbalance.cli.studies import make_settings
 from counterbalance.search import compiled
-from counterbalance.trials import TrialStore
 
 SOURCE = Path(__file__).parents[2] / "src"
 
 
-@pytest.mark.parametrize("options", [["--help"], ["reproduce", "--help"], ["--version"]])
+@pytest.mark.parametrize("options", [["--help"], ["balance", "--help"], ["--version"]])
 def test_help_and_version_exit_with_zero(options, capsys):
     assert main(options) == 0
     assert "counterbalance" in capsys.readouterr().out
@@ -32,9 +28,9 @@ def test_every_command_and_option_says_what_it_does(capsys):
         assert "Examples:" in out
         assert f"counterbalance {command.name}" in out
         assert "--debug" in out
-    main(["reproduce", "--help"])
+    main(["balance", "--help"])
     out = capsys.readouterr().out
-    options = ("--runs", "--jobs", "--quick", "--out", "--store", "--datasets")
+    options = ("--target", "--out", "--seed", "--jobs", "--constraint", "--report")
     assert all(name in out for name in options)
 
 
@@ -42,15 +38,13 @@ def test_every_command_and_option_says_what_it_does(capsys):
     "options",
     [
         [],
-        ["reproduct"],
-        ["reproduce", "--rnus", "3"],
-        ["reproduce", "--runs", "many"],
-        ["reproduce", "--rows", "few"],
-        ["reproduce", "--jobs", "0"],
-        ["study", "--jobs", "0"],
-        ["study", "--suite", "finals"],
-        ["study", "--repeats", "first"],
-        ["study", "--folds", "1"],
+        ["balanse"],
+        ["reproduce"],
+        ["datasets"],
+        ["datasets", "KEEL"],
+        ["balance", "t.csv", "--target", "y", "--sede", "3"],
+        ["balance", "t.csv", "--target", "y", "--seed", "many"],
+        ["balance", "t.csv", "--target", "y", "--jobs", "0"],
     ],
 )
 def test_a_command_that_is_not_understood_ends_with_two(options, capsys):
@@ -59,40 +53,6 @@ def test_a_command_that_is_not_understood_ends_with_two(options, capsys):
     assert said.startswith("counterbalance: error: ")
     assert "--help" in said
     assert said.count("\n") == 1
-
-
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        (["--datasets", "iris"], "datasets must be some of WBC"),
-        (["--folds", "1"], "folds must be at least 2, got 1"),
-        (["--rows", "FMN=20"], "at least 200"),
-    ],
-)
-def test_a_problem_with_the_data_ends_with_one_and_one_line(options, message, capsys, tmp_path):
-    assert main(["reproduce", "--out", str(tmp_path / "out"), *options]) == 1
-    said = capsys.readouterr().err
-    assert said.startswith("counterbalance: error: ")
-    assert message in said
-    assert said.count("\n") == 1
-
-
-def test_a_file_that_is_not_a_store_is_refused_and_left_alone(tmp_path, capsys):
-    store = tmp_path / "notes.txt"
-    store.write_text("not a store" * 100)
-    code = main(["reproduce", "--out", str(tmp_path), "--datasets", "WBC", "--store", str(store)])
-    assert code == 1
-    assert "must be a store of counterbalance" in capsys.readouterr().err
-    assert store.read_text().startswith("not a store")
-
-
-def test_an_option_wins_over_quick_and_quick_over_the_defaults():
-    assert make_settings().folds == 10
-    assert make_settings(quick=True).folds == 2
-    assert make_settings(quick=True, sizes={"folds": 3, "splits": None}).folds == 3
-    chosen = make_settings(datasets="wbc, PBC", rows="fmn=500,900", runs="wbc=7,100")
-    assert (chosen.datasets, chosen.runs) == (("WBC", "PBC"), (("WBC", 7), ("all", 100)))
-    assert (chosen.rows_of("FMN"), chosen.rows_of("WBC")) == (500, 900)
 
 
 def run_command(*options, code="from counterbalance.cli import main; sys.exit(main())", **more):
@@ -111,7 +71,7 @@ def test_without_the_extra_one_line_says_how_to_install_it():
         "u.find_spec = lambda name, *more: None if name == 'typer' else find(name, *more); "
         "from counterbalance.cli import main; sys.exit(main())"
     )
-    ended = run_command("datasets", code=hidden)
+    ended = run_command("methods", code=hidden)
     assert ended.returncode == 1
     assert "pip install 'counterbalance[cli]'" in ended.stderr
     assert ended.stderr.count("\n") == 1
@@ -174,35 +134,6 @@ def test_a_reader_that_goes_away_is_not_an_error():
         check=False,
     )
     assert (ended.returncode, ended.stderr) == (0, "")
-
-
-@pytest.mark.slow
-@pytest.mark.skipif(os.name != "posix", reason="needs POSIX signals")
-def test_ctrl_c_ends_with_130_and_says_how_to_continue(tmp_path):
-    environment = {**os.environ, "PYTHONPATH": str(SOURCE)}
-    process = subprocess.Popen(  # noqa: S603 - our own command
-        [sys.executable, "-m", "counterbalance", "reproduce", "--out", str(tmp_path)],
-        env=environment,
-        stderr=subprocess.PIPE,
-        text=True,
-        start_new_session=True,
-    )
-    store = tmp_path / "trials.sqlite"
-    while not (store.exists() and done_in(store)):
-        assert process.poll() is None, process.stderr.read()
-        time.sleep(0.05)
-    os.killpg(process.pid, signal.SIGINT)  # as the terminal does: to every process
-    _, errors = process.communicate(timeout=600)
-    assert process.returncode == 130, errors
-    assert "Traceback" not in errors
-    assert "run the same again" in errors
-
-
-def done_in(path):
-    from counterbalance.studies.reproduction.run import fingerprint  # noqa: PLC0415
-
-    with TrialStore(path, fingerprint()) as store:
-        return store.counts()["done"]
 
 
 def test_the_version_says_whether_the_kernel_is_there(capsys, monkeypatch):

@@ -12,6 +12,7 @@ from counterbalance.compare.results import Results
 from counterbalance.compare.strategies import CLASSIFIERS, known_strategies
 from counterbalance.compare.verdict import judge
 
+
 # small tables: inversions may have to be drawn again, which is said and right
 pytestmark = pytest.mark.filterwarnings(
     "ignore::counterbalance.errors.ShortfallWarning",

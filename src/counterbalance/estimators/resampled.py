@@ -93,10 +93,6 @@ class ResampledClassifier(DecidingClassifier):
     feature_names_in_ : ndarray of str
         Names of the columns of X, if they are texts.
 
-    See Also
-    --------
-    CounterfactualClassifier : An ensemble whose members move the boundary in rounds.
-
     Notes
     -----
     The correction is exact where the new rows of a class are distributed as its real ones. Rows
