@@ -39,10 +39,9 @@ def main() -> None:
     counts = pd.DataFrame({"before": y.value_counts(), "after": y_balanced.value_counts()})
     print(counts.to_string(), "\n")
     for (larger, smaller), got in sampler.yield_.items():
-        again = sum(got.origins.values()) - got.used
         print(
-            f"{got.inversions} of {got.factuals} {larger} rows could be turned into {smaller}; "
-            f"{got.used} of these and {again} drawn again to choose from were taken\n"
+            f"{got.inversions} of {got.factuals} {larger} rows can be turned into {smaller}; "
+            f"{got.used} were chosen\n"
         )
     print("\n".join(sampler.provenance_.sentences(X_balanced)[:TOLD]))
 

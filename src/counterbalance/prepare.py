@@ -6,7 +6,7 @@ table -> profile -> relations -> rules -> order -> f
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
 import numpy as np
 from sklearn import get_config
@@ -17,7 +17,7 @@ from counterbalance.classifier.fit import fit_classifier, paper_classifier
 from counterbalance.classifier.judge import Classifier, check_not_constant, judge
 from counterbalance.errors import ClassifierError, ConstraintError, IdentifierWarning, TableError
 from counterbalance.plausible.evidence import gather
-from counterbalance.plausible.learn import Learned, free, learn, learns, make_rules
+from counterbalance.plausible.learn import Learned, Plausible, free, learn, learns, make_rules
 from counterbalance.plausible.outliers import Outliers
 from counterbalance.profile import Profile, by_importance, profile_table
 from counterbalance.search.draws import Way
@@ -31,7 +31,6 @@ from counterbalance.user_warnings import warn_user
 if TYPE_CHECKING:
     from counterbalance.arrays import Floats, Integers
     from counterbalance.constraints.rules import Rules
-    from counterbalance.samplers.base import TableOverSampler
     from counterbalance.table.labels import Labels
 
 # Rows whose scores tell whether f says the same of everything.
@@ -40,6 +39,22 @@ LOOKED_AT = 1000
 LISTED = 5
 # Of scikit-learn's working memory, a thread takes so much for the cells that it works on.
 SHARE_OF_MEMORY = 1 / 64
+
+
+class Parameters(Protocol):
+    """The parameters of a sampler that everything before the search depends on."""
+
+    estimator: Any
+    categorical_features: Any
+    constraints: Any
+    plausible: Plausible
+    ignore_relations: Any
+    random_state: Any
+    default_balance: ClassVar[float]
+
+    @staticmethod
+    def default_classifier(table: Table, encoder: TableEncoder) -> Any:
+        """Return the classifier that ``estimator=None`` stands for, unfitted."""
 
 
 @dataclass(frozen=True)
@@ -79,9 +94,7 @@ class Prepared:
         return blocks(n_rows, rows_each * len(self.table.names), cells)
 
 
-def prepare(
-    sampler: TableOverSampler, table: Table, labels: Labels, weights: Floats | None
-) -> Prepared:
+def prepare(sampler: Parameters, table: Table, labels: Labels, weights: Floats | None) -> Prepared:
     """Measure the table and fit f."""
     random_state = make_random_state(sampler.random_state)
     seed = draw_seed(random_state)
@@ -112,7 +125,7 @@ def draw_seed(random_state: np.random.RandomState) -> int:
 
 
 def make_space(
-    sampler: TableOverSampler, table: Table, profile: Profile, seed: int, learned: Learned | None
+    sampler: Parameters, table: Table, profile: Profile, seed: int, learned: Learned | None
 ) -> Space:
     """Return where the search goes: rules and order of the features."""
     rules = make_rules(sampler.constraints, table, learned)
@@ -131,7 +144,7 @@ def make_space(
     )
 
 
-def make_classifier(sampler: TableOverSampler, table: Table) -> Any:
+def make_classifier(sampler: Parameters, table: Table) -> Any:
     """Return the classifier that ``estimator`` stands for, unfitted."""
     if sampler.estimator is not None:
         named = isinstance(sampler.estimator, str)
@@ -140,7 +153,7 @@ def make_classifier(sampler: TableOverSampler, table: Table) -> Any:
 
 
 def fit_f(
-    sampler: TableOverSampler,
+    sampler: Parameters,
     table: Table,
     labels: Labels,
     weights: Floats | None,

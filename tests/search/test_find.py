@@ -9,7 +9,7 @@ from sklearn.naive_bayes import GaussianNB
 
 from counterbalance import CounterfactualOverSampler, InteriorOverSampler
 from counterbalance.search import find
-from counterbalance.search.find import find_inversions, find_references, wanted_classes
+from counterbalance.samplers.find import find_inversions, find_references, wanted_classes
 
 CLASSIFIERS = {
     "own": None,

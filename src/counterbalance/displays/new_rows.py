@@ -59,7 +59,7 @@ class CounterfactualDisplay(Display):
     >>> sampler = CounterfactualOverSampler(random_state=0)
     >>> display = CounterfactualDisplay.from_sampler(sampler, *sampler.fit_resample(X, y))
     >>> display.ax_.get_xlabel()
-    'x2'
+    'x0'
     """
 
     points: Floats

@@ -22,8 +22,8 @@ from counterbalance.explain.explanation import Answer, Explanation, Room, Rooms
 from counterbalance.prepare import Prepared
 from counterbalance.profile import distance
 from counterbalance.samplers.counterfactual import CounterfactualOverSampler
+from counterbalance.samplers.find import find_references
 from counterbalance.search.algorithm_1 import which_invert
-from counterbalance.search.find import find_references
 from counterbalance.search.minimum import Minimum
 from counterbalance.search.structure import Structure, read_structure
 from counterbalance.table import frames

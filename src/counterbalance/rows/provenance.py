@@ -104,7 +104,7 @@ class Provenance:
     >>> sampler = CounterfactualOverSampler(random_state=0)
     >>> X_resampled, y_resampled = sampler.fit_resample(X, y)
     >>> sampler.provenance_[0]["factual"], sampler.provenance_[0]["changed"]
-    (2, ('x0',))
+    (5, ('x0',))
     """
 
     def __init__(
@@ -198,7 +198,7 @@ class Provenance:
         >>> sampler = CounterfactualOverSampler(random_state=0)
         >>> X_resampled, _ = sampler.fit_resample(X, y)
         >>> print(sampler.provenance_.sentences(X_resampled)[0])
-        row 2, class low: x0 2 → 13 makes it high, distance 2.2
+        row 5, class low: x0 5 → 12 makes it high, distance 1.4
         """
         X = np.array(X_resampled, dtype=object) if isinstance(X_resampled, list) else X_resampled
         return [self._sentence(row, X) for row in self]

@@ -20,10 +20,9 @@ from counterbalance.prepare import Prepared
 from counterbalance.rows import shortfall
 from counterbalance.rows.build import Builder
 from counterbalance.rows.shortfall import NewRows, Policy
-from counterbalance.rows.yields import count_yields
 from counterbalance.samplers.base import TableOverSampler, refuse_removed
+from counterbalance.samplers.find import Search, count_yields, find_inversions
 from counterbalance.search.draws import Way
-from counterbalance.search.find import Search, find_inversions
 from counterbalance.search.inversions import Inversions
 from counterbalance.search.selection import (
     is_every,
@@ -194,7 +193,7 @@ class CounterfactualOverSampler(TableOverSampler):
     >>> sorted(Counter(y_resampled.tolist()).items())
     [(0, 209), (1, 209)]
     >>> sampler.provenance_[0]["changed"]
-    ('x2',)
+    ('x0', 'x1', 'x2', 'x3')
     """
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {

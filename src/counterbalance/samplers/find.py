@@ -14,7 +14,7 @@ One pass over class j serves every smaller class.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Literal
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from joblib import effective_n_jobs
@@ -22,10 +22,12 @@ from sklearn.utils.parallel import Parallel, delayed
 
 from counterbalance.arrays import Floats, Integers, Mask
 from counterbalance.prepare import Prepared
+from counterbalance.rows.shortfall import NewRows
 from counterbalance.search.algorithm_1 import nearest_of_each_draw, which_invert
 from counterbalance.search.inversions import Inversions
 from counterbalance.search.minimum import Minimum, choose_references
 from counterbalance.search.structure import read_structure
+from counterbalance.table.labels import Labels, plain
 
 Search = Literal["minimum", "perturb"]
 # A job gets at least so many rows: fewer would not pay for its start.
@@ -92,3 +94,40 @@ def _on_chunks(
     chunks = [rows[start : start + size] for start in range(0, len(rows), size)]
     with Parallel(n_jobs=prepared.n_jobs, prefer="threads") as jobs:
         return Inversions.join(jobs(delayed(find)(chunk) for chunk in chunks))
+
+
+class Yield(NamedTuple):
+    """What a pair of classes gave."""
+
+    rows: int
+    """Rows of the larger class."""
+    factuals: int
+    """Those that f gets right."""
+    inversions: int
+    """Factuals for which an inversion was found."""
+    used: int
+    """New rows that were made from them."""
+
+    @property
+    def share(self) -> float:
+        """The share of the factuals for which an inversion was found."""
+        return self.inversions / self.factuals if self.factuals else 0.0
+
+
+def count_yields(
+    classes: list[NewRows], found: Inversions, labels: Labels, answers: Integers
+) -> dict[tuple[Any, Any], Yield]:
+    """Count for each pair (larger class, smaller class) what was found and what was used."""
+    right, table = answers == labels.codes, {}
+    for part in classes:
+        inverted = np.unique(found.factual[found.target == part.target])
+        for source in np.flatnonzero(wanted_classes(labels.counts, [part.target])[:, part.target]):
+            here = labels.codes == source
+            pair = plain(labels.classes[source]), plain(labels.classes[part.target])
+            table[pair] = Yield(
+                rows=int(here.sum()),
+                factuals=int((here & right).sum()),
+                inversions=int(here[inverted].sum()),
+                used=int(here[part.found.factual].sum()),
+            )
+    return table
