@@ -15,14 +15,14 @@ from large_tables import mixed_table
 def resampled(name, table, wanted=None):
     X, y = table.drop(columns="y"), table["y"]
     method = all_samplers()[name]
-    read = read_table(X, snap_to_grid=True)
+    read = read_table(X)
     return resample_table(method, read, read_labels(y), wanted, 0), X, read_labels(y)
 
 
 @given(st.integers(0, 2**32))
 def test_codes_come_back_from_numbers_but_for_missing_numbers(seed):
     table = mixed_table(40, seed=seed)
-    read = read_table(table.drop(columns="y"), snap_to_grid=True)
+    read = read_table(table.drop(columns="y"))
     codes = read.rows(slice(None))
     numbers = AsNumbers(read, codes)
     again = numbers.decode(numbers.encode(codes))

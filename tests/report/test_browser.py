@@ -121,7 +121,7 @@ def example(tmp_path_factory):
 @pytest.fixture(scope="module")
 def wisconsin(tmp_path_factory):
     data = load_wisconsin()
-    sampler = CounterfactualOverSampler(snap_to_grid=True, random_state=0)
+    sampler = CounterfactualOverSampler(random_state=0)
     result = sampler.fit_resample(data.X, data.y)
     summary = summarise_sampler(sampler, data.X, data.y, *result, alone=True, file="wisconsin.csv")
     return write_report(summary, tmp_path_factory.mktemp("report") / "wisconsin.html")

@@ -29,6 +29,8 @@ from counterbalance.search.structure import Structure, read_structure
 from counterbalance.table import frames
 from counterbalance.table.labels import plain
 
+# Times as many draws as the sampler makes of a row.
+MORE_DRAWS = 100
 # How often a row is searched for without some changes, to find other answers.
 MOST_SEARCHES = 30
 # How often f is fitted again, each time without one of so many folds.
@@ -216,7 +218,9 @@ def _choose(case: _Case, n_answers: int) -> Floats:
     """Return the nearest row, and other near ones that are unlike it and each other."""
     prepared = case.prepared
     references = find_references(prepared, case.answers, [case.target])
-    minimum = Minimum(prepared.space, case.structure, references)
+    # One row can be drawn often: where f is only asked, that is where a search may start.
+    space = replace(prepared.space, n_draws=MORE_DRAWS * prepared.space.n_draws)
+    minimum = Minimum(space, case.structure, references)
     x, target, ids = case.x[None, :], np.array([case.target]), np.array([case.row])
     first, far = minimum.nearest(x, target, ids)
     if not far[0] < prepared.space.epsilon:
