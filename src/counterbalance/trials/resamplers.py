@@ -12,10 +12,12 @@ from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
+from imblearn.over_sampling import SMOTEN, SMOTENC
 from sklearn.exceptions import ConvergenceWarning
 
 from counterbalance.errors import IdentifierWarning, ShortfallWarning
 from counterbalance.methods import PeerFallbackWarning, all_samplers
+from counterbalance.table.encoder import TablePreparation
 
 # imbalanced-learn refuses where no cluster holds enough minority rows; each threshold asks
 # for a smaller share of them than the one before
@@ -69,3 +71,15 @@ def smote(X: Any, y: Any, seed: int) -> tuple[Any, Any]:
     neighbours = max(1, min(5, fewest - 1))
     sampler = all_samplers()["SMOTE"].factory(random_state=seed, k_neighbors=neighbours)
     return sampler.fit_resample(X, y)  # type: ignore[no-any-return]
+
+
+def smote_of_levels(preparation: TablePreparation, X: Any, y: Any, seed: int) -> tuple[Any, Any]:
+    """Resample a table that has unordered columns with SMOTENC, or SMOTEN where it has no other."""
+    plain, places = preparation.plain(X), preparation.nominal_places
+    fewest = int(np.unique(y, return_counts=True)[1].min())
+    settings = {"k_neighbors": max(1, min(5, fewest - 1)), "random_state": seed}
+    if len(places) == plain.shape[1]:
+        rows, labels = SMOTEN(**settings).fit_resample(plain, y)
+    else:
+        rows, labels = SMOTENC(categorical_features=places, **settings).fit_resample(plain, y)
+    return preparation.encoded(np.asarray(rows, dtype=np.float64)), labels

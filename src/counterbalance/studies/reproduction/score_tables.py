@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from counterbalance.arrays import Floats
-from counterbalance.compare.posterior import posterior
+from counterbalance.compare.results import posterior
 from counterbalance.result_table import ABSENT, FAILED, ResultTable, Value
 from counterbalance.studies.canvas import new_figure
 from counterbalance.studies.reproduction import published
@@ -105,7 +105,7 @@ def paired(differences: Floats, ratio: float) -> Difference:
     if len(differences) < FEWEST:
         return Difference(float(differences.mean()), None)
     believed = posterior(differences, ratio)
-    tail = min(believed.above(0.0), believed.below(0.0))
+    tail = min(believed.above(0.0), 1 - believed.above(0.0))
     return Difference(believed.mean, 1.0 if believed.mean == 0 else min(1.0, 2 * tail))
 
 

@@ -20,13 +20,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from sklearn.model_selection import TunedThresholdClassifierCV
 
-from counterbalance.compare.strategies import smote_of_levels
 from counterbalance.methods import all_samplers
 from counterbalance.rows.origins import add_counts, count_origins
 from counterbalance.table.encoder import TablePreparation
 from counterbalance.table.table import read_table
 from counterbalance.trials.classifiers import fit_weighted
-from counterbalance.trials.resamplers import halved, k_means_smote
+from counterbalance.trials.resamplers import halved, k_means_smote, smote_of_levels
 
 if TYPE_CHECKING:
     from collections.abc import Callable
