@@ -3,7 +3,6 @@
 import os
 import signal
 import sys
-from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -13,11 +12,10 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from counterbalance.compare import Settings, compare
 from counterbalance.compare.data import read_compared
 from counterbalance.compare.plan import ComparisonPlan
-from counterbalance.compare.results import Results
-from counterbalance.compare.runner import TrialFile, run
-from counterbalance.compare.trials import all_trials, compute
+from counterbalance.compare.run import run_looks
+from counterbalance.compare.runner import TrialFile
 
-SMALL = {"folds": 3, "repeats": 1, "inner_folds": 2, "draws": 0}
+SMALL = {"folds": 3, "repeats": 1, "inner_folds": 2, "adaptive": False}
 
 
 def two_clouds(majority, minority, *, apart, seed=0, features=2):
@@ -54,7 +52,7 @@ def plan_of(X, y, *, groups=None, times=None, **settings):
 
 def results_of(plan):
     """Compute every trial here."""
-    return Results(plan, run(all_trials(plan), partial(compute, plan), TrialFile(None, {})))
+    return run_looks(plan, TrialFile(None, {}))
 
 
 class Deaf(ClassifierMixin, BaseEstimator):
@@ -89,14 +87,14 @@ def double(trial):
     """A trial of a run, and one that fails."""
     if trial["n"] == 13:
         raise ValueError("thirteen")
-    return {"twice": 2.0 * trial["n"]}, {"kept": [trial["n"]]}
+    return {"twice": 2.0 * trial["n"]}, ["odd"] * (trial["n"] % 2)
 
 
 def end_itself(trial):
     """A trial that ends its process."""
     if trial["n"] == 3:
         os.kill(os.getpid(), signal.SIGKILL)
-    return {"twice": 2.0 * trial["n"]}, None
+    return {"twice": 2.0 * trial["n"]}, []
 
 
 if __name__ == "__main__":

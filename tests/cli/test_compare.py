@@ -4,6 +4,7 @@ import csv
 import json
 import re
 
+import pandas as pd
 import pytest
 
 from comparison_tables import mixed_table, two_clouds
@@ -36,7 +37,7 @@ def test_it_answers_in_words_and_writes_tables_summary_and_page(table, capsys):
         == 0
     )
     out, err = capsys.readouterr()
-    assert "VERDICT: " in out
+    assert out.index("VERDICT: ") < out.index("95 % interval") < out.index("model = ")
     assert "Folds keep every group whole." in out
     assert "SMOTE is SMOTENC" in out
     folder = table.parent / "wards-comparison"
@@ -73,14 +74,15 @@ def test_json_is_all_that_stdout_holds_and_a_second_run_computes_nothing(table, 
 @pytest.mark.parametrize(
     ("options", "code", "message"),
     [
-        (["--methods", "SMOTT"], 2, "got 'SMOTT' (near: SMOTE"),
+        (["--methods", "SMOTT"], 2, "got 'SMOTT' (near: 'SMOTE'"),
         (["--classifiers", "XGB"], 2, "module:object, got 'XGB'"),
         (["--classifiers", "nowhere:Net"], 2, "got 'nowhere:Net': No module"),
         (["--metric", "accuracy"], 2, "metric must be one of g_mean"),
         (["--folds", "1"], 2, "folds must be at least 2"),
         (["--jobs", "0"], 2, "--jobs must be at least 1"),
         (["--groups", "patient", "--time", "day"], 2, "cannot be used together"),
-        (["--full", "--rows", "500"], 2, "--full and --rows cannot be used together"),
+        (["--full", "--rows", "500"], 2, "--full cannot be used with --quick or --rows"),
+        (["--full", "--quick"], 2, "--full cannot be used with --quick or --rows"),
         (["--groups", "pateint"], 1, "--groups must name a column of the table, got 'pateint'"),
         (["--time", "patient"], 1, "must hold numbers or dates"),
         (["--groups", "state"], 1, "--groups must be another column than the target"),
@@ -141,35 +143,75 @@ def test_a_subsample_is_announced_first_and_keeps_the_minority(rare, capsys):
     assert note.startswith("In all 3,000 rows of the file: 2,000 cells are missing")
     page = (rare / "r.html").read_text(encoding="utf-8")
     assert page.index("1,000 of 3,000 rows are used") < page.index(summary["verdict"]["headline"])
-    # the first picture comes before the first interval in words
-    assert page.index(summary["verdict"]["headline"]) < page.index("<svg", page.index('id="main"'))
-    assert page.index("<svg", page.index('id="main"')) < page.index("95 % interval -")
+    # the verdict, then the table, then the picture, then words
+    main = page.index('id="main"')
+    places = [page.index(text, main) for text in (summary["verdict"]["headline"], "<table", "<svg")]
+    assert places == sorted(places)
+    assert places[-1] < page.index('<ul class="sentences">')
 
 
 @pytest.mark.slow
-def test_full_uses_every_row_and_the_number_of_fits_is_said_before(rare, capsys):
-    assert compare("rare.csv", "--target", "y", "--full", *SMALL) == 0
+def test_full_uses_every_row_and_every_fold(rare, capsys):
+    full = ("--full", "--folds", "3", "--repeats", "2", *SMALL[3:])
+    assert compare("rare.csv", "--target", "y", *full) == 0
     out, err = capsys.readouterr()
     assert "rows are used" not in out + err
-    # 3 folds of 2 strategies, each with 2 inner ones, and 2 committees of 3
-    assert "10 of 10 trials are to be computed, with about 24 fits of a classifier" in err
+    assert "at most 12 trials" in err
+    assert "12 trials, 12 of them now" in err
+    assert "were saved" not in out
     summary = json.loads((rare / "rare-comparison/summary.json").read_text("utf-8"))
     assert summary["data"]["rows"] == summary["data"]["rows_of_file"] == 3000
-    assert "--quick --full" in summary["reproduce"]
-    assert compare("rare.csv", "--target", "y", "--full", *SMALL) == 0
-    assert "to be computed" not in capsys.readouterr().err
+    assert "--full" in summary["reproduce"]
+
+
+def settings_of(**options):
+    from counterbalance.cli.compare import make_settings  # noqa: PLC0415 - needs the extra
+
+    usual = {"quick": False, "full": False, "methods": None, "classifiers": None, "sizes": {}}
+    return make_settings(**{**usual, **options})
 
 
 def test_default_and_all_stand_for_many_methods():
-    from counterbalance.cli.compare import make_settings  # noqa: PLC0415 - needs the extra
+    assert settings_of(methods="default,prowsyn").strategies[-1] == "ProWSyn"
+    assert len(settings_of(methods="all").strategies) > 30
+    assert settings_of(methods="threshold").strategies == ("none",)
 
-    def strategies(text):
-        names = {"strategies": text}
-        return make_settings(quick=True, names=names, sizes={}, metric="G-mean").strategies
 
-    assert strategies("default,prowsyn")[-1] == "ProWSyn"
-    assert len(strategies("all")) > 30
-    assert strategies("threshold") == ("none",)
+def test_what_matters_comes_first_and_full_is_everything():
+    usual, full, quick = (settings_of(**{k: True} if k else {}) for k in ("", "full", "quick"))
+    assert usual.strategies == ("none", "class weights", "SMOTE", "Interior", "Counterfactual")
+    assert usual.classifiers == ("logistic regression", "gradient boosting")
+    assert usual.adaptive
+    assert usual.rows == 10_000
+    assert len(full.strategies) == 8
+    assert "random forest" in full.classifiers
+    assert (full.rows, full.seconds, full.adaptive) == (0, 0, False)
+    assert (quick.rows, quick.repeats, quick.seconds) == (1000, 1, 25)
+
+
+def test_the_lines_to_paste_leave_out_what_compare_left_out(table, capsys):
+    """Identifiers, dates and groups are columns of the file and none of the model."""
+    assert compare(table, "--target", "state", "--groups", "patient", "--keep", "day", *SMALL) == 0
+    out = capsys.readouterr().out
+    start = out.index("    from ")
+    lines = "\n".join(line[4:] for line in out[start : out.index("Be careful")].splitlines())
+    assert "table.drop(columns=['state', " in lines
+    space = {"table": pd.read_csv(table)}
+    exec(lines, space)  # noqa: S102  (that they run is the test)
+    summary = json.loads((table.parent / "wards-comparison/summary.json").read_text("utf-8"))
+    used = [column["name"] for column in summary["data"]["columns"]]
+    assert list(space["X"].columns) == used
+    assert set(space["model"].predict(space["X"])) <= {"ill", "well"}
+
+
+@pytest.mark.slow
+def test_trust_is_said_where_it_is_asked_for(table, capsys):
+    asked = (table, "--target", "state", "--keep", "patient", *SMALL)
+    assert compare(*asked) == 0
+    assert "Trust in the new labels" not in capsys.readouterr().out
+    assert compare(*asked, "--trust") == 0
+    assert "Trust in the new labels" in capsys.readouterr().out
+    assert (table.parent / "wards-comparison/trust.csv").exists()
 
 
 @pytest.mark.slow
@@ -198,7 +240,7 @@ def test_a_page_is_as_private_as_its_table_and_can_do_without_rows(table, capsys
     sections = re.findall(r'<section id="(\w+)"', page.read_text("utf-8"))
     assert "features" in sections
     assert not {"map", "explorer"} & set(sections)
-    written = {"trials.jsonl", "summary.json", "comparison.csv", "trust.csv"}
+    written = {"trials.jsonl", "summary.json", "comparison.csv"}
     assert {path.name for path in folder.iterdir()} == written
     for path in (page, folder, *folder.iterdir()):
         assert path.stat().st_mode & 0o077 == 0

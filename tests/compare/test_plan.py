@@ -6,13 +6,17 @@ import pytest
 
 from comparison_tables import two_clouds
 from counterbalance.compare.data import read_compared
-from counterbalance.compare.plan import outer_folds, usable_folds
+from counterbalance.compare.plan import ComparisonPlan, Settings, splits
 from counterbalance.errors import TableError
+
+
+def folds_of(table, folds, repeats, seed):
+    return ComparisonPlan(table, Settings(folds=folds, repeats=repeats, seed=seed)).folds
 
 
 def test_every_row_is_tested_once_in_each_repeat():
     table = read_compared(*two_clouds(50, 10, apart=1))
-    folds = outer_folds(table, 5, 2, seed=0)
+    folds = folds_of(table, 5, 2, seed=0)
     for repeat in range(2):
         tested = np.concatenate([fold.test for fold in folds if fold.repeat == repeat])
         assert sorted(tested) == list(range(60))
@@ -24,13 +28,13 @@ def test_a_group_is_never_split(seed):
     X, y = two_clouds(150, 50, apart=1, seed=seed)
     groups = np.random.default_rng(seed).integers(0, 25, len(y))
     table = read_compared(X, y, groups=groups)
-    folds = outer_folds(table, 5, 2, seed=seed)
+    folds = folds_of(table, 5, 2, seed=seed)
     assert folds
     for fold in folds:
         assert not set(groups[fold.train]) & set(groups[fold.test])
         part = table.part(fold.train)
-        for inner in usable_folds(part, 3, 1, seed):
-            assert not set(part.groups[inner.train]) & set(part.groups[inner.test])
+        for train, test in splits(part, 3, seed):
+            assert not set(part.groups[train]) & set(part.groups[test])
 
 
 @pytest.mark.parametrize("seed", range(5))
@@ -39,13 +43,29 @@ def test_training_sees_only_what_was_before_the_test(seed):
     rng = np.random.default_rng(seed)
     days = pd.Timestamp("2026-01-01") + pd.to_timedelta(rng.integers(0, 40, len(y)), unit="D")
     table = read_compared(X, y, times=pd.Series(days).astype(str))
-    folds = outer_folds(table, 5, 3, seed=0)
+    folds = folds_of(table, 5, 3, seed=0)
     assert len(folds) >= 4
     for fold in folds:
-        assert days[fold.train].max() < days[fold.test].min()
+        assert table.times[fold.train].max() < table.times[fold.test].min()
         part = table.part(fold.train)
-        for inner in usable_folds(part, 3, 1, 0):
-            assert part.times[inner.train].max() < part.times[inner.test].min()
+        assert list(part.times) == sorted(part.times)
+        for train, test in splits(part, 3, 0):
+            assert part.times[train].max() < part.times[test].min()
+    assert np.array_equal(table.X["x0"], X["x0"][np.argsort(days, kind="stable")])
+
+
+@pytest.mark.parametrize(
+    ("settings", "looks"),
+    [
+        ({}, [1, 3, 5, 10, 15]),
+        ({"repeats": 1}, [1, 3, 5]),
+        ({"folds": 3, "repeats": 2}, [1, 3, 6]),
+        ({"adaptive": False}, [15]),
+    ],
+)
+def test_a_plan_looks_early_and_then_after_each_repeat(settings, looks):
+    table = read_compared(*two_clouds(50, 20, apart=1))
+    assert ComparisonPlan(table, Settings(**settings)).looks == looks
 
 
 def test_a_fold_without_a_class_is_left_out():
@@ -53,7 +73,7 @@ def test_a_fold_without_a_class_is_left_out():
     # the minority comes last in time: nothing to learn from before
     table = read_compared(X, y, times=np.arange(120))
     with pytest.raises(TableError, match="only 0 of the folds by time"):
-        outer_folds(table, 5, 1, seed=0)
+        folds_of(table, 5, 1, seed=0)
 
 
 @pytest.mark.parametrize(
@@ -90,4 +110,4 @@ def test_one_group_for_all_rows_is_refused():
     X, y = two_clouds(50, 10, apart=1)
     table = read_compared(X, y, groups=np.zeros(60))
     with pytest.raises(TableError, match="folds by groups"):
-        outer_folds(table, 5, 1, seed=0)
+        folds_of(table, 5, 1, seed=0)

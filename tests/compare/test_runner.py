@@ -12,6 +12,7 @@ import pytest
 
 from comparison_tables import double, end_itself
 from counterbalance.compare.runner import RunError, TrialFile, run
+from counterbalance.errors import TableError
 
 MADE_BY = {"table": "abc", "folds": 5}
 SOURCE = Path(__file__).parents[2] / "src"
@@ -23,7 +24,7 @@ from counterbalance.compare.runner import RunInterruptedError, TrialFile, run
 
 def compute(trial):
     time.sleep(0.1)
-    return {"twice": 2.0 * trial["n"]}, None
+    return {"twice": 2.0 * trial["n"]}, []
 
 if __name__ == "__main__":
     file = TrialFile(Path(sys.argv[1]), {"table": "abc", "folds": 5})
@@ -44,7 +45,7 @@ def test_every_trial_is_computed_once_and_in_order(tmp_path, jobs):
     file = TrialFile(tmp_path / "t.jsonl", MADE_BY)
     found = run(trials(5), double, file, jobs=jobs, progress=lambda *said: heard.append(said))
     assert [record.figures["twice"] for record in found] == [0, 2, 4, 6, 8]
-    assert [record.payload for record in found] == [{"kept": [n]} for n in range(5)]
+    assert [list(record.warnings) for record in found] == [["odd"] * (n % 2) for n in range(5)]
     assert heard == [("trials", n, 5) for n in range(1, 6)]
     assert run(trials(5), None, file, jobs=jobs) == found
 
@@ -90,15 +91,17 @@ def test_half_a_line_at_the_end_costs_that_trial_only(tmp_path, damage):
 def test_a_trial_that_fails_is_reported_and_tried_again(tmp_path):
     file = TrialFile(tmp_path / "t.jsonl", MADE_BY)
     failed = run([{"n": 13}, {"n": 1}], double, file)[0]
-    assert not failed.is_done
     assert failed.error == "ValueError: thirteen"
     assert len(TrialFile(tmp_path / "t.jsonl", MADE_BY).done) == 1
-    assert run([{"n": 13}], lambda _: ({"twice": 1.0}, None), file)[0].is_done
+    assert not run([{"n": 13}], lambda _: ({"twice": 1.0}, []), file)[0].error
 
 
-def test_what_is_no_json_fails_with_its_trial():
-    (record,) = run([{"n": 1}], lambda _: ({}, {1, 2}), TrialFile(None, {}))
-    assert "not JSON serializable" in record.error
+def test_an_error_of_our_own_is_its_message():
+    def refuse(_):
+        raise TableError("X has no rows; give some")
+
+    (record,) = run([{"n": 1}], refuse, TrialFile(None, {}))
+    assert record.error == "X has no rows; give some"
 
 
 def test_the_file_is_as_private_as_the_table(tmp_path):

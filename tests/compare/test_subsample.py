@@ -9,17 +9,10 @@ from sklearn.metrics import average_precision_score, brier_score_loss, f1_score
 
 from comparison_tables import SMALL, two_clouds
 from counterbalance.compare import Settings
-from counterbalance.compare.data import Subsample, kept_counts, kept_rows, read_compared
-from counterbalance.compare.metrics import (
-    answer_scores,
-    intercept,
-    probability_scores,
-    recall_curve,
-    slope,
-)
+from counterbalance.compare.data import kept_counts, read_compared
+from counterbalance.compare.metrics import answer_scores, probability_scores
 from counterbalance.compare.plan import ComparisonPlan
-from counterbalance.compare.trials import compute
-from counterbalance.estimators.decision import prior_corrected, tuned_thresholds
+from counterbalance.compare.trials import at_shares_of_file, compute
 
 
 @given(st.lists(st.integers(4, 100_000), min_size=2, max_size=12), st.integers(200, 20_000))
@@ -37,8 +30,9 @@ def test_a_table_with_708_rows_of_the_minority_keeps_a_quarter_of_a_thousand_of_
     X, y = two_clouds(47_552, 708, apart=1)
     table = read_compared(X, y, rows=1000)
     assert table.counts.tolist() == [750, 250]
-    assert table.subsample.whole.tolist() == [47_552, 708]
-    assert np.average(table.codes, weights=table.weights) == pytest.approx(708 / 48_260)
+    assert table.counts_of_file.tolist() == [47_552, 708]
+    weights = table.class_weights[table.codes]
+    assert np.average(table.codes, weights=weights) == pytest.approx(708 / 48_260)
     assert read_compared(X, y, rows=10_000).counts.tolist() == [9292, 708]
 
 
@@ -46,8 +40,9 @@ def test_classes_that_are_large_enough_keep_their_shares_and_no_row_is_weighted(
     X, y = two_clouds(7000, 3000, apart=1)
     table = read_compared(X, y, rows=1000)
     assert table.counts.tolist() == [700, 300]
-    assert table.weights is None
-    assert read_compared(X, y).subsample is None
+    assert table.class_weights is None
+    assert table.is_drawn
+    assert not read_compared(X, y).is_drawn
 
 
 def large(seed=0):
@@ -59,8 +54,9 @@ def large(seed=0):
 
 def test_weighted_metrics_of_a_subsample_are_those_of_all_rows():
     p, y = large()
-    kept = kept_rows(y, kept_counts(np.bincount(y), 20_000))
-    weights = Subsample(np.bincount(y), np.bincount(y[kept])).weights[y[kept]]
+    table = read_compared(np.arange(len(y)), y, rows=20_000)
+    kept = table.X["0"].to_numpy()
+    weights = table.class_weights[y[kept]]
     both = np.column_stack([1 - p, p])
     scores = probability_scores(y[kept], both[kept], weights)
     assert scores["average_precision"] == pytest.approx(average_precision_score(y, p), abs=0.01)
@@ -70,51 +66,28 @@ def test_weighted_metrics_of_a_subsample_are_those_of_all_rows():
     unweighted = answer_scores(y[kept], (p[kept] > 0.2).astype(int), 2)
     assert answers["g_mean"] == pytest.approx(unweighted["g_mean"])
     assert answers["f1"] < unweighted["f1"] - 0.05
-    tuned, whole = tuned_thresholds(p[kept], y[kept], weights), tuned_thresholds(p, y)
-    for name in ("f1", "balanced_accuracy"):
-        assert tuned[name] == pytest.approx(whole[name], abs=0.05)
-    # the probabilities are right on all rows, and the weights say so
-    assert slope(p[kept], y[kept] == 1, weights).value == pytest.approx(1, abs=0.06)
-    found = intercept(p[kept], y[kept] == 1, weights)
-    assert abs(found.value) < 3 * found.error < 0.2
-    assert recall_curve(p[kept], y[kept] == 1, weights)[0][1] == pytest.approx(y.mean(), rel=0.01)
 
 
 def test_a_model_fitted_to_a_subsample_describes_all_rows_after_the_correction():
     X, y = two_clouds(40_000, 800, apart=2)
-    X, y = X.to_numpy(), (y == "yes").astype(int)
-    kept = kept_rows(y, kept_counts(np.bincount(y), 2000))
-    made = Subsample(np.bincount(y), np.bincount(y[kept]))
-    share = made.kept / made.kept.sum()
-    p = LogisticRegression().fit(X[kept], y[kept]).predict_proba(X)
-    corrected = prior_corrected(p, made.prior_on_all_rows(share, share), share)
-    assert p[:, 1].mean() > 4 * y.mean()
-    assert corrected[:, 1].mean() == pytest.approx(y.mean(), rel=0.2)
-
-
-@given(st.lists(st.floats(0.01, 1), min_size=2, max_size=5), st.data())
-def test_balancing_a_subsample_balances_all_rows_and_doing_nothing_changes_nothing(share, data):
-    share = np.array(share) / sum(share)
-    whole = np.array(data.draw(st.lists(st.integers(50, 10**6), min_size=len(share),
-                                        max_size=len(share))))  # fmt: skip
-    kept = np.maximum((share * 10_000).round().astype(int), 1)
-    made = Subsample(whole, kept)
-    before, even = kept / kept.sum(), np.full(len(kept), 1 / len(kept))
-    assert made.prior_on_all_rows(before, before) == pytest.approx(made.shares)
-    assert made.prior_on_all_rows(before, even) == pytest.approx(even) or np.allclose(before, even)
+    table = read_compared(X, y, rows=2000)
+    p = LogisticRegression().fit(table.X, table.y).predict_proba(X)
+    corrected = at_shares_of_file(p, table, table.class_weights)
+    assert p[:, 1].mean() > 4 * 800 / 40_800
+    assert corrected[:, 1].mean() == pytest.approx(800 / 40_800, rel=0.2)
+    assert at_shares_of_file(p, table, None) is p
 
 
 def test_without_resampling_a_trial_on_a_subsample_is_close_to_one_on_all_rows():
     """At 0.5 a model seldom predicts a rare class, even when it was fitted to a subsample."""
     X, y = two_clouds(24_000, 480, apart=2.5)
-    cell = {"experiment": "scores", "strategy": "none", "classifier": "logistic regression"}
+    cell = {"strategy": "none", "classifier": "logistic regression"}
     plans = [
         ComparisonPlan(read_compared(X, y, rows=rows), Settings((), ("LR",), **SMALL))
         for rows in (0, 2400)
     ]
     whole, part = (
-        [compute(plan, {**cell, "repeat": 0, "fold": fold})[0] for fold in range(3)]
-        for plan in plans
+        [compute(plan, {**cell, "fold": fold})[0] for fold in range(3)] for plan in plans
     )
 
     def mean(folds, name):

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from counterbalance.compare.records import clean
 from counterbalance.report import SummaryError
+from counterbalance.report.plain import clean
 from counterbalance.report.records import read_page
 
 POINTS = {"label": "a", "new": False, "x": [1, 2], "y": [1], "total": 2}

@@ -14,7 +14,6 @@ from counterbalance.cli.options import Command, as_words, flag, valued
 from counterbalance.cli.rules import GivenRules
 from counterbalance.cli.terminal import (
     Progress,
-    duration,
     note,
     say,
     show_json,
@@ -31,13 +30,12 @@ from counterbalance.io.reading import Reading
 if TYPE_CHECKING:
     from counterbalance.compare import Comparison, Settings
     from counterbalance.constraints import Constraint
-    from counterbalance.report import Page
 
 NAME = "compare"
 SUMMARY = "Say whether resampling helps on a table, and with what."
 DESCRIPTION = (
-    "Try strategies against imbalance on a table and answer in words whether one helps: class "
-    "weights, other decision thresholds, random over- and undersampling, SMOTE, ADASYN, "
+    "Try strategies against imbalance on a table and answer in words whether one helps, in a few "
+    "minutes: class weights, other decision thresholds, SMOTE, rows within the class, "
     "counterfactuals, and any method that counterbalance methods lists. The answer may be: do not. "
     "Everything is learned inside training folds, thresholds too, and a gain counts only beyond "
     "what a threshold alone gives. Finished trials are kept: stop it at any time and run the same "
@@ -45,7 +43,7 @@ DESCRIPTION = (
 )
 EXAMPLES = (
     (
-        "should I resample? a first answer in a few minutes",
+        "should I resample? a first answer in half a minute",
         "counterbalance compare patients.csv --target risk --quick",
     ),
     (
@@ -61,18 +59,17 @@ EXAMPLES = (
         "counterbalance compare visits.csv --target risk --groups patient",
     ),
 )
-DEFAULT, ALL = "default", "all"
-
+DRAWS = 5
 
 OPTIONS = {
     "methods": valued(
         "NAME,...",
         "Methods to try, of those that counterbalance methods lists, and: none, class "
-        "weights, default (the usual ones), all. none is always tried.",
+        "weights, default (what matters most), all. none is always tried.",
     ),
     "classifiers": valued(
         "NAME,...",
-        "Of LR, RF, GBDT (these three by default), KNN, SVM, NN, or your own as module:object.",
+        "Of LR, GBDT (these two by default), RF, KNN, SVM, NN, or your own as module:object.",
     ),
     "metric": valued(
         "NAME",
@@ -84,8 +81,11 @@ OPTIONS = {
     "time": valued(
         "COL", "Dates or numbers: train on the past, test on what comes after; it is no feature."
     ),
-    "quick": flag("--quick", "One repeat, at most 1,000 rows: a first answer."),
-    "full": flag("--full", "Every row, however long it takes (by default 10,000)."),
+    "quick": flag("--quick", "One repeat, at most 1,000 rows: a first answer in half a minute."),
+    "full": flag(
+        "--full", "Every row, more methods and a forest, all folds, however long it takes."
+    ),
+    "trust": flag("--trust", "Also say how far the labels of new rows can be trusted."),
     "folds": valued("N", "Folds of the cross-validation (default 5)."),
     "repeats": valued("N", "Repeats with other folds (default 3, 1 with --quick)."),
     "rows": valued(
@@ -115,6 +115,7 @@ def execute(
     time: str | None = None,
     quick: bool = False,
     full: bool = False,
+    trust: bool = False,
     folds: int | None = None,
     repeats: int | None = None,
     rows: int | None = None,
@@ -131,20 +132,21 @@ def execute(
     reading: Reading,
 ) -> int:
     """Compare, and say what came out."""
-    from counterbalance.compare import as_plain, compare, write_files
+    from counterbalance.compare import compare, write_files
+    from counterbalance.compare.strategies import BASELINE
     from counterbalance.report import write_report
 
-    if full and rows is not None:
-        raise typer.BadParameter("--full and --rows cannot be used together; give one of them")
     if no_rows and report is None:
         raise TableError(
             "--no-rows says what a page leaves out; add --report FILE, or leave it out"
         )
     chosen = make_settings(
         quick=quick,
-        names={"strategies": methods, "classifiers": classifiers},
-        sizes={"folds": folds, "repeats": repeats, "rows": 0 if full else rows},
-        metric=metric,
+        full=full,
+        methods=methods,
+        classifiers=classifiers,
+        sizes={"folds": folds, "repeats": repeats, "rows": rows, "draws": DRAWS if trust else None},
+        metric=metric.strip().lower().replace("-", "_").replace(" ", "_"),
         rope=rope,
         seed=seed,
     )
@@ -160,16 +162,6 @@ def execute(
         reading=reading,
     )
     chosen = replace(chosen, constraints=_check_rules(rules, user, chosen))
-    again = [
-        *("counterbalance", NAME, table.name, "--target", target),
-        *as_words({"--methods": methods, "--classifiers": classifiers, "--groups": groups}),
-        *as_words({"--time": time, "--folds": folds, "--repeats": repeats, "--rows": rows}),
-        *as_words({"--keep": keep, "--use": use}),
-        *rules.words,
-        *reading.words,
-        *as_words({"--quick": quick, "--full": full, "--drop-missing-target": drop_missing_target}),
-        *as_words({"--metric": chosen.metric, "--rope": f"{chosen.rope:g}", "--seed": seed}),
-    ]
     with working("comparing") as tell:
         result = compare(
             user.X,
@@ -180,68 +172,89 @@ def execute(
             time=None if time is None else user.stored.frame[time],
             jobs=jobs,
             progress=Progress(tell),
-            file=table.name,
-            target=target,
-            reproduce=shlex.join(again),  # the same figures, without anything of this machine
-            notes=user.notes(rows=not no_rows),
             announce=note,
+            setup=setup_lines(user, groups, time),
             like=table,
         )
-    write_files(result, folder, like=table)
+    again = [
+        *("counterbalance", NAME, table.name, "--target", target),
+        *as_words({"--methods": methods, "--classifiers": classifiers, "--groups": groups}),
+        *as_words({"--time": time, "--folds": folds, "--repeats": repeats, "--rows": rows}),
+        *as_words({"--keep": keep, "--use": use}),
+        *rules.words,
+        *reading.words,
+        *as_words({"--quick": quick, "--full": full, "--trust": trust}),
+        *as_words({"--drop-missing-target": drop_missing_target}),
+        *as_words({"--metric": chosen.metric, "--rope": f"{chosen.rope:g}", "--seed": seed}),
+    ]
+    summary, data = result.summary, result.summary["data"]
+    in_all = f"In all {data['rows_of_file']:,} rows of the file: " if result.verdict.scope else ""
+    data |= {"file": table.name, "target": target}
+    data["notes"] = [f"{in_all}{text}" for text in user.notes(rows=not no_rows)]
+    summary["title"] = f"Should {table.name} be resampled?"
+    summary["reproduce"] = shlex.join(again)  # without anything of this machine
+    write_files(summary, folder, like=table)
     if report is not None:
         write_report(_page(result, rows=not no_rows), report, like=table)
     if json:
-        show_json(as_plain(result.summary))
+        show_json(summary)
     else:
         _show(result, user)
-    _say_where(result, folder, report)
-    return 0 if result.has_verdict else 1
-
-
-def _check_rules(rules: GivenRules, user: UserTable, chosen: Settings) -> list[Constraint]:
-    """Return the constraints; name the methods that they do not concern, refuse if all are."""
-    from counterbalance.compare.strategies import OURS, adds_rows
-
-    found = rules.checked(user)
-    ours = [method.name for method in OURS if method.name in chosen.strategies]
-    if found and not ours:
-        raise TableError(
-            f"{rules.words[0]} is kept by our own methods only, and --methods names none of them; "
-            "add Counterfactual or Interior, or leave it out"
-        )
-    others = [name for name in chosen.strategies if adds_rows(name) and name not in ours]
-    if found and others:
-        note(f"the new rows of {', '.join(others)} keep no constraint: these methods know none")
-    return found
+    page = f"; page: {report}" if report is not None else ""
+    n_trials = len(result.results.records)
+    note(f"{n_trials} trials, {result.computed} of them now; tables and summary: {folder}{page}")
+    pairs = result.results.pairs.items()
+    is_judged = any(pair.failed is None for (name, _), pair in pairs if name == BASELINE)
+    return 0 if is_judged else 1
 
 
 def make_settings(
     *,
     quick: bool,
-    names: dict[str, str | None],
+    full: bool,
+    methods: str | None,
+    classifiers: str | None,
     sizes: dict[str, int | None],
-    metric: str,
     **others: Any,
 ) -> Settings:
-    """Return the settings that the options ask for, an option over --quick over the defaults."""
-    from counterbalance.compare import QUICK, Settings
-    from counterbalance.compare.strategies import new_classifier
+    """Return the settings that the options ask for, an option over --quick or --full."""
+    from counterbalance.compare import FULL, QUICK, Settings
+    from counterbalance.compare.strategies import (
+        DEFAULT_STRATEGIES,
+        known_strategies,
+        new_classifier,
+    )
     from counterbalance.errors import CounterbalanceError
 
-    chosen: dict[str, Any] = dict(QUICK) if quick else {}
+    if full and (quick or sizes.get("rows") is not None):
+        raise typer.BadParameter("--full cannot be used with --quick or --rows; leave it out")
+    chosen: dict[str, Any] = dict(FULL if full else QUICK if quick else {})
     chosen |= {name: size for name, size in sizes.items() if size is not None}
-    for name, text in names.items():
-        if text is not None:
-            listed = [part.strip() for part in text.split(",") if part.strip()]
-            chosen[name] = _all_strategies(listed) if name == "strategies" else tuple(listed)
-    plain = metric.strip().lower().replace("-", "_").replace(" ", "_")
+    if methods is not None:
+        meant = {"default": DEFAULT_STRATEGIES, "all": tuple(known_strategies())}
+        listed = [part.strip() for part in methods.split(",") if part.strip()]
+        chosen["strategies"] = [name for part in listed for name in meant.get(part.lower(), [part])]
+    if classifiers is not None:
+        chosen["classifiers"] = [part.strip() for part in classifiers.split(",") if part.strip()]
     try:
-        settings = Settings(**chosen, metric=plain, **others)
+        settings = Settings(**chosen, **others)
         for name in settings.classifiers:
             new_classifier(name, settings.seed)
     except CounterbalanceError as error:
         raise typer.BadParameter(str(error)) from error
     return settings
+
+
+def setup_lines(user: UserTable, groups: str | None, time: str | None) -> str:
+    """Return lines of Python that make of the file what was compared."""
+    lines = [f"# table: {user.path.name} as a frame, such as pandas.read_csv gives"]
+    if time is not None:
+        lines.append(f"table = table.sort_values({time!r})")
+    left_out = [user.target, *user.kept]
+    lines.append(f"X, y = table.drop(columns={left_out!r}), table[{user.target!r}]")
+    if groups is not None:
+        lines.append(f"groups = table[{groups!r}]")
+    return "\n".join(lines)
 
 
 def _check_usage(table: Path, folder: Path, report: Path | None, *, jobs: int, both: bool) -> None:
@@ -257,55 +270,53 @@ def _check_usage(table: Path, folder: Path, report: Path | None, *, jobs: int, b
         check_output(report, *([table] if table.exists() else []), option="--report")
 
 
-def _all_strategies(listed: list[str]) -> tuple[str, ...]:
-    """Put in the place of ``default`` and ``all`` what they stand for."""
-    from counterbalance.compare.strategies import DEFAULT_STRATEGIES, known_strategies
+def _check_rules(rules: GivenRules, user: UserTable, chosen: Settings) -> list[Constraint]:
+    """Return the constraints; name the methods that they do not concern, refuse if all are."""
+    from counterbalance.compare.strategies import known_strategies
 
-    meant = {DEFAULT: DEFAULT_STRATEGIES, ALL: tuple(known_strategies())}
-    return tuple(name for part in listed for name in meant.get(part.lower(), (part,)))
+    found, kinds = rules.checked(user), known_strategies()
+    if found and not any(kinds[name] == "ours" for name in chosen.strategies):
+        raise TableError(
+            f"{rules.words[0]} is kept by our own methods only, and --methods names none of them; "
+            "add Counterfactual or Interior, or leave it out"
+        )
+    others = [name for name in chosen.strategies if kinds[name] == "over"]
+    if found and others:
+        note(f"the new rows of {', '.join(others)} keep no constraint: these methods know none")
+    return found
 
 
 def _show(result: Comparison, user: UserTable) -> None:
-    table = result.results.plan.table
+    """Show the verdict, then the table with its picture, then what they rest on."""
+    said, table = result.verdict, result.results.plan.table
     counts = zip(table.counts_of_file.tolist(), table.classes, strict=True)
     each = ", ".join(f"{count:,} of class {label}" for count, label in counts)
     say(f"{user.path.name}, {user.target}: {table.counts_of_file.sum():,} rows, {each}\n")
-    if result.verdict.scope:
-        say(wrapped(result.verdict.scope, "") + "\n")
+    if said.scope:
+        say(wrapped(said.scope, "") + "\n")
+    say(wrapped(f"VERDICT: {said.headline}", "") + "\n")
     show_tables(result.tables)
-    say(wrapped(f"VERDICT: {result.verdict.headline}", "") + "\n")
-    for sentence in result.verdict.sentences:
+    for sentence in said.sentences:
         say(wrapped(sentence))
-    if result.verdict.code:
-        say("\n" + indent(result.verdict.code, "    "))
-    if result.verdict.caveats:
+    if said.code:
+        say("\n" + indent(said.code, "    "))
+    if said.caveats:
         say("\nBe careful:")
-    for caveat in result.verdict.caveats:
+    for caveat in said.caveats:
         say(wrapped(caveat))
 
 
-def _say_where(result: Comparison, folder: Path, report: Path | None) -> None:
-    run = result.run
-    note(
-        f"{run.done} of {run.total} trials done, {run.computed} of them now in "
-        f"{duration(run.seconds)}; tables and summary: {folder}"
-        + (f"; page: {report}" if report is not None else "")
-    )
-    if run.failed:
-        note(f"{run.failed} trials failed, the verdict says why; they are tried again next time")
-
-
-def _page(result: Comparison, *, rows: bool) -> Page:
+def _page(result: Comparison, *, rows: bool) -> dict[str, Any]:
     """Return the page; its map and explorer show our sampler on the rows that were used."""
     import numpy as np
 
     from counterbalance import CounterfactualOverSampler
     from counterbalance.errors import CounterbalanceError
-    from counterbalance.report import Page, summarise_sampler
+    from counterbalance.report import summarise_sampler
 
-    table = result.results.plan.table
+    plan = result.results.plan
+    table, settings = plan.table, plan.settings
     y = np.array(table.classes)[table.codes]
-    settings = result.results.plan.settings
     sampler = CounterfactualOverSampler(
         constraints=list(settings.constraints) or None, random_state=settings.seed
     )
@@ -315,9 +326,9 @@ def _page(result: Comparison, *, rows: bool) -> Page:
         made = summarise_sampler(sampler, table.X, y, X_resampled, y_resampled, rows=rows)
     except CounterbalanceError as error:
         note(f"the page has no map: {error}")
-        made = Page()
+        return result.summary
     sections = {"map": made.map, "explorer": made.explorer, "features": made.features}
-    return Page.of(result.summary, **sections)
+    return {**result.summary, **sections}
 
 
 COMPARE = Command(NAME, SUMMARY, DESCRIPTION, EXAMPLES, execute, OPTIONS)

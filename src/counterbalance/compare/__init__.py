@@ -1,17 +1,17 @@
 """Should this table be resampled, and with what? An honest answer, on the user's own rows."""
 
-from counterbalance.compare.plan import QUICK, ComparisonError, Settings
-from counterbalance.compare.records import Summary, Verdict, as_plain
-from counterbalance.compare.run import Comparison, compare, write_files
+from counterbalance.compare.plan import FULL, QUICK, ComparisonError, Settings
+from counterbalance.compare.run import Comparison, compare
+from counterbalance.compare.summary import write_files
+from counterbalance.compare.verdict import Verdict
 
 __all__ = [
+    "FULL",
     "QUICK",
     "Comparison",
     "ComparisonError",
     "Settings",
-    "Summary",
     "Verdict",
-    "as_plain",
     "compare",
     "write_files",
 ]

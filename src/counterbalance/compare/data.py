@@ -1,24 +1,15 @@
 """The table that is compared on: features, class codes, groups or times.
 
-    codes       the class of each row: 0 the largest class, C - 1 the smallest
-    groups      rows with the same number stay together in a fold, or None
-    times       the rank of each row's moment, or None
-    subsample   how many rows of each class are used, or None where all are
+    codes          the class of each row: 0 the largest class, C - 1 the smallest
+    y              the same as places among the sorted labels, which is what a model is fitted to
+    groups         rows with the same number stay together in a fold, or None
+    times          the rank of each row's moment, or None; the rows are in its order
+    counts_of_file rows of each class in the whole table
 
-Of a large table only some rows are used, and the figures still speak of all of it:
-
-    N_c        rows of class c in the whole table, N of all classes
-    n_c        rows of it that are kept, n of all classes
-    weight     (N_c / N) / (n_c / n): what a kept row counts for in a metric
-    prior      the class shares that a model was fitted at
-
-Rows are drawn by class share, but a small class keeps all it has up to n / 2C: the rows that
-resampling is about must not be the first to go. So the minority may have a larger share among the
-kept rows than in the table, and three things correct for that: metrics that depend on the share of
-a class (F1, average precision, Brier, calibration) weight the rows, thresholds are tuned with the
-same weights, and the probabilities of a model are moved from the share it was fitted at to the
-share that it would have been fitted at with all rows (as in a case-control study). G-mean,
-balanced accuracy and ROC AUC of two classes do not depend on the shares.
+Of a large table only some rows are used. They are drawn by class share, but a small class keeps
+all it has up to n / 2C of n rows: the rows that resampling is about must not be the first to go.
+Where that gives a class a larger share than it has in the table, metrics weight the rows back, and
+the probabilities of a model are corrected for the prior (see `trials`).
 """
 
 from __future__ import annotations
@@ -41,47 +32,6 @@ from counterbalance.table.table import read_table
 BINARY = 2
 FEWEST_OF_CLASS = 4  # two in each half, and two in each half of those
 MOST_CLASSES = 50
-LEAST_SHARE = 1e-12  # of a class that a sampler left nothing of
-
-
-@dataclass(frozen=True, eq=False)
-class Subsample:
-    """How many rows of each class were there, and how many are kept."""
-
-    whole: Integers
-    kept: Integers
-
-    @cached_property
-    def shifts(self) -> bool:
-        """Whether the classes have other shares now, beyond rounding."""
-        by_share = self.kept.sum() * self.shares
-        return bool((np.abs(self.kept - by_share) >= 1).any())
-
-    @property
-    def shares(self) -> Floats:
-        """The share of each class in the whole table."""
-        return np.asarray(self.whole / self.whole.sum())
-
-    @cached_property
-    def weights(self) -> Floats:
-        """What a row of each class counts for."""
-        return np.asarray(self.shares / (self.kept / self.kept.sum()))
-
-    def prior_on_all_rows(self, before: Floats, after: Floats) -> Floats:
-        """Return the class shares that a strategy would have made of all rows.
-
-            before, after  (C,) class shares of a training part of the kept rows, and what the
-                           strategy made of it
-
-        A strategy that balances the kept rows balances all rows too; one that leaves the shares
-        alone leaves those of all rows alone. In between, it goes the same part of the way
-        towards balance, on the scale of log shares.
-        """
-        start, end, real = (_centred(share) for share in (before, after, before * self.weights))
-        length = float(start @ start)
-        left = float(np.clip(end @ start / length, 0, 1)) if length else 1.0
-        odds = np.exp(end + left * (real - start))
-        return np.asarray(odds / odds.sum())
 
 
 @dataclass(frozen=True, eq=False)
@@ -91,14 +41,20 @@ class ComparedTable:
     X: Any
     codes: Integers
     classes: tuple[str, ...]
+    order: Integers  # the place of each class among the sorted labels
+    counts_of_file: Integers
     groups: Integers | None = None
     times: Integers | None = None
-    subsample: Subsample | None = None
 
     @property
     def is_binary(self) -> bool:
-        """Whether there are two classes: then thresholds are tuned, and class 1 is the minority."""
+        """Whether there are two classes: then class 1 is the minority."""
         return len(self.classes) == BINARY
+
+    @property
+    def y(self) -> Integers:
+        """What a model is fitted to: whole numbers in the order of the labels."""
+        return self.order[self.codes]
 
     @property
     def counts(self) -> Integers:
@@ -106,23 +62,9 @@ class ComparedTable:
         return np.bincount(self.codes, minlength=len(self.classes))
 
     @property
-    def counts_of_file(self) -> Integers:
-        """Rows of each class in the whole table."""
-        return self.counts if self.subsample is None else self.subsample.whole
-
-    @property
-    def shares(self) -> Floats:
-        """The share of each class; of a subsample, in the whole table."""
-        if self.subsample is not None:
-            return self.subsample.shares
-        return np.asarray(self.counts / len(self.codes))
-
-    @property
-    def weights(self) -> Floats | None:
-        """What each row counts for in a metric; None where all count the same."""
-        if self.subsample is None or not self.subsample.shifts:
-            return None
-        return np.asarray(self.subsample.weights[self.codes])
+    def is_drawn(self) -> bool:
+        """Whether the table has more rows than are used."""
+        return len(self.codes) < int(self.counts_of_file.sum())
 
     @cached_property
     def kinds(self) -> list[Kind]:
@@ -130,42 +72,35 @@ class ComparedTable:
         return read_table(self.X).kinds
 
     @cached_property
-    def digest(self) -> str:
-        """A text that is the same for the same table only."""
-        hashed = require_pandas().util.hash_pandas_object(self.X, index=False).to_numpy()
-        digest = hashlib.sha256(hashed.tobytes())
-        named = [f"{name!r} {dtype}" for name, dtype in self.X.dtypes.items()]
-        digest.update(repr([named, self.classes]).encode())
-        for values in (self.codes, self.groups, self.times):
-            digest.update(b"-" if values is None else values.astype("<i8").tobytes())
-        if self.subsample is not None:
-            digest.update(self.subsample.whole.astype("<i8").tobytes())
-        return digest.hexdigest()
+    def class_weights(self) -> Floats | None:
+        """What a row of each class counts for in a metric; None where all count the same.
 
-    @property
-    def loose(self) -> ComparedTable:
-        """The same without groups and times."""
-        return replace(self, groups=None, times=None)
+        A class that has another share than in the file, beyond rounding, is weighted back to it.
+        """
+        by_share = self.counts_of_file * (len(self.codes) / self.counts_of_file.sum())
+        is_same = (np.abs(self.counts - by_share) < 1).all()
+        return None if is_same else np.asarray(by_share / self.counts)
 
     def part(self, rows: Integers) -> ComparedTable:
         """Return some of the rows."""
-        return replace(
-            self,
-            X=self.X.iloc[rows],
-            codes=self.codes[rows],
-            groups=None if self.groups is None else self.groups[rows],
-            times=None if self.times is None else self.times[rows],
-        )
+        groups = None if self.groups is None else self.groups[rows]
+        times = None if self.times is None else self.times[rows]
+        X = self.X.iloc[rows].reset_index(drop=True)
+        return replace(self, X=X, codes=self.codes[rows], groups=groups, times=times)
+
+    def digest(self) -> str:
+        """Return a text that is the same for the same table only."""
+        cells = require_pandas().util.hash_pandas_object(self.X, index=False)
+        columns = [f"{name!r} {dtype}" for name, dtype in self.X.dtypes.items()]
+        arrays = (cells, self.codes, self.groups, self.times, self.counts_of_file)
+        numbers = [None if values is None else values.tolist() for values in arrays]
+        return hashlib.sha256(repr([columns, self.classes, numbers]).encode()).hexdigest()
 
 
 def read_compared(
     X: Any, y: Any, *, groups: Any = None, times: Any = None, rows: int = 0
 ) -> ComparedTable:
-    """Check a table and draw a number of its rows, sparing small classes; 0 takes all.
-
-    X, y, groups, times  as `compare` takes them; times are numbers or dates
-    rows                 most rows
-    """
+    """Check a table and draw at most so many of its rows, sparing small classes; 0 takes all."""
     pd = require_pandas()
     frame = X.reset_index(drop=True) if isinstance(X, pd.DataFrame) else pd.DataFrame(np.asarray(X))
     frame = frame.set_axis([str(name) for name in frame.columns], axis=1)
@@ -179,21 +114,19 @@ def read_compared(
     if groups is not None and times is not None:
         raise TableError("groups and time cannot be used together; give one of them")
     order = np.argsort(-labels.counts, kind="stable")
-    rank = np.empty(len(order), dtype=np.intp)
-    rank[order] = np.arange(len(order))
     table = ComparedTable(
-        _with_levels(frame),
-        rank[labels.codes],
+        frame,
+        np.argsort(order)[labels.codes],
         tuple(str(labels.classes[code]) for code in order),
+        order,
+        labels.counts[order],
         None if groups is None else _numbered(groups, "groups", len(frame)),
         None if times is None else _numbered(times, "time", len(frame)),
     )
     _check_classes(table)
     if 0 < rows < len(frame):
-        drawn = Subsample(table.counts, kept_counts(table.counts, rows))
-        table = table.part(kept_rows(table.codes, drawn.kept))
-        table = replace(table, X=table.X.reset_index(drop=True), subsample=drawn)
-    return table
+        table = table.part(kept_rows(table.codes, kept_counts(table.counts, rows)))
+    return table if table.times is None else table.part(np.argsort(table.times, kind="stable"))
 
 
 def kept_counts(counts: Integers, rows: int) -> Integers:
@@ -201,8 +134,6 @@ def kept_counts(counts: Integers, rows: int) -> Integers:
 
     >>> kept_counts(np.array([47_559, 701]), 1000).tolist()
     [750, 250]
-    >>> kept_counts(np.array([47_559, 701]), 10_000).tolist()
-    [9299, 701]
     >>> kept_counts(np.array([7000, 3000]), 1000).tolist()
     [700, 300]
     """
@@ -226,21 +157,10 @@ def kept_rows(codes: Integers, kept: Integers) -> Integers:
     return np.sort(np.concatenate(drawn))
 
 
-def _with_levels(frame: Any) -> Any:
-    """Name the levels of text columns, so that a part without some of them is still text."""
-    kinds = read_table(frame).kinds
-    texts = [
-        name
-        for (name, dtype), kind in zip(frame.dtypes.items(), kinds, strict=True)
-        if kind is Kind.NOMINAL and dtype != "category"
-    ]
-    return frame.astype(dict.fromkeys(texts, "category"))
-
-
 def _numbered(values: Any, name: str, n_rows: int) -> Integers:
     """Give the distinct values the numbers 0, 1, ... in their order."""
     pd = require_pandas()
-    series = pd.Series(np.asarray(values)) if not isinstance(values, pd.Series) else values
+    series = values if isinstance(values, pd.Series) else pd.Series(np.asarray(values))
     if len(series) != n_rows:
         raise TableError(f"{name} has {len(series)} values for {n_rows} rows; give one for each")
     if series.isna().any():
@@ -263,15 +183,10 @@ def _numbered(values: Any, name: str, n_rows: int) -> Integers:
 
 def _check_classes(table: ComparedTable) -> None:
     n_classes, fewest = len(table.classes), int(table.counts.min())
-    if n_classes < BINARY:
+    if not BINARY <= n_classes <= MOST_CLASSES:
         raise TableError(
-            f"the target must have at least two classes, it has only {table.classes[0]!r}; "
-            "choose another column"
-        )
-    if n_classes > MOST_CLASSES:
-        raise TableError(
-            f"the target must have at most {MOST_CLASSES} classes, it has {n_classes}; it looks "
-            "like a number or an identifier: choose another column, or cut it into classes"
+            f"the target must have at least two and at most {MOST_CLASSES} classes, it has "
+            f"{n_classes}; choose another column, or cut a number into classes"
         )
     if fewest < FEWEST_OF_CLASS:
         raise TableError(
@@ -279,8 +194,3 @@ def _check_classes(table: ComparedTable) -> None:
             f"in test; class {table.classes[-1]!r} has {fewest}; collect more, merge the class "
             "with another, or leave its rows out"
         )
-
-
-def _centred(shares: Floats) -> Floats:
-    logs = np.log(np.maximum(shares, LEAST_SHARE))
-    return np.asarray(logs - logs.mean())

@@ -1,14 +1,18 @@
 """Evidence: what the folds say of each strategy against doing nothing but moving the threshold.
 
-The question is what a strategy adds to what can be had for free. So the reference is ``none`` at
-the better of its two thresholds, 0.5 and the tuned one, and each strategy is held against it at
-both of its own. Metrics without a threshold are compared as they are, the Brier score after
-prior correction.
+The reference is ``none`` at the better of its two thresholds, 0.5 and the tuned one, and each
+strategy is held against it at both of its own. The folds are looked at several times. After each
+look a strategy is left out that can no longer be shown to help, and a classifier is settled when
+none is left, or when one is shown to help. Neither makes a false claim more probable:
 
-Many candidates are tried, and the best of many looks better than it is. So a claim has to clear
-a bar that rises with their number m: probability 1 - 0.05 / m, which keeps the probability that
-any claim of a classifier is wrong at 0.05. And ``chosen_gain`` says what choosing is worth: the
-gain on each fold of the candidate that was best on the other folds.
+    a claim has to clear a bar that rises with the number m of candidates and the number of looks
+    at which one can be made, 1 - 0.05 / (m looks), which keeps the probability that any claim of
+    a classifier is wrong at 0.05
+    what was left out is not claimed, whatever its few folds say, and still counts in m
+
+More folds of the same rows only reduce var(d) / n of the posterior's variance (see `results`),
+which is where the cuts fell; var(d) ratio stays. So after a few folds it is known how far the mean
+can still move, and `hope` is the probability that it moves far enough.
 """
 
 from dataclasses import dataclass
@@ -16,19 +20,37 @@ from functools import cached_property
 from typing import Literal
 
 import numpy as np
+from scipy.stats import t
 
 from counterbalance.arrays import Floats
-from counterbalance.compare.metrics import CORRECTED, METRICS
-from counterbalance.compare.posterior import Posterior, posterior
-from counterbalance.compare.results import HALF, TUNED, Pair, Results
-from counterbalance.compare.strategies import BASELINE
+from counterbalance.compare.metrics import CALIBRATED, METRICS
+from counterbalance.compare.models import HALF, TUNED
+from counterbalance.compare.plan import FEWEST_FOLDS
+from counterbalance.compare.results import Pair, Posterior, Results, posterior
+from counterbalance.compare.strategies import BASELINE, COUNTERFACTUAL, INTERIOR
 
 ERROR = 0.05
 LIKELY = 1 - ERROR
 HOPE = 0.75  # below this a gain is not worth speaking of
-FAR = 5  # a threshold so many times below the share of the minority is fragile
-WILD = 10  # and one that differs so many times between two folds
+HOPELESS = 0.05  # below this probability of still being shown to help a strategy is left out
 State = Literal["helps", "probably", "unclear", "no"]
+
+
+def hope(d: Floats, ratio: float, folds: int, bound: float, level: float) -> float:
+    """Return how probable it is that ``folds`` folds will put the mean above a bound.
+
+    ``level`` is how sure the posterior has to be of it then.
+
+    >>> gains = np.array([0.01, -0.02, 0.03, 0.0, -0.01])
+    >>> round(hope(gains, 1 / 4, 15, bound=0.01, level=0.95), 3)
+    0.005
+    """
+    if len(d) < 2:  # noqa: PLR2004 - one fold says nothing of another
+        return 1.0
+    spread = float(np.std(d, ddof=1))
+    wanted = bound + float(t.ppf(level, folds - 1)) * spread * np.sqrt(1 / folds + ratio)
+    to_go = spread * np.sqrt(max(1 / len(d) - 1 / folds, 0))
+    return Posterior(float(np.mean(d)), to_go, len(d) - 1).above(wanted)
 
 
 @dataclass(frozen=True)
@@ -40,6 +62,8 @@ class Gain:
     belief: Posterior
     score: float
     rope: float
+    hope: float = 1.0  # how probable it is that all folds show it to help
+    is_whole: bool = True  # whether it was tried on as many folds as the reference
 
     @cached_property
     def better(self) -> float:
@@ -49,117 +73,114 @@ class Gain:
     @cached_property
     def worse(self) -> float:
         """Probability of a loss that counts."""
-        return self.belief.below(-self.rope)
+        return 1 - self.belief.above(-self.rope)
 
 
 @dataclass(frozen=True)
 class Evidence:
     """What the folds say of one classifier."""
 
-    classifier: str  # which
+    classifier: str
     reference: float  # score of ``none`` at the better of its thresholds
     # What each candidate adds, the largest mean gain first; none that failed on a fold.
     gains: tuple[Gain, ...]
-    # What the tuned threshold adds to 0.5, without resampling; with more than two classes, what
-    # dividing by the class shares adds.
+    # What the tuned threshold adds to 0.5, without resampling; None where there is none.
     moving: Gain | None
-    # Median, least and greatest tuned threshold of ``none``; None with more than two.
-    threshold: tuple[float, float, float] | None
     # Mean gain on a fold of the candidate that was best on the other folds.
     chosen_gain: float | None
+    looks: int = 1  # at how many looks a claim can be made
 
     @property
     def bar(self) -> float:
         """The probability that a claim has to reach."""
-        return 1 - ERROR / max(len(self.gains), 1)
+        return 1 - ERROR / (max(len(self.gains), 1) * self.looks)
 
     @cached_property
     def best(self) -> Gain | None:
-        """The candidate to speak of: the largest gain among those that are surest."""
+        """The candidate to speak of: the largest gain among those that are surest.
+
+        Of those that are as good, one to train on goes before counterfactuals, which are to read.
+        """
+        whole = [gain for gain in self.gains if gain.is_whole]
         for least in (self.bar, LIKELY):
-            for gain in self.gains:
-                if gain.better >= least:
-                    return gain
-        return self.gains[0] if self.gains else None
+            if sure := [gain for gain in whole if gain.better >= least]:
+                near = [g for g in sure if g.belief.mean >= sure[0].belief.mean - sure[0].rope]
+                first = {INTERIOR: 0, COUNTERFACTUAL: 2}
+                return min(near, key=lambda gain: first.get(gain.strategy, 1))
+        return next(iter([*whole, *self.gains]), None)
 
     @property
     def state(self) -> State:
         """Whether some strategy helps; a mere chance counts only if choosing gains anything."""
         if self.best is None or self.chosen_gain is None or self.best.better < HOPE:
             return "no"
-        if self.best.better >= self.bar:
+        if self.best.is_whole and self.best.better >= self.bar:
             return "helps"
-        if self.best.better >= LIKELY:
+        if self.best.is_whole and self.best.better >= LIKELY:
             return "probably"
         return "unclear" if self.chosen_gain > 0 else "no"
-
-    @property
-    def threshold_helps(self) -> bool:
-        """Whether moving the threshold alone helps."""
-        return self.moving is not None and self.moving.better >= LIKELY
 
 
 def find(results: Results) -> list[Evidence]:
     """Return what was found for each classifier whose baseline could be computed."""
-    classifiers = results.plan.settings.classifiers
-    bases = {name: results.pairs[BASELINE, name] for name in classifiers}
-    return [_evidence(results, base) for base in bases.values() if base.failed is None]
+    bases = [results.pairs[BASELINE, name] for name in results.plan.settings.classifiers]
+    return [_evidence(results, base) for base in bases if base.failed is None]
+
+
+def still_open(results: Results, folds: int) -> list[tuple[str, str]]:
+    """Return the pairs of strategy and classifier that more than so many folds can tell more of."""
+    wanted = set()
+    for found in find(results):
+        is_settled = found.state == "helps" and folds > FEWEST_FOLDS
+        hopeful = [gain for gain in found.gains if gain.is_whole and gain.hope >= HOPELESS]
+        if hopeful and not is_settled:
+            names = (BASELINE, *(gain.strategy for gain in hopeful))
+            wanted |= {(name, found.classifier) for name in names}
+    return [pair for pair in results.plan.pairs if pair in wanted]
 
 
 def _evidence(results: Results, base: Pair) -> Evidence:
-    settings, ratio = results.plan.settings, results.plan.ratio
-    metric, rope = settings.metric, settings.rope
-    sign = 1 if METRICS[metric].higher_is_better else -1
-    is_tuned = METRICS[metric].needs_threshold
-    thresholds = (HALF, TUNED) if is_tuned else (HALF,)
-    free = [best_values(base, metric, threshold) for threshold in thresholds]
-    reference = max(free, key=lambda values: sign * float(values.mean()))
+    plan, rope = results.plan, results.plan.settings.rope
+    metric = METRICS[plan.settings.metric]
+    thresholds = (HALF, TUNED) if metric.needs_threshold else (HALF,)
+    free = [best_values(base, metric.name, threshold) for threshold in thresholds]
+    reference = max(free, key=lambda values: metric.sign * float(values.mean()))
     rows, gains = [], []
     for (strategy, classifier), pair in results.pairs.items():
-        if classifier != base.classifier or strategy == BASELINE or pair.failed is not None:
+        is_tried = len(pair.records) >= min(FEWEST_FOLDS, len(plan.folds))
+        is_other = classifier != base.classifier or strategy == BASELINE
+        if is_other or pair.failed is not None or not is_tried:
             continue
         for threshold in thresholds:
-            values = best_values(pair, metric, threshold)
-            rows.append(sign * (values - reference))
-            belief = posterior(rows[-1], ratio)
-            gains.append(Gain(strategy, threshold, belief, float(values.mean()), rope))
+            values = best_values(pair, metric.name, threshold)
+            d = metric.sign * (values - reference[: len(values)])
+            believed = (posterior(d, plan.ratio), float(values.mean()), rope)
+            to_come = hope(d, plan.ratio, len(plan.folds), rope, LIKELY)
+            is_whole = len(values) == len(reference)
+            gains.append(Gain(strategy, threshold, *believed, to_come, is_whole))
+            rows.append(d)
     gains.sort(key=lambda gain: -gain.belief.mean)
-    moving = cuts = None
-    if is_tuned:
-        moved = posterior(sign * (free[1] - free[0]), ratio)
+    moving = None
+    if metric.needs_threshold:
+        moved = posterior(metric.sign * (free[1] - free[0]), plan.ratio)
         moving = Gain(BASELINE, TUNED, moved, float(free[1].mean()), rope)
-    if is_tuned and results.plan.table.is_binary:
-        found = base.thresholds(metric)
-        cuts = (float(np.median(found)), float(found.min()), float(found.max()))
-    chosen = chosen_gain(np.array(rows)) if rows else None
-    return Evidence(base.classifier, float(reference.mean()), tuple(gains), moving, cuts, chosen)
-
-
-def is_fragile(threshold: tuple[float, float, float], share: float) -> bool:
-    """Say whether a tuned threshold should not be copied.
-
-        threshold  its median, least and greatest over the folds
-        share      share of the minority. The threshold of a well calibrated model lies near it
-                   for G-mean and above it for F1; far below it, probabilities hardly differ and
-                   any cut is chance
-
-    >>> is_fragile((0.00086, 0.0005, 0.002), 0.015), is_fragile((0.012, 0.009, 0.02), 0.015)
-    (True, False)
-    """
-    cut, low, high = threshold
-    is_far = cut < share / FAR or 1 - cut < (1 - share) / FAR / FAR
-    return is_far or high > WILD * low
+    common = min(map(len, rows), default=0)  # folds that all candidates were tried on
+    chosen = chosen_gain(np.array([d[:common] for d in rows])) if common else None
+    claims = sum(look > FEWEST_FOLDS for look in plan.looks)  # at the end of each repeat
+    score = float(reference.mean())
+    return Evidence(base.classifier, score, tuple(gains), moving, chosen, max(claims, 1))
 
 
 def best_values(pair: Pair, metric: str, threshold: str) -> Floats:
-    """Return a metric on each fold; of the Brier score, the one after prior correction."""
-    return pair.values(f"brier{CORRECTED}" if metric == "brier" else metric, threshold)
+    """Return a metric on each fold; the Brier score is that of calibrated probabilities."""
+    return pair.values(CALIBRATED if metric == "brier" else metric, threshold)
 
 
 def chosen_gain(gains: Floats) -> float:
     """Return the mean gain on a fold of the candidate that was best on all other folds.
 
-        gains  (candidates, folds) gain of each candidate on each fold
+    ``gains`` has a row for each candidate and a column for each fold. It is what choosing the
+    best is worth without hindsight.
 
     >>> chosen_gain(np.array([[0.3, 0.0, 0.0], [0.1, 0.1, 0.1]]))
     0.03333333333333333

@@ -1,4 +1,12 @@
-"""Results: what the store holds, as figures of each strategy and classifier, and their summary."""
+"""Results: what the trials gave, as figures of each strategy with each classifier.
+
+The Bayesian correlated t-test: folds share training rows, so what they give is correlated, by
+about ratio / (1 + ratio), ratio being the rows of a test part over those of its training part
+(Nadeau and Bengio). With a flat prior, the mean of n folds d has a Student posterior with n - 1
+degrees of freedom around mean(d), with variance var(d) (1 / n + ratio) (Corani and Benavoli,
+Machine Learning 2015). The package baycomp has the same test, and our tests check against it; it
+assumes folds of equal size, gives no intervals, and imports matplotlib.
+"""
 
 import platform
 from collections import Counter
@@ -6,80 +14,78 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from importlib.metadata import PackageNotFoundError, version
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from scipy.stats import t
 
 import counterbalance
 from counterbalance.arrays import Floats
-from counterbalance.compare.code import as_code
-from counterbalance.compare.metrics import (
-    CALIBRATION,
-    CORRECTED,
-    METRICS,
-    Estimate,
-    calibration_curve,
-    intercept,
-    recall_curve,
-    slope,
-)
+from counterbalance.compare.metrics import METRICS
+from counterbalance.compare.models import HALF
 from counterbalance.compare.plan import ComparisonPlan
-from counterbalance.compare.posterior import posterior
-from counterbalance.compare.records import (
-    ClassCount,
-    ColumnFacts,
-    Curves,
-    Data,
-    Score,
-    ScoreRow,
-    ScoreTable,
-    Summary,
-    Trust,
-    Verdict,
-)
 from counterbalance.compare.runner import TrialRecord
-from counterbalance.compare.strategies import BASELINE, OURS, make_ours, new_classifier
-from counterbalance.compare.trials import SCORES, TRUST
 
-HALF, TUNED = "0.5", "tuned"
-UNBOUNDED = {f"{name}{suffix}" for name in CALIBRATION for suffix in ("", CORRECTED)}
-PACKAGES = ("numpy", "scipy", "scikit-learn", "imbalanced-learn", "pandas")
 CITATION = (
     "Luo and Liu, Counterfactual-based minority oversampling for imbalanced classification; "
     f"computed with counterbalance {counterbalance.__version__}"
 )
-DIGITS = 6
+PACKAGES = ("numpy", "scipy", "scikit-learn", "imbalanced-learn", "pandas")
+
+
+@dataclass(frozen=True)
+class Posterior:
+    """Where a mean is believed to lie."""
+
+    mean: float
+    scale: float
+    freedom: int
+
+    def above(self, bound: float) -> float:
+        """Return the probability that the mean is above a bound."""
+        if self.scale == 0:
+            return float(self.mean > bound)
+        return float(t.sf(bound, self.freedom, self.mean, self.scale))
+
+    def interval(self, level: float = 0.95) -> tuple[float, float]:
+        """Return the central interval that holds the mean with this probability."""
+        if self.scale == 0:
+            return self.mean, self.mean
+        low, high = t.interval(level, self.freedom, self.mean, self.scale)
+        return float(low), float(high)
+
+
+def posterior(d: Floats, ratio: float) -> Posterior:
+    """Return the posterior of the mean of correlated figures, one for each fold.
+
+    >>> belief = posterior(np.array([0.02, 0.04, 0.03, 0.05]), ratio=1 / 3)
+    >>> round(belief.mean, 3), round(belief.above(0.01), 3)
+    (0.035, 0.957)
+    """
+    spread = float(np.std(d, ddof=1)) if len(d) > 1 else np.inf
+    return Posterior(float(np.mean(d)), spread * np.sqrt(1 / len(d) + ratio), max(len(d) - 1, 1))
 
 
 @dataclass(frozen=True, eq=False)
 class Pair:
-    """A strategy with a classifier: what each fold gave, in the order of the folds."""
+    """A strategy with a classifier: what its folds gave, in their order."""
 
     plan: ComparisonPlan
     strategy: str
     classifier: str
     records: tuple[TrialRecord, ...]
 
-    @property
+    @cached_property
     def done(self) -> list[TrialRecord]:
         """The folds that could be computed."""
-        return [record for record in self.records if record.is_done]
+        return [record for record in self.records if not record.error]
 
-    @property
+    @cached_property
     def failed(self) -> str | None:
         """Why folds failed, if any did: the most frequent reason."""
-        errors = Counter(record.error for record in self.records if not record.is_done)
-        missing = len(self.plan.folds) - len(self.done)
-        if not missing:
-            return None
-        reason = plain_error(errors.most_common(1)[0][0]) if errors else "not computed yet"
-        return f"{missing} of {len(self.plan.folds)} folds: {reason}"
-
-    @property
-    def seconds(self) -> float:
-        """Time that all folds took together."""
-        return sum(record.seconds for record in self.records)
+        errors = Counter(record.error for record in self.records if record.error)
+        if not errors:
+            return None if self.records else "it was not tried"
+        return f"{errors.total()} of {len(self.records)} folds: {errors.most_common(1)[0][0]}"
 
     def values(self, metric: str, threshold: str = HALF) -> Floats:
         """Return a metric on each fold that is done."""
@@ -87,155 +93,34 @@ class Pair:
         return np.array([record.figures[name] for record in self.done])
 
     def thresholds(self, metric: str) -> Floats:
-        """Return the threshold of each fold, tuned for a metric."""
-        return np.array([record.figures[f"threshold {metric}"] for record in self.done])
+        """Return the threshold of each fold, tuned for a metric; none with more classes."""
+        name = f"threshold {metric}"
+        return np.array([record.figures[name] for record in self.done if name in record.figures])
 
-    def score(self, metric: str, threshold: str = HALF) -> Score | None:
-        """Return the mean of a metric and its interval; None where there is none."""
+    def score(self, metric: str, threshold: str = HALF) -> tuple[float, float, float] | None:
+        """Return the mean of a metric and its 95 % interval; None where there is none."""
         if not self.done:
             return None
-        if metric in UNBOUNDED:
-            found = self.calibration[metric]
-            return None if found is None else Score(found.value, *found.interval)
         belief = posterior(self.values(metric, threshold), self.plan.ratio)
         low, high = np.clip(belief.interval(), 0, 1)
-        return Score(belief.mean, float(low), float(high))
-
-    def mean(self, metric: str) -> float | None:
-        """Return the mean of a metric that needs no threshold; None where there is none."""
-        score = self.score(metric)
-        return None if score is None else score.mean
-
-    @cached_property
-    def calibration(self) -> dict[str, Estimate | None]:
-        """Slope and intercept on the pooled test rows of a repeat, averaged over repeats."""
-        found = {}
-        for suffix, kept in (("", "p"), (CORRECTED, "corrected")):
-            for name, estimate in zip(CALIBRATION, (slope, intercept), strict=True):
-                parts = [
-                    estimate(p, y, w)
-                    for repeat in sorted({int(record.trial["repeat"]) for record in self.done})
-                    for p, y, w in self.pooled(kept, repeat)
-                ]
-                found[name + suffix] = _average(parts)
-        return found
-
-    def pooled(
-        self, kept: str, repeat: int = 0
-    ) -> list[tuple[Floats, NDArray[np.bool_], Floats | None]]:
-        """Return probabilities of all test rows of a repeat, truth and weights, by class.
-
-        With two classes there is one pair, of the minority.
-        """
-        chosen = [record for record in self.done if record.trial["repeat"] == repeat]
-        if not chosen:
-            return []
-        p = np.concatenate([np.asarray(record.payload[kept], dtype=float) for record in chosen])
-        folds = [self.plan.fold(repeat, int(record.trial["fold"])) for record in chosen]
-        rows = np.concatenate([fold.test for fold in folds])
-        y, weights = self.plan.table.codes[rows], self.plan.table.weights
-        w = None if weights is None else weights[rows]
-        if p.ndim == 1:
-            return [(p, y == 1, w)]
-        return [(p[:, code], y == code, w) for code in range(p.shape[1])]
+        return belief.mean, float(low), float(high)
 
 
 @dataclass(frozen=True, eq=False)
 class Results:
-    """All that came out of a plan."""
+    """All that came out of a plan, so far."""
 
     plan: ComparisonPlan
     records: Sequence[TrialRecord]
+    late: tuple[tuple[str, str], ...] = ()  # pairs that were left out for want of time
 
     @cached_property
     def pairs(self) -> dict[tuple[str, str], Pair]:
         """The pairs of strategy and classifier, in the order of the settings."""
-        settings = self.plan.settings
-        by_pair: dict[tuple[str, str], list[TrialRecord]] = {
-            (strategy, classifier): []
-            for classifier in settings.classifiers
-            for strategy in settings.strategies
-        }
-        for record in self.records:
-            if record.trial["experiment"] == SCORES:
-                key = str(record.trial["strategy"]), str(record.trial["classifier"])
-                by_pair[key].append(record)
+        by_pair: dict[tuple[str, str], list[TrialRecord]] = {key: [] for key in self.plan.pairs}
+        for record in sorted(self.records, key=lambda record: int(record.trial["fold"])):
+            by_pair[str(record.trial["strategy"]), str(record.trial["classifier"])].append(record)
         return {key: Pair(self.plan, *key, tuple(found)) for key, found in by_pair.items()}
-
-    @cached_property
-    def trust(self) -> list[Trust]:
-        """The trust in each strategy that adds rows, real rows first."""
-        by_strategy: dict[str, list[TrialRecord]] = {}
-        for record in self.records:
-            if record.trial["experiment"] == TRUST:
-                by_strategy.setdefault(str(record.trial["strategy"]), []).append(record)
-        return [_trust(strategy, found) for strategy, found in by_strategy.items()]
-
-    def warned(self) -> dict[str, Counter[str]]:
-        """Return how often each strategy warned, by kind of warning."""
-        heard: dict[str, Counter[str]] = {}
-        for record in self.records:
-            kinds = (record.payload or {}).get("warnings", [])
-            heard.setdefault(str(record.trial["strategy"]), Counter()).update(kinds)
-        return {strategy: counts for strategy, counts in heard.items() if counts}
-
-
-def summarise(
-    results: Results,
-    verdict: Verdict,
-    *,
-    file: str = "",
-    target: str = "",
-    reproduce: str = "",
-    notes: Sequence[str] = (),
-) -> Summary:
-    """Return everything that there is to say of a comparison.
-
-    ``notes`` say what was found in the file, in all of its rows.
-    """
-    table = results.plan.table
-    whole = table.counts_of_file
-    scope = "" if table.subsample is None else f"In all {whole.sum():,} rows of the file: "
-    counts = zip(table.classes, table.counts.tolist(), whole.tolist(), strict=True)
-    rows = [
-        _score_row(pair, threshold)
-        for pair in results.pairs.values()
-        for threshold in (HALF, TUNED)
-    ]
-    done = [pair for pair in results.pairs.values() if pair.done] if table.is_binary else []
-    return Summary(
-        title=f"Should {file} be resampled?",
-        verdict=verdict,
-        data=Data(
-            file=file,
-            target=target,
-            rows=len(table.codes),
-            rows_of_file=int(whole.sum()),
-            classes=tuple(ClassCount(*each) for each in counts),
-            columns=_columns(results),
-            notes=tuple(f"{scope}{note}" for note in notes),
-        ),
-        comparison=ScoreTable(tuple(METRICS.values()), tuple(rows), BASELINE),
-        trust=tuple(results.trust),
-        curves=tuple(map(_curves, done)),
-        settings=_settings(results),
-        versions=versions(),
-        reproduce=reproduce,
-        cite=CITATION,
-    )
-
-
-def _settings(results: Results) -> dict[str, Any]:
-    """Return the settings of the run, and those of the objects that it made."""
-    settings = results.plan.settings
-    classifiers = {name: as_code(new_classifier(name, 0), set()) for name in settings.classifiers}
-    ours = [sampler.name for sampler in OURS if sampler.name in settings.strategies]
-    made = {"settings of classifiers": classifiers}
-    if ours:
-        made["settings of our samplers"] = {
-            name: as_code(make_ours(name, 0, settings.constraints), set()) for name in ours
-        }
-    return {**settings.as_dict(), **made}
 
 
 def versions(packages: Iterable[str] = PACKAGES) -> dict[str, str]:
@@ -247,69 +132,3 @@ def versions(packages: Iterable[str] = PACKAGES) -> dict[str, str]:
         except PackageNotFoundError:
             found[name] = "absent"
     return found
-
-
-def _columns(results: Results) -> tuple[ColumnFacts, ...]:
-    table = results.plan.table
-    return tuple(
-        ColumnFacts(
-            str(name), kind.value, int(table.X[name].isna().sum()), int(table.X[name].nunique())
-        )
-        for name, kind in zip(table.X.columns, table.kinds, strict=True)
-    )
-
-
-def _score_row(pair: Pair, threshold: str) -> ScoreRow:
-    scores = {name: pair.score(name, threshold) for name in METRICS}
-    return ScoreRow(
-        pair.strategy,
-        pair.classifier,
-        threshold,
-        pair.failed,
-        round(pair.seconds, 3),
-        {name: score for name, score in scores.items() if score is not None},
-    )
-
-
-def _curves(pair: Pair) -> Curves:
-    """Return the curves of the first repeat: every row is tested once in it."""
-    ((p, y, w),) = pair.pooled("p")
-    ((corrected, *_),) = pair.pooled("corrected")
-    curves = (calibration_curve(p, y, w), calibration_curve(corrected, y, w), recall_curve(p, y, w))
-    rounded: list[Any] = [
-        tuple(tuple(round(value, DIGITS) for value in point) for point in curve) for curve in curves
-    ]
-    return Curves(pair.strategy, pair.classifier, *rounded)
-
-
-def plain_error(error: str) -> str:
-    """Leave the type out of an error of our own, which says everything in its message.
-
-    >>> plain_error("counterbalance.errors.TableError: X has no rows")
-    'X has no rows'
-    >>> plain_error("ValueError: no neighbours")
-    'ValueError: no neighbours'
-    """
-    kind, _, message = error.partition(": ")
-    return message if kind.startswith("counterbalance.") else error
-
-
-def _average(parts: Sequence[Estimate | None]) -> Estimate | None:
-    found = [part for part in parts if part is not None]
-    if not found or len(found) < len(parts):
-        return None
-    value, error = (
-        float(np.mean([getattr(part, name) for part in found])) for name in ("value", "error")
-    )
-    return Estimate(value, error)
-
-
-def _trust(strategy: str, records: Sequence[TrialRecord]) -> Trust:
-    done = [record for record in records if record.is_done]
-    errors = [record.error for record in records if not record.is_done]
-    means: dict[str, Any] = {}
-    for name in ("hidden_majority", "agreement", "distance", "outliers"):
-        found = [record.figures[name] for record in done if name in record.figures]
-        means[name] = float(np.mean(found)) if found else None
-    new = round(float(np.mean([record.figures["new"] for record in done]))) if done else 0
-    return Trust(strategy, **means, new=new, failed=plain_error(errors[0]) if errors else None)

@@ -10,15 +10,12 @@ line differs is begun anew. Trials that failed are not kept: they are tried agai
 
 from __future__ import annotations
 
-import hashlib
 import json
 import os
 import signal
 import time
-import traceback
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
-from importlib.util import find_spec
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -31,6 +28,8 @@ from counterbalance.io.atomic import make_folder, written_whole
 from counterbalance.safe_path import safe_path_for_children
 
 Trial = Mapping[str, str | int]
+# Takes a trial, returns its figures and the kinds of warnings that were heard.
+Compute = Callable[[Trial], tuple[Mapping[str, float], Sequence[str]]]
 # Gets what is done, how many of it, and of how many.
 Progress = Callable[[str, int, int], None]
 
@@ -45,24 +44,19 @@ class RunInterruptedError(KeyboardInterrupt):
 
 @dataclass(frozen=True)
 class TrialRecord:
-    """What came of a trial: figures and anything else that is plain JSON, or an error."""
+    """What came of a trial: figures, or an error."""
 
     trial: Trial
     figures: Mapping[str, float] = field(default_factory=dict)
-    payload: Any = None
+    warnings: Sequence[str] = ()
     seconds: float = 0.0  # of processor time
     error: str = ""
 
-    @property
-    def is_done(self) -> bool:
-        """Whether there are figures."""
-        return not self.error
 
+def key_of(trial: Trial) -> str:
+    """Return a trial as a text, the same for any order of its names.
 
-def trial_key(trial: Trial) -> str:
-    """Return the text of a trial, the same for any order of its names.
-
-    >>> trial_key({"fold": 0, "strategy": "SMOTE"})
+    >>> key_of({"strategy": "SMOTE", "fold": 0})
     '{"fold": 0, "strategy": "SMOTE"}'
     """
     return json.dumps(dict(trial), sort_keys=True)
@@ -104,79 +98,59 @@ class TrialFile:
             record = TrialRecord(**json.loads(line))
         except (ValueError, TypeError):
             return False
-        self.done[trial_key(record.trial)] = record
+        self.done[key_of(record.trial)] = record
         return True
 
     def add(self, record: TrialRecord) -> None:
         """Keep a finished trial."""
-        self.done[trial_key(record.trial)] = record
+        self.done[key_of(record.trial)] = record
         if self.path is not None:
-            kept = {name: value for name, value in vars(record).items() if name != "error"}
             with self.path.open("ab", buffering=0) as file:  # one write: whole, or not at all
-                file.write(json.dumps(kept).encode() + b"\n")
+                file.write(json.dumps(asdict(record)).encode() + b"\n")
 
 
 def run(
     trials: Sequence[Trial],
-    compute: Callable[[Trial], tuple[Mapping[str, float], Any]],
+    compute: Compute,
     file: TrialFile,
     *,
     jobs: int = 1,
     progress: Progress | None = None,
+    what: str = "trials",
 ) -> list[TrialRecord]:
     """Compute the trials that a file does not have, and return the records of all.
 
-    Parameters
-    ----------
-    trials : sequence of mapping
-        What to compute, in this order.
-    compute : callable
-        Takes a trial, returns its figures and what else is to be kept of it. It depends on
-        nothing but the trial. What it raises is part of the record, and the run goes on.
-    file : TrialFile
-        Where finished trials are kept.
-    jobs : int, default=1
-        Number of processes; 1 is this one, -1 one per core. It never changes a figure.
-    progress : callable, optional
-        Hears after each trial how many are settled.
-
-    Raises
-    ------
-    RunInterruptedError
-        After Ctrl-C. Trials in flight are lost, all others are kept.
-    RunError
-        If a process was ended from outside, for example for want of memory.
+    What ``compute`` raises is part of the record, and the run goes on. One job is this process,
+    -1 one per core; it never changes a figure. ``progress`` hears after each trial how many are
+    settled, called ``what``. After Ctrl-C, trials in flight are lost and all others are kept.
     """
-    failed: dict[str, TrialRecord] = {}
-    waiting = [trial for trial in trials if trial_key(trial) not in file.done]
+    found = {key_of(trial): file.done.get(key_of(trial)) for trial in trials}
+    waiting = [trial for trial in trials if found[key_of(trial)] is None]
     settled = len(trials) - len(waiting)
     try:
         for record in _records(compute, waiting, jobs):
-            if record.is_done:
+            found[key_of(record.trial)] = record
+            if not record.error:
                 file.add(record)
-            else:
-                failed[trial_key(record.trial)] = record
             settled += 1
             if progress is not None:
-                progress("trials", settled, len(trials))
+                progress(what, settled, len(trials))
     except KeyboardInterrupt as stop:
+        kept = "" if file.path is None else " and kept: run the same again to go on"
         raise RunInterruptedError(
-            f"stopped by Ctrl-C; {settled} of {len(trials)} trials are done"
-            + ("" if file.path is None else " and kept: run the same again to go on")
+            f"stopped by Ctrl-C; {settled} of {len(trials)} trials are done{kept}"
         ) from stop
     except BrokenProcessPool as error:
         raise RunError(
             "a process that computed trials was ended from outside, often for want of memory; "
             "finished trials are kept: run the same again, with fewer jobs"
         ) from error
-    return [file.done.get(trial_key(trial)) or failed[trial_key(trial)] for trial in trials]
+    return [record for record in found.values() if record is not None]
 
 
-def _records(
-    compute: Callable[[Trial], tuple[Mapping[str, float], Any]], trials: list[Trial], jobs: int
-) -> Iterable[TrialRecord]:
+def _records(compute: Compute, trials: list[Trial], jobs: int) -> Iterable[TrialRecord]:
     """Compute trials, and yield each when it is done."""
-    if jobs == 1 or len(trials) < 2:  # noqa: PLR2004 - one trial needs no second process
+    if jobs == 1 or len(trials) == 1:
         yield from (_computed(compute, trial) for trial in trials)
         return
     with safe_path_for_children():
@@ -184,32 +158,20 @@ def _records(
         yield from parallel(delayed(_computed)(compute, trial, os.getpid()) for trial in trials)
 
 
-def _computed(
-    compute: Callable[[Trial], tuple[Mapping[str, float], Any]], trial: Trial, parent: int = 0
-) -> TrialRecord:
+def _computed(compute: Compute, trial: Trial, parent: int = 0) -> TrialRecord:
     """Compute one trial, here or in a process of its own; an error is part of the record.
 
     Numeric libraries get one thread: a figure must not depend on how many a machine has.
     """
     if parent not in {0, os.getpid()}:
         signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the parent's to decide
-    start = time.process_time()
+    start, figures, heard, error = time.process_time(), {}, [], ""
     try:
         with threadpoolctl.threadpool_limits(1):
-            figures, payload = compute(trial)
-        plain = {str(name): float(value) for name, value in figures.items()}
-        json.dumps(payload)  # what is no JSON fails here
-    except (Exception, SystemExit) as error:  # noqa: BLE001 - recorded, and the run goes on
-        text = "".join(traceback.format_exception_only(error)).strip()
-        return TrialRecord(trial, error=text, seconds=time.process_time() - start)
-    return TrialRecord(trial, plain, payload, time.process_time() - start)
-
-
-def source_digest(modules: Iterable[str]) -> str:
-    """Return a text that changes with the source of modules, such as the user's own."""
-    digest = hashlib.sha256()
-    for module in modules:
-        spec = find_spec(module)
-        if spec is not None and spec.origin is not None and Path(spec.origin).is_file():
-            digest.update(Path(spec.origin).read_bytes())
-    return digest.hexdigest()
+            found, warned = compute(trial)
+        figures, heard = {name: float(value) for name, value in found.items()}, list(warned)
+    except CounterbalanceError as raised:
+        error = str(raised)  # ours say everything in the message
+    except (Exception, SystemExit) as raised:  # noqa: BLE001 - recorded, and the run goes on
+        error = f"{type(raised).__name__}: {raised}"
+    return TrialRecord(trial, figures, heard, time.process_time() - start, error)

@@ -1,10 +1,17 @@
-"""The verdict in plain words: one headline, the evidence, and what to be careful about."""
+"""The verdict in plain words: one headline, the evidence, the model to use, and what to mind.
 
-from collections.abc import Iterable, Sequence
+The model is the very object that was compared, as lines of Python to paste. It is made first and
+written from what it is, so that the lines give it again. They expect X and y.
+"""
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
-from counterbalance.compare.advice import FEWEST_MINORITY, Offer, advise, caveats, scope
+from counterbalance.compare.data import ComparedTable
 from counterbalance.compare.evidence import (
     ERROR,
     HOPE,
@@ -12,141 +19,136 @@ from counterbalance.compare.evidence import (
     Evidence,
     Gain,
     State,
+    best_values,
     find,
-    is_fragile,
 )
-from counterbalance.compare.metrics import CORRECTED, METRICS
-from counterbalance.compare.records import Verdict
-from counterbalance.compare.results import HALF, TUNED, Results
-from counterbalance.compare.strategies import BASELINE, known_strategies
+from counterbalance.compare.metrics import CALIBRATED, METRICS
+from counterbalance.compare.models import HALF, TUNED, Imports, as_call, make_parts, smote_of
+from counterbalance.compare.plan import ComparisonPlan
+from counterbalance.compare.results import Results
+from counterbalance.compare.strategies import BASELINE, COUNTERFACTUAL, known_strategies
 
+FEWEST_MINORITY, FEWEST_IN_TEST = 20, 10
 WIDE, VERY_WIDE = 0.1, 0.2  # widths of intervals that leave a good sign, or anything, open
 SPOILED = 1.1  # a Brier score so many times as large is worth a sentence
 SURE = 0.995  # beyond this a probability is written as "above 0.99"
-FAMILIES = {
-    "ours": "oversampling with",
-    "over": "oversampling with",
-    "under": "undersampling with",
-    "weights": "using",
+FOUND: dict[State, str] = {
+    "helps": "{} adds",
+    "probably": "{} probably adds, but one of many candidates may look so by chance,",
+    "unclear": "{} may or may not add to it,",
+    "no": "nothing is shown to add to it; the nearest is {},",
+}
+MEANINGS = {
+    "ShortfallWarning": "Fewer counterfactuals than asked for were found, the rest made otherwise",
+    "PeerFallbackWarning": "A method could not follow its paper and did something close to it",
+    "ConvergenceWarning": "A classifier stopped before it had converged, with",
 }
 
 
-def judge(results: Results) -> Verdict:
-    """Say whether resampling helps on this table."""
+@dataclass(frozen=True, kw_only=True)
+class Verdict:
+    """The answer: what to do, why, and how far to trust it."""
+
+    headline: str  # one plain sentence
+    scope: str = ""  # which rows it speaks of, where they are not all
+    sentences: tuple[str, ...] = ()  # what it rests on
+    caveats: tuple[str, ...] = ()  # what to be careful about
+    code: str = ""  # lines of Python that make the model to use, where there is one
+
+
+class Offer(NamedTuple):
+    """A classifier with a strategy at a threshold, and its score."""
+
+    classifier: str
+    strategy: str
+    threshold: str
+    score: float
+
+
+def judge(results: Results, setup: str = "") -> Verdict:
+    """Say whether resampling helps; ``setup`` are lines of Python that make X and y."""
     findings, code = find(results), ""
+    headline = "There is no verdict: no classifier could be fitted without resampling."
+    sentences = [str(pair.failed) for pair in results.pairs.values() if not findings]
     if findings:
         headline, sentences = _headline(results, findings)
         sentences += [_sentence(results, finding) for finding in findings]
-        sentences.append(_best_supported(results, findings))
-        sentences.append(_probabilities(results, findings))
+        sentences.append(_probabilities(results, findings[0].classifier))
+        offer = best_offer(results, findings)
+        sentences.append(_best_supported(results, offer))
         if results.plan.table.counts.min() >= FEWEST_MINORITY:
-            sentence, code = advise(results, _best_offer(results, findings))
+            sentence, code = advise(results.plan, offer, setup)
             sentences.append(sentence)
-    else:
-        headline = "There is no verdict: no classifier could be fitted without resampling."
-        sentences = sorted({pair.failed for pair in results.pairs.values() if pair.failed})
     return Verdict(
-        scope=scope(results.plan.table),
         headline=headline,
-        sentences=tuple(filter(None, sentences)),
-        caveats=tuple(caveats(results, findings)),
+        scope=scope(results.plan.table),
+        sentences=tuple(dict.fromkeys(filter(None, sentences))),
+        caveats=(*_about_rows(results, findings), *_about_trials(results)),
         code=code,
     )
 
 
+def scope(table: ComparedTable) -> str:
+    """Say which part of the table was compared on; nothing where it was all of it."""
+    if not table.is_drawn:
+        return ""
+    counts = zip(table.classes, table.counts, table.counts_of_file, strict=True)
+    each = [
+        f"{'all' if kept == whole else f'{kept:,} of'} {whole:,} of class {label!r}"
+        for label, kept, whole in counts
+    ]
+    how = f"{len(table.codes):,} of {table.counts_of_file.sum():,} rows are used, drawn at random: "
+    return f"{how}{', '.join(each[::-1])}. --full (rows=0 from Python) uses every row."
+
+
 def _headline(results: Results, findings: Sequence[Evidence]) -> tuple[str, list[str]]:
     """Return one plain sentence, and what has to be said right after it."""
-    fewest = int(results.plan.table.counts.min())
-    if fewest < FEWEST_MINORITY:
-        return _too_few(results, fewest)
+    table, metric = results.plan.table, METRICS[results.plan.settings.metric]
+    if table.counts.min() < FEWEST_MINORITY:
+        return _too_few(table)
     if helped := _in_state(findings, "helps"):
         text = "; ".join(f"{_family(gain)} helps {name}" for name, gain in helped.items())
         rest = [f.classifier for f in findings if f.classifier not in helped]
         tail = f"; nothing is shown to help {_listed(rest, 'or')}" if rest else ""
-        return f"{text[0].upper()}{text[1:]}{tail}.", []
-    moved, move = _moved(results, findings, LIKELY), _move(results)
-    details = [f"To do: {move} ({moved})."] if moved else []
+        return _capital(f"{text}{tail}."), []
+    move = "move the decision threshold"
+    if not table.is_binary:
+        move = "weigh the probabilities of the classes"
+    moved, maybe = (_moved(results, findings, least) for least in (LIKELY, HOPE))
+    said = [f"To do: {move} ({moved})."] if moved else []
+    best = [finding.best for finding in findings if finding.best is not None]
     if hopeful := _in_state(findings, "probably", "unclear"):
         named = "; ".join(f"{_family(gain)} for {name}" for name, gain in hopeful.items())
-        is_wide = max(map(_width, hopeful.values())) > WIDE
-        text = _perhaps(move if moved else "", is_wide=is_wide)
-        return text, [*details, f"Worth another look: {named}."]
-    if any(finding.gains for finding in findings):
-        text, more = _not_resampling(results, findings)
-        return text, [*details, *more]
+        text = "nothing else is sure to help" if moved else "nothing is sure to help"
+        if max(map(_width, hopeful.values())) > WIDE:
+            what = "anything adds to that" if moved else "resampling helps"
+            text = f"the data are too few to tell whether {what}"
+        first = f"{move}; " if moved else ""
+        return _capital(f"{first}{text}."), [*said, f"Worth another look: {named}."]
+    if any(gain.better > ERROR and _width(gain) > VERY_WIDE for gain in best):
+        said.append("The data are too few to rule a gain out.")
+    if not best:
+        text = move if moved else "no other threshold is shown to help"
+        return _capital(f"{text}; no resampling was compared."), said
     if moved:
-        return f"{_capital(move)}; no resampling was compared.", details
-    return "No other threshold is shown to help, and no resampling was compared.", []
+        return f"Do not resample: {move} instead.", said
+    if maybe:
+        return "Do not resample.", [f"At most, it might help to {move} ({maybe}).", *said]
+    either = ", and no threshold either" if metric.needs_threshold else ""
+    tried = f"No strategy that was tried is shown to help{either}."
+    return f"Nothing helps {metric.label}: leave the table as it is.", [tried, *said]
 
 
-def _perhaps(move: str, *, is_wide: bool) -> str:
-    """Say that something might help; ``move`` is what does help already, if anything does."""
-    if is_wide and move:
-        return f"{_capital(move)}; the data are too few to tell whether anything adds to that."
-    if is_wide:
-        return "The data are too few to tell whether resampling helps."
-    return (
-        f"{_capital(move)}; nothing else is sure to help." if move else "Nothing is sure to help."
-    )
-
-
-def _not_resampling(results: Results, findings: Sequence[Evidence]) -> tuple[str, list[str]]:
-    """Say that nothing is shown to help, or nothing but another threshold."""
-    move, metric = _move(results), METRICS[results.plan.settings.metric]
-    is_open = ["The data are too few to rule a gain out."] if _is_open(findings) else []
-    if _moved(results, findings, LIKELY):
-        return f"Do not resample: {move} instead.", is_open
-    if maybe := _moved(results, findings, HOPE):
-        return "Do not resample.", [f"At most, it might help to {move} ({maybe}).", *is_open]
-    more = ", and no threshold either" if metric.needs_threshold else ""
-    tried = f"No strategy that was tried is shown to help{more}."
-    return f"Nothing helps {metric.label}: leave the table as it is.", [tried, *is_open]
-
-
-def _too_few(results: Results, fewest: int) -> tuple[str, list[str]]:
+def _too_few(table: ComparedTable) -> tuple[str, list[str]]:
     """Say that there are too few rows; those that our own cut left out need no collecting."""
-    table = results.plan.table
-    label = table.classes[int(table.counts.argmin())]
-    drawn, smallest = table.subsample, int(table.counts.argmin())
-    left_out = 0 if drawn is None else int(drawn.whole[smallest]) - fewest
-    if left_out:
-        return (
-            f"Too few rows were used to tell: {fewest} of class {label!r}.",
-            [f"The file has {left_out + fewest:,} of them: use more with --rows, or --full."],
-        )
-    return (
-        f"Too few data to tell: class {label!r} has {fewest} rows.",
-        ["Collect more before you choose a method; the figures below are leads, not results."],
-    )
-
-
-def _is_open(findings: Iterable[Evidence]) -> bool:
-    """Say whether some gain is neither shown nor ruled out, because intervals are very wide."""
-    best = [finding.best for finding in findings if finding.best is not None]
-    return any(gain.better > ERROR and _width(gain) > VERY_WIDE for gain in best)
-
-
-def _move(results: Results) -> str:
-    """Say what is to be done to the decisions."""
-    if results.plan.table.is_binary:
-        return "move the decision threshold"
-    return "divide the probabilities by the class shares"
-
-
-def _moved(results: Results, findings: Iterable[Evidence], least: float) -> str:
-    """Name the thresholds that help with at least this probability."""
-    share = float(results.plan.table.shares[-1])
-    return ", ".join(
-        f"{f.threshold[0]:.2g}{_flag(f, share)} for {f.classifier}" if f.threshold else f.classifier
-        for f in findings
-        if f.moving is not None and f.moving.better >= least
-    )
-
-
-def _flag(finding: Evidence, share: float) -> str:
-    """Mark a threshold that a caveat warns of."""
-    is_marked = finding.threshold is not None and is_fragile(finding.threshold, share)
-    return " (fragile)" if is_marked else ""
+    smallest = int(table.counts.argmin())
+    label, fewest = table.classes[smallest], table.counts[smallest]
+    if table.is_drawn:
+        more = f"The file has {table.counts_of_file[smallest]:,} of them"
+        said = [f"{more}: use more with --rows, or --full."]
+        return f"Too few rows were used to tell: {fewest} of class {label!r}.", said
+    said = ["Collect more before you choose a method; the figures are leads, not results."]
+    return f"Too few data to tell: class {label!r} has {fewest} rows.", said
 
 
 def _in_state(findings: Iterable[Evidence], *states: State) -> dict[str, Gain]:
@@ -154,140 +156,196 @@ def _in_state(findings: Iterable[Evidence], *states: State) -> dict[str, Gain]:
     return {f.classifier: f.best for f in findings if f.state in states and f.best is not None}
 
 
+def _moved(results: Results, findings: Iterable[Evidence], least: float) -> str:
+    """Name the thresholds that help with at least this probability."""
+    metric = results.plan.settings.metric
+    found = [f.classifier for f in findings if f.moving and f.moving.better >= least]
+    cuts = [results.pairs[BASELINE, name].thresholds(metric) for name in found]
+    named = zip(found, cuts, strict=True)
+    return ", ".join(f"{np.median(cut):.2g} for {c}" if len(cut) else c for c, cut in named)
+
+
 def _sentence(results: Results, finding: Evidence) -> str:
     """Say what was found for one classifier."""
-    settings = results.plan.settings
-    metric = METRICS[settings.metric].label
-    flag = _flag(finding, results.plan.table.shares[-1])
-    parts = [_free(finding, metric, settings.rope, flag), _added(results, finding)]
+    label, moving, gain = METRICS[results.plan.settings.metric].label, finding.moving, finding.best
+    said = f"without resampling {label} is {finding.reference:.3f}"
+    if moving is not None:
+        does = "takes" if moving.better >= LIKELY else "would take"
+        chance = _chance(moving.better, f"{label} rises by more than {moving.rope:g}")
+        plain = moving.score - moving.belief.mean
+        said = f"a tuned threshold {does} {label} from {plain:.3f} to {moving.score:.3f}: {chance}"
+    if gain is not None:
+        low, high = gain.belief.interval()
+        what = FOUND[finding.state].format(_named(results, gain.strategy, gain.threshold))
+        chance = _chance(gain.better, f"the gain is above {gain.rope:g}")
+        over = f"95 % interval {signed(low)} to {signed(high)}"
+        said += f"; {what} {signed(gain.belief.mean)} ({over}, {chance})"
+    else:
+        said += "; there is nothing to compare it with"
     fine = {gain.strategy for gain in finding.gains if gain.worse < LIKELY}
-    worse = sorted({gain.strategy for gain in finding.gains} - fine)
-    if worse:
-        parts.append(f"worse than that at either threshold: {_listed(worse, 'and')}")
-    return f"{_capital(finding.classifier)}: " + "; ".join(parts) + "."
+    if worse := sorted({gain.strategy for gain in finding.gains} - fine):
+        said += f"; worse than that at either threshold: {_listed(worse, 'and')}"
+    return f"{_capital(finding.classifier)}: {said}."
 
 
-def _free(finding: Evidence, metric: str, rope: float, flag: str) -> str:
-    """Say what can be had without resampling."""
-    if finding.moving is None:
-        return f"without resampling {metric} is {finding.reference:.3f}"
-    how = "dividing the probabilities by the class shares"
-    if finding.threshold is not None:
-        cut, low, high = finding.threshold
-        over = f" (from {low:.2g} to {high:.2g} over the folds)" if low < high else ""
-        how = f"a threshold of {cut:.2g}{flag}{over}"
-    plain = finding.moving.score - finding.moving.belief.mean
-    if finding.moving.belief.mean <= 0:
-        return f"as it is {metric} is {plain:.3f}; {how} gives {finding.moving.score:.3f}"
-    does = "takes" if finding.threshold_helps else "would take"
-    chance = _chance(finding.moving.better, f"{metric} rises by more than {rope:g}")
-    return (
-        f"{how} {does} {metric} from {plain:.3f} to {finding.moving.score:.3f} without any "
-        f"resampling: {chance}"
-    )
+def _named(results: Results, strategy: str, threshold: str) -> str:
+    """Name a strategy, with its threshold where there is one."""
+    name = "no resampling" if strategy == BASELINE else strategy
+    if not METRICS[results.plan.settings.metric].needs_threshold:
+        return name
+    return f"{name} at 0.5" if threshold == HALF else f"{name}, tuned"
 
 
-def _added(results: Results, finding: Evidence) -> str:
-    """Say what the best candidate adds to that."""
-    gain = finding.best
-    if gain is None:
-        return "there is nothing to compare it with"
-    low, high = np.clip(gain.belief.interval(), -1, 1)
-    evidence = (
-        f"{_signed(gain.belief.mean)} (95 % interval {_signed(low)} to {_signed(high)}, "
-        f"{_chance(gain.better, f'the gain is above {gain.rope:g}')})"
-    )
-    what = gain.strategy + _at(results, finding.classifier, gain.strategy, gain.threshold)
-    match finding.state:
-        case "helps":
-            return f"{what} adds {evidence}"
-        case "probably":
-            return (
-                f"{what} probably adds to it, {evidence}, but of {len(finding.gains)} candidates "
-                f"one may look so by chance (the bar is {finding.bar:.3f})"
-            )
-        case "unclear":
-            return f"{what} may or may not add to it, {evidence}"
-        case _:
-            no = "nothing adds" if gain.better < ERROR else "nothing is shown to add"
-            return f"{no} to it; the nearest is {what}, {evidence}"
-
-
-def _at(results: Results, classifier: str, strategy: str, threshold: str) -> str:
-    """Say at which threshold a candidate is meant; nothing where there is none."""
+def best_offer(results: Results, findings: Sequence[Evidence]) -> Offer:
+    """Return the best model that is supported: a strategy or a threshold counts if it helps."""
     metric = METRICS[results.plan.settings.metric]
-    if not metric.needs_threshold:
-        return ""
-    if not results.plan.table.is_binary:
-        return "" if threshold == HALF else ", divided by the class shares"
-    if threshold == HALF:
-        return " at 0.5"
-    cut = float(np.median(results.pairs[strategy, classifier].thresholds(metric.name)))
-    return f" at a threshold of {cut:.2g}"
-
-
-def _best_offer(results: Results, findings: Sequence[Evidence]) -> Offer:
-    """Return the best classifier, with what, and its score; a strategy counts if it helps."""
-    sign = 1 if METRICS[results.plan.settings.metric].higher_is_better else -1
+    plain = TUNED if metric.name == "brier" else HALF  # that of calibrated probabilities
     offers = []
     for finding in findings:
-        name, best = finding.classifier, finding.best
-        is_moved = finding.moving is not None and finding.moving.belief.mean > 0
-        threshold = TUNED if is_moved else HALF
-        offers.append(Offer(name, BASELINE, threshold, finding.reference))
+        name, best, moving = finding.classifier, finding.best, finding.moving
+        if moving is None:
+            offers.append(Offer(name, BASELINE, plain, finding.reference))
+        elif moving.better >= HOPE:
+            offers.append(Offer(name, BASELINE, TUNED, moving.score))
+        else:
+            offers.append(Offer(name, BASELINE, HALF, moving.score - moving.belief.mean))
         if best is not None and finding.state == "helps":
-            offers.append(Offer(name, best.strategy, best.threshold, best.score))
-    return max(offers, key=lambda offer: (sign * offer.score, offer.classifier, offer.strategy))
+            threshold = plain if moving is None else best.threshold
+            offers.append(Offer(name, best.strategy, threshold, best.score))
+    return max(offers, key=lambda o: (metric.sign * o.score, o.classifier, o.strategy))
 
 
-def _best_supported(results: Results, findings: Sequence[Evidence]) -> str:
+def _best_supported(results: Results, offer: Offer) -> str:
     """Name the best pair of classifier and strategy, which may be one that needs nothing."""
     metric = METRICS[results.plan.settings.metric]
-    sign = 1 if metric.higher_is_better else -1
-    classifier, strategy, threshold, score = _best_offer(results, findings)
-    how = "no resampling" if strategy == BASELINE else strategy
-    how += _at(results, classifier, strategy, threshold)
-    best = f"Best supported by {metric.label}: {classifier} with {how}, {score:.3f}."
-    others = [(sign * gain.score, f.classifier, gain) for f in findings for gain in f.gains]
-    top, name, gain = max(others, key=lambda other: other[0], default=(-np.inf, "", None))
-    if gain is None or round(top, 3) <= round(sign * score, 3):
-        return best if len(findings) > 1 else ""
-    what = gain.strategy + _at(results, name, gain.strategy, gain.threshold)
+    named = _named(results, offer.strategy, offer.threshold)
+    best = f"Best supported by {metric.label}: {offer.classifier} with {named}, {offer.score:.3f}."
+    others = [
+        (metric.sign * float(best_values(pair, metric.name, cut).mean()), classifier, strategy, cut)
+        for (strategy, classifier), pair in results.pairs.items()
+        for cut in ((HALF, TUNED) if metric.needs_threshold else (HALF,))
+        if pair.failed is None
+    ]
+    top, classifier, *other = max(others, key=lambda found: found[0])
+    if round(top, 3) <= round(metric.sign * offer.score, 3):
+        return best
     return (
-        f"{best} The tables show a better mean, {sign * top:.3f} for {name} with {what}, but it is "
-        "not shown to be more than the luck of these folds: a strategy counts here only where it "
-        "helps its own classifier beyond a threshold."
+        f"{best} The table shows a better mean, {metric.sign * top:.3f} for {classifier} with "
+        f"{_named(results, *other)}, but it is not shown to be more than the luck of these folds: "
+        "a strategy counts here only where it helps its own classifier beyond a threshold."
     )
 
 
-def _probabilities(results: Results, findings: Sequence[Evidence]) -> str:
-    """Say what resampling does to the probabilities, by the first classifier."""
-    classifier = findings[0].classifier
-    base = results.pairs[BASELINE, classifier].mean("brier")
-    spoiled = []
-    for strategy in results.plan.settings.strategies:
-        pair = results.pairs[strategy, classifier]
-        raw, mended = pair.mean("brier"), pair.mean(f"brier{CORRECTED}")
-        if base and raw and mended and raw > base * SPOILED:
-            spoiled.append((raw, mended, strategy))
+def _probabilities(results: Results, classifier: str) -> str:
+    """Say what resampling does to the probabilities, by one classifier."""
+    means = {
+        strategy: [float(pair.values(name).mean()) for name in ("brier", CALIBRATED)]
+        for (strategy, name), pair in results.pairs.items()
+        if name == classifier and pair.failed is None
+    }
+    base = means[BASELINE][0]
+    spoiled = [name for name, (raw, _) in means.items() if raw > base * SPOILED]
     if not spoiled:
         return ""
-    raw, mended, strategy = max(spoiled)
-    names = _listed([name for *_, name in spoiled], "and")
+    worst = max(spoiled, key=lambda name: means[name][0])
+    raw, mended = means[worst]
     return (
-        f"Probabilities of {classifier} suffer from {names}: the Brier score, which is good when "
-        f"low, goes from {base:.3f} to {raw:.3f} with {strategy}, and back to {mended:.3f} after "
-        "prior correction. If you use the probabilities and not only the answers, correct them or "
-        "do not resample."
+        f"Probabilities of {classifier} suffer from {_listed(spoiled, 'and')}: the Brier score, "
+        f"which is good when low, goes from {base:.3f} to {raw:.3f} with {worst}, and to "
+        f"{mended:.3f} with the correction and calibration of ResampledClassifier."
     )
+
+
+def advise(plan: ComparisonPlan, offer: Offer, setup: str = "") -> tuple[str, str]:
+    """Return a sentence that names the model to use, and the lines that make it."""
+    parts, is_tuned = make_parts(plan, offer.strategy, offer.classifier), offer.threshold == TUNED
+    imports: Imports = set()
+    head, arguments = as_call(parts.model(offer.threshold), imports)
+    made = f"{head}(\n" + "".join(f"    {argument},\n" for argument in arguments) + ")"
+    fit = "X, y"
+    if is_tuned and plan.table.groups is not None:
+        fit += f", {'' if parts.before is None else 'resampledclassifier__'}groups=groups"
+    modules: dict[str, list[str]] = {}
+    for module, imported in sorted(imports):
+        modules.setdefault(module, []).append(imported)
+    lines = [f"from {module} import {', '.join(names)}" for module, names in modules.items()]
+    what = "ResampledClassifier" if is_tuned else offer.classifier
+    sentence = f"To use it on new rows: {what}, in the lines below."
+    if not isinstance(parts.resampled.sampler, str):
+        name = type(parts.resampled.sampler).__name__
+        inside = ", inside ResampledClassifier," if is_tuned else ""
+        sentence = f"To train on: the rows of {name}{inside} in the lines below."
+    if offer.strategy == COUNTERFACTUAL:
+        sentence += " Counterfactuals are made to be read: see counterbalance explain."
+    return sentence, "\n".join([*lines, *filter(None, [setup]), f"model = {made}.fit({fit})"])
+
+
+def _about_rows(results: Results, findings: Sequence[Evidence]) -> Iterator[str]:
+    """Say how far rows, folds and candidates let the verdict be trusted."""
+    plan, table = results.plan, results.plan.table
+    fewest = int(np.mean([np.bincount(table.codes[fold.test]).min() for fold in plan.folds]))
+    if fewest < FEWEST_IN_TEST:
+        yield (
+            f"A test fold has about {fewest} rows of class {table.classes[-1]!r}: read the "
+            "intervals, not the means."
+        )
+    if table.class_weights is not None:
+        here, there = (c[-1] / c.sum() for c in (table.counts, table.counts_of_file))
+        yield (
+            f"Class {table.classes[-1]!r} is {here:.1%} of the rows used and {there:.2%} of the "
+            "file. Metrics and thresholds are weighted to the shares of the file, and "
+            "probabilities corrected for them, but every method was tried on a milder imbalance."
+        )
+    tried = [f for f in findings if f.chosen_gain is not None and len(f.gains) > 1]
+    if tried:
+        each = "; ".join(
+            f"{f.classifier} {f.gains[0].belief.mean:+.3f} and {f.chosen_gain:+.3f}" for f in tried
+        )
+        yield (
+            f"The best of {len(tried[0].gains)} candidates looks better than it is. Its gain, and "
+            f"the gain on each fold of the one that was best on the other folds: {each}. So a "
+            f"candidate has to reach a probability of {tried[0].bar:.3f} to be said to help."
+        )
+    if table.times is not None:
+        yield "Folds follow the time: each block is tested with what was learned before it."
+    elif table.groups is not None:
+        yield "Folds keep every group whole."
+    if "SMOTE" in plan.settings.strategies and smote_of(plan) != "SMOTE":
+        yield f"The table has categories, so SMOTE is {smote_of(plan)}."
+
+
+def _about_trials(results: Results) -> Iterator[str]:
+    """Say what was not computed, what failed and what warned."""
+    planned = len(results.pairs) * len(results.plan.folds)
+    if saved := planned - len(results.records):
+        yield (
+            f"{len(results.records)} of {planned} trials were enough; {saved} were saved, "
+            "because more folds could not change the answer. --full computes them all."
+        )
+    if results.late:
+        named = ", ".join(f"{strategy} with {name}" for strategy, name in results.late)
+        yield f"Left out for want of time: {named}. --full tries everything."
+    by_reason: dict[tuple[str, str], list[str]] = {}
+    for pair in results.pairs.values():
+        if pair.failed and pair.records:
+            by_reason.setdefault((pair.classifier, pair.failed), []).append(pair.strategy)
+    for (classifier, reason), strategies in by_reason.items():
+        named = ", ".join(strategies)
+        yield f"{named} failed with {classifier} on {reason}. Left out of the verdict."
+    for kind, meaning in MEANINGS.items():
+        heard = Counter(r.trial["strategy"] for r in results.records if kind in r.warnings)
+        if heard:
+            found = ", ".join(f"{name} ({count} trials)" for name, count in heard.items())
+            yield f"{meaning}: {found}."
 
 
 def _family(gain: Gain) -> str:
     """Name a strategy with what it does."""
-    family = FAMILIES[known_strategies()[gain.strategy]]
     if gain.strategy.lower().startswith("random "):
         return gain.strategy.lower()
-    return f"{family} {gain.strategy}"
+    kind = known_strategies()[gain.strategy]
+    does = {"under": "undersampling with", "weights": "using"}.get(kind, "oversampling with")
+    return f"{does} {gain.strategy}"
 
 
 def _width(gain: Gain) -> float:
@@ -297,25 +355,27 @@ def _width(gain: Gain) -> float:
 
 def _chance(probability: float, what: str) -> str:
     """Write a probability with two digits, never as a certainty."""
-    if probability > SURE:
-        return f"probability above 0.99 that {what}"
-    if probability < 1 - SURE:
-        return f"probability below 0.01 that {what}"
-    return f"probability {probability:.2f} that {what}"
+    text = f"{probability:.2f}"
+    if not 1 - SURE <= probability <= SURE:
+        text = "above 0.99" if probability > SURE else "below 0.01"
+    return f"probability {text} that {what}"
 
 
 def _capital(text: str) -> str:
-    """Begin a sentence with a name; the user's own module:object stays as it is."""
-    return text if ":" in text else text[0].upper() + text[1:]
+    """Begin a sentence; the user's own module:object stays as it is."""
+    return text if ":" in text.partition(" ")[0] else text[0].upper() + text[1:]
 
 
-def _signed(value: float) -> str:
-    text = f"{value:+.3f}"
+def signed(value: float) -> str:
+    """Write a difference.
+
+    >>> signed(0.0123), signed(-0.0001)
+    ('+0.012', '0.000')
+    """
+    text = f"{np.clip(value, -1, 1):+.3f}"
     return "0.000" if text in {"+0.000", "-0.000"} else text
 
 
 def _listed(names: Sequence[str], word: str) -> str:
     """Join names: a, b and c."""
-    if len(names) < 2:  # noqa: PLR2004 - one name needs no comma
-        return "".join(names)
-    return f"{', '.join(names[:-1])} {word} {names[-1]}"
+    return f" {word} ".join([*filter(None, [", ".join(names[:-1])]), *names[-1:]])

@@ -10,8 +10,7 @@ from counterbalance.displays.drawing import Display, as_written, axes_or_new, co
 from counterbalance.errors import TableError
 
 if TYPE_CHECKING:
-    from counterbalance.compare import Comparison, Summary
-    from counterbalance.compare.records import Metric, ScoreRow, ScoreTable
+    from counterbalance.compare import Comparison
 
 # A classifier's thresholds stand side by side: the tuned one is filled, 0.5 is open.
 HALF = "0.5"
@@ -31,18 +30,18 @@ class ComparisonDisplay(Display):
 
     Parameters
     ----------
-    scores : ScoreTable
-        The scores of a comparison.
-    metric : Metric
-        Which of them to draw.
+    scores : mapping
+        The part ``comparison`` of a summary.
+    metric : mapping
+        Which of its metrics to draw.
 
     See Also
     --------
     counterbalance.compare.compare : Makes the comparison.
     """
 
-    scores: ScoreTable
-    metric: Metric
+    scores: Mapping[str, Any]
+    metric: Mapping[str, Any]
 
     @classmethod
     def from_comparison(
@@ -61,59 +60,57 @@ class ComparisonDisplay(Display):
 
     @classmethod
     def from_summary(
-        cls, summary: Summary | Mapping[str, Any], *, metric: str | None = None, ax: Any = None
+        cls, summary: Mapping[str, Any], *, metric: str | None = None, ax: Any = None
     ) -> Self:
         """Draw a summary, also one that ``json.load`` reads from ``summary.json``.
 
         Parameters
         ----------
-        summary : Summary or mapping
-            That of a comparison, or what ``counterbalance compare --json`` writes.
+        summary : mapping
+            That of a comparison, which is also what ``counterbalance compare --json`` writes.
         metric : str, optional
             Name of a metric; by default that of the verdict.
         ax : matplotlib axes, optional
             What to draw on; by default a new figure.
         """
-        # Only here: a display of a sampler does without what a comparison loads.
-        from counterbalance.compare.records import Summary, read_record  # noqa: PLC0415
-
-        read = read_record(Summary, summary, "summary")
-        if read.comparison is None:
+        scores = summary.get("comparison")
+        if scores is None:
             raise TableError(
                 "summary must hold a comparison, and this one has none; pass the summary of "
                 "counterbalance compare"
             )
-        metrics = {item.name: item for item in read.comparison.metrics}
-        name = metric or read.settings.get("metric", "")
+        metrics = {item["name"]: item for item in scores["metrics"]}
+        name = metric or summary["settings"]["metric"]
         if name not in metrics:
             raise TableError(f"metric must be one of {', '.join(metrics)}, got {name!r}")
-        display = cls(read.comparison, metrics[name])
+        display = cls(scores, metrics[name])
         display.plot(ax=ax)
         return display
 
     @property
-    def dots(self) -> list[ScoreRow]:
+    def dots(self) -> list[Mapping[str, Any]]:
         """The rows that are drawn, in the order of the comparison."""
         return [
             row
-            for row in self.scores.rows
-            if row.scores.get(self.metric.name) is not None
-            and (self.metric.needs_threshold or row.threshold == HALF)
+            for row in self.scores["rows"]
+            if self.metric["name"] in row["scores"]
+            and (self.metric["needs_threshold"] or row["threshold"] == HALF)
         ]
 
     def plot(self, *, ax: Any = None) -> Any:
         """Draw, and return the matplotlib axes (where scikit-learn returns the display)."""
         is_new = ax is None
         ax, dots = axes_or_new(ax), self.dots
-        strategies = list(dict.fromkeys(dot.strategy for dot in dots))
-        classifiers = list(dict.fromkeys(dot.classifier for dot in dots))
-        thresholds = list(dict.fromkeys(dot.threshold for dot in dots))
+        strategies, classifiers, thresholds = (
+            list(dict.fromkeys(dot[name] for dot in dots))
+            for name in ("strategy", "classifier", "threshold")
+        )
         lines = [(c, t) for c in classifiers for t in thresholds]
         for dot in dots:
-            place = (lines.index((dot.classifier, dot.threshold)) + 0.5) / len(lines) - 0.5
-            colour = colour_of(classifiers.index(dot.classifier))
-            is_open = dot.threshold == HALF and len(thresholds) > 1
-            height = strategies.index(dot.strategy) + STEP * place
+            place = (lines.index((dot["classifier"], dot["threshold"])) + 0.5) / len(lines) - 0.5
+            colour = colour_of(classifiers.index(dot["classifier"]))
+            is_open = dot["threshold"] == HALF and len(thresholds) > 1
+            height = strategies.index(dot["strategy"]) + STEP * place
             self._draw_dot(ax, dot, height, colour, "white" if is_open else colour)
         for code, classifier in enumerate(classifiers):
             to_beat = self._to_beat(classifier)
@@ -125,7 +122,8 @@ class ComparisonDisplay(Display):
             ax.plot([], [], "o", color="grey", markerfacecolor="white", label="threshold 0.5")
         ax.set_yticks(range(len(strategies)), [as_written(name) for name in strategies])
         ax.set_ylim(len(strategies) - 0.5, -0.5)
-        ax.set_xlabel(f"{self.metric.label} ({self.metric.direction})")
+        better = "higher" if self.metric["higher_is_better"] else "lower"
+        ax.set_xlabel(f"{self.metric['label']} ({better} is better)")
         ax.spines[["top", "right"]].set_visible(False)
         ax.legend(fontsize="small", loc="upper left", bbox_to_anchor=(1, 1), frameon=False)
         if is_new:
@@ -135,15 +133,18 @@ class ComparisonDisplay(Display):
     def _to_beat(self, classifier: str) -> float | None:
         """Return the better score of a classifier without resampling."""
         means = [
-            mean
+            dot["scores"][self.metric["name"]]["mean"]
             for dot in self.dots
-            if dot.classifier == classifier and dot.strategy == self.scores.baseline
-            if (mean := dot.scores[self.metric.name].mean) is not None
+            if dot["classifier"] == classifier and dot["strategy"] == self.scores["baseline"]
         ]
-        return max(means, key=self.metric.better, default=None)
+        best = max if self.metric["higher_is_better"] else min
+        return best(means, default=None)
 
-    def _draw_dot(self, ax: Any, dot: ScoreRow, height: float, colour: str, face: str) -> None:
-        score = dot.scores[self.metric.name]
-        ax.plot([score.low, score.high], [height, height], color=colour, linewidth=1, zorder=2)
+    def _draw_dot(
+        self, ax: Any, dot: Mapping[str, Any], height: float, colour: str, face: str
+    ) -> None:
+        score = dot["scores"][self.metric["name"]]
+        ends = [score["low"], score["high"]]
+        ax.plot(ends, [height, height], color=colour, linewidth=1, zorder=2)
         style = {"color": colour, "markerfacecolor": face, "markersize": 5, "zorder": 3}
-        ax.plot(score.mean, height, "o", **style)
+        ax.plot(score["mean"], height, "o", **style)

@@ -106,20 +106,6 @@ def cut_scores(
     return cuts, scores
 
 
-def tuned_thresholds(p: Floats, y: Integers, weights: Floats | None = None) -> dict[str, float]:
-    """Return the threshold that is best for each metric of the field that needs one.
-
-    Every cut between two neighbouring probabilities of the minority is tried. Where several are
-    best, the middle one is taken.
-
-    >>> p, y = np.array([0.1, 0.2, 0.3, 0.7]), np.array([0, 0, 1, 1])
-    >>> tuned_thresholds(p, y)
-    {'g_mean': 0.25, 'f1': 0.25, 'balanced_accuracy': 0.25}
-    """
-    cuts, scores = cut_scores(p, y, weights)
-    return {name: float(cuts[_middle_best(scores[name])]) for name in THRESHOLDED}
-
-
 def steady_cut(
     p: Floats,
     y: Integers,
@@ -230,7 +216,9 @@ def tuned_rule(
         ordered = None if cost is None else cost[np.ix_(here, here)]
         said = (y == rarest).astype(np.intp)
         tuned = steady_cut(p[:, rarest], said, metric, weights, ordered, seed)
-        right = right_cut(p[:, rarest], metric, float(base[rarest]), weights, ordered)
+        # of probabilities that hardly differ, the share itself may lie outside their range
+        share = float(np.average(p[:, rarest], weights=weights))
+        right = right_cut(p[:, rarest], metric, share, weights, ordered)
         return Rule(np.ones(n_classes), cost, rarest, between(tuned, right, said.sum()))
     shares = np.maximum(base, EDGE)
     starts = [np.ones(n_classes), 1 / np.sqrt(shares), 1 / shares]

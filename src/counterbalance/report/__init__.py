@@ -5,8 +5,8 @@ render               records, or plain values that JSON held, as one html page
 write_report         the same into a file, which is never half written
 """
 
-from counterbalance.compare.records import SummaryError, as_plain
 from counterbalance.report.page import render, write_report
+from counterbalance.report.plain import SummaryError, as_plain
 from counterbalance.report.records import Page
 from counterbalance.report.summary import summarise_sampler
 

@@ -14,7 +14,9 @@ from pathlib import Path
 from typing import Any
 
 from counterbalance import __version__
-from counterbalance.compare.records import (
+from counterbalance.extras import require
+from counterbalance.io.atomic import written_whole
+from counterbalance.report.plain import (
     Metric,
     Score,
     ScoreTable,
@@ -22,8 +24,6 @@ from counterbalance.compare.records import (
     SummaryError,
     as_plain,
 )
-from counterbalance.extras import require
-from counterbalance.io.atomic import written_whole
 from counterbalance.report.plots import (
     classes,
     colour_of,

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Sequence
 from itertools import groupby
 
-from counterbalance.compare.records import Curves, Metric, Score, ScoreRow, ScoreTable
+from counterbalance.report.plain import Curves, Metric, Score, ScoreRow, ScoreTable
 from counterbalance.report.records import Map, Regions
 from counterbalance.report.svg import (
     COLOURS,

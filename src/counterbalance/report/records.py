@@ -8,14 +8,14 @@ fit to be seen, so that nothing that draws has to ask again what is there.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields
-from typing import Any, Literal, Self
+from dataclasses import dataclass, field
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from counterbalance.arrays import Integers
-from counterbalance.compare.records import OPTIONAL, Summary, SummaryError, read_record
+from counterbalance.report.plain import OPTIONAL, Summary, SummaryError, read_record
 from counterbalance.rows.provenance import Provenance
 from counterbalance.table import frames
 from counterbalance.table.labels import plain, read_labels
@@ -132,12 +132,6 @@ class Page(Summary):
     explorer: Explorer | None = field(default=None, metadata=OPTIONAL)
     features: Features | None = field(default=None, metadata=OPTIONAL)
     language: Literal["en"] = "en"
-
-    @classmethod
-    def of(cls, summary: Summary, **sections: Any) -> Self:
-        """Return the page of a summary, with more sections."""
-        shared = {part.name: getattr(summary, part.name) for part in fields(Summary)}
-        return cls(**shared, **sections)
 
 
 def read_page(summary: Summary | Mapping[str, Any]) -> Page:

@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from counterbalance.compare.records import ClassCount, ColumnFacts, Data, Verdict
 from counterbalance.compare.results import CITATION, versions
 from counterbalance.constraints import tell_constraints
+from counterbalance.report.plain import ClassCount, ColumnFacts, Data, Verdict
 from counterbalance.report.records import (
     BalancedTable,
     Explorer,

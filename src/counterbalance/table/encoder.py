@@ -159,6 +159,9 @@ class TablePreparation(_TableTransformer):
     ----------
     categorical_features : names, positions or a mask, default=None
         As in :class:`~counterbalance.CounterfactualOverSampler`.
+    one_hot : bool, default=True
+        Whether a category becomes one column for each level. Without it, its codes come last:
+        for a sampler that knows categories, such as imbalanced-learn's ``SMOTENC``.
 
     Attributes
     ----------
@@ -177,6 +180,15 @@ class TablePreparation(_TableTransformer):
     >>> TablePreparation().fit_transform(X).round(2).tolist()
     [[-1.22, 1.0, 0.0], [0.0, 0.0, 1.0], [1.22, 1.0, 0.0]]
     """
+
+    def __init__(
+        self,
+        *,
+        categorical_features: Any = None,
+        one_hot: bool = True,
+    ) -> None:
+        super().__init__(categorical_features=categorical_features)
+        self.one_hot = one_hot
 
     def fit(self, X: Any, y: Any = None) -> Self:
         """Recognise the columns and learn medians, scales and categories.
@@ -217,7 +229,8 @@ class TablePreparation(_TableTransformer):
             The numbers, ordered columns first.
         """
         check_is_fitted(self)
-        return self.encoded(self.plain(self._checked(X, reset=False)))
+        plain = self.plain(self._checked(X, reset=False))
+        return self.encoded(plain) if self.one_hot else plain
 
     def plain(self, X: Any) -> Floats:
         """Return scaled numbers and codes of categories."""

@@ -1,8 +1,7 @@
-"""Records of a summary: what a comparison found, for the terminal, for JSON, page and plot alike.
+"""Records of a summary: what a comparison found and what a sampler did, as a page shows it.
 
-``compare`` fills these records, ``--json`` writes them, the report renders them and
-``ComparisonDisplay`` draws them. ``as_plain`` turns a record into what JSON can hold and
-``read_record`` turns a saved one back, by the types that the records declare:
+``as_plain`` turns a record into what JSON can hold and ``read_record`` turns plain values, such as
+the summary of a comparison, into records, by the types that they declare:
 
     text         control characters and broken Unicode are made visible, never passed on
     number       nan and infinity become None where None is allowed
@@ -37,6 +36,14 @@ class SummaryError(CounterbalanceError):
     """A summary does not hold what is needed to show it."""
 
 
+@dataclass(frozen=True)
+class Cells:
+    """A table of texts."""
+
+    columns: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+
+
 @dataclass(frozen=True, kw_only=True)
 class Verdict:
     """The answer: what to do, why, and how far to trust it.
@@ -53,6 +60,8 @@ class Verdict:
         What to be careful about.
     code : str
         Lines of Python that make the object to use, where there is one.
+    table : Cells, optional
+        What each strategy reaches.
     """
 
     scope: str = ""
@@ -60,6 +69,7 @@ class Verdict:
     sentences: tuple[str, ...] = ()
     caveats: tuple[str, ...] = ()
     code: str = ""
+    table: Cells | None = field(default=None, metadata=OPTIONAL)
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,157 @@
+"""Summary: what a comparison found, as one table to read, as csv, and as plain values for JSON."""
+
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from counterbalance.compare.evidence import find
+from counterbalance.compare.metrics import CALIBRATED, METRICS
+from counterbalance.compare.models import HALF, TUNED
+from counterbalance.compare.results import CITATION, Pair, Results, versions
+from counterbalance.compare.strategies import BASELINE
+from counterbalance.compare.verdict import Verdict, signed
+from counterbalance.io.atomic import make_folder, written_whole
+from counterbalance.result_table import ABSENT, FAILED, ResultTable, as_csv
+
+WIDTH = 12  # characters on either side of the upright line of the picture
+SCORE = ("mean", "low", "high")
+
+
+def score_table(results: Results) -> ResultTable:
+    """Return the one table: what each strategy reaches, and what it adds to a threshold."""
+    metric = METRICS[results.plan.settings.metric]
+    name = CALIBRATED if metric.name == "brier" else metric.name
+    cuts = (HALF, TUNED) if metric.needs_threshold else (HALF,)
+    gains = {
+        (gain.strategy, finding.classifier): gain
+        for finding in find(results)
+        for gain in reversed(finding.gains)  # the larger one of two thresholds stays
+    }
+    most = max([0.02, *(abs(end) for g in gains.values() for end in g.belief.interval())])
+    rows, last = [], ""
+    for (strategy, classifier), pair in results.pairs.items():
+        scores = [pair.score(name, cut) for cut in cuts]
+        cells = [ABSENT if score is None else f"{score[0]:.3f}" for score in scores]
+        if pair.failed and pair.records:
+            cells[0] = FAILED
+        shown = ["" if strategy == BASELINE else ABSENT, "", "", ""]
+        if gain := gains.get((strategy, classifier)):
+            low, high = gain.belief.interval()
+            shown = [signed(gain.belief.mean), f"{signed(low)} to {signed(high)}"]
+            shown += [f"{gain.better:.2f}", _picture(low, gain.belief.mean, high, most)]
+        label = "" if classifier == last else classifier
+        rows.append([label, strategy, *cells, *shown[:3], str(len(pair.done)), shown[3]])
+        last = classifier
+    heads = [f"{metric.label} {cut}" if metric.needs_threshold else metric.label for cut in cuts]
+    axis = f"-{most:.2f}".ljust(WIDTH) + "0" + f"+{most:.2f}".rjust(WIDTH)
+    note = (
+        f"P: probability that the gain is above {results.plan.settings.rope:g}. Fewer folds: left "
+        "out early, because more of them could not show it to help."
+    )
+    return ResultTable(
+        "scores",
+        f"{metric.label}, mean over the folds, and the gain beyond none at its better threshold",
+        ("classifier", "strategy", *heads, "gain", "95 % interval", "P", "folds", axis),
+        rows,
+        (note,),
+        left=2,
+    )
+
+
+def summarise(
+    results: Results, verdict: Verdict, trust: Sequence[dict[str, Any]] = ()
+) -> dict[str, Any]:
+    """Return everything that there is to say of a comparison, as plain values."""
+    table, shown = results.plan.table, score_table(results)
+    in_file = table.counts_of_file.tolist()
+    said = {name: list(v) if isinstance(v, tuple) else v for name, v in asdict(verdict).items()}
+    return {
+        "title": "Should it be resampled?",
+        "verdict": {**said, "table": {"columns": list(shown.columns), "rows": list(shown.rows)}},
+        "data": {
+            "rows": len(table.codes),
+            "rows_of_file": sum(in_file),
+            "classes": [
+                dict(zip(("label", "count", "count_of_file"), each, strict=True))
+                for each in zip(table.classes, table.counts.tolist(), in_file, strict=True)
+            ],
+            "columns": [
+                {
+                    "name": str(name),
+                    "kind": kind.value,
+                    "missing": int(table.X[name].isna().sum()),
+                    "distinct": int(table.X[name].nunique()),
+                }
+                for name, kind in zip(table.X.columns, table.kinds, strict=True)
+            ],
+        },
+        "comparison": {
+            "metrics": [
+                {**asdict(metric), "needs_threshold": metric.needs_threshold}
+                for metric in METRICS.values()
+            ],
+            "rows": [row for pair in results.pairs.values() for row in _rows(pair)],
+            "baseline": BASELINE,
+        },
+        "trust": list(trust),
+        "settings": results.plan.settings.as_dict(),
+        "versions": versions(),
+        "cite": CITATION,
+    }
+
+
+def write_files(summary: dict[str, Any], folder: Path, like: Path | None = None) -> list[Path]:
+    """Write tables as csv and the summary as JSON; each appears whole or not at all.
+
+    Nobody may read them who may not read the file ``like``.
+    """
+    make_folder(folder, like)
+    scores = [
+        {name: cell for name, cell in row.items() if name != "scores"}
+        | {f"{m} {part}": row["scores"].get(m, {}).get(part) for m in METRICS for part in SCORE}
+        for row in summary["comparison"]["rows"]
+    ]
+    texts = {
+        f"{name}.csv": as_csv(ResultTable(name, name, (), (), records=found))
+        for name, found in (("comparison", scores), ("trust", summary["trust"]))
+        if found
+    }
+    texts["summary.json"] = json.dumps(summary, indent=2) + "\n"
+    for name, text in texts.items():
+        with written_whole(folder / name, like=like) as part:
+            part.write_text(text, encoding="utf-8")
+    return [folder / name for name in texts]
+
+
+def _rows(pair: Pair) -> Iterator[dict[str, Any]]:
+    for threshold in (HALF, TUNED):
+        scores = {name: pair.score(name, threshold) for name in METRICS}
+        yield {
+            "classifier": pair.classifier,
+            "strategy": pair.strategy,
+            "threshold": threshold,
+            "folds": len(pair.done),
+            "failed": pair.failed,
+            "scores": {
+                name: dict(zip(SCORE, score, strict=True))
+                for name, score in scores.items()
+                if score
+            },
+        }
+
+
+def _picture(low: float, mean: float, high: float, most: float) -> str:
+    """Draw an interval in characters.
+
+    >>> _picture(-0.05, 0.02, 0.09, 0.1)
+    '      ------|-o-------- '
+    """
+    places = WIDTH + np.round(np.array([low, mean, high]) / most * WIDTH).astype(int)
+    cells = ["-" if places[0] <= place <= places[2] else " " for place in range(2 * WIDTH + 1)]
+    cells[WIDTH] = "|"
+    cells[places[1]] = "o"
+    return "".join(cells)
