@@ -79,8 +79,8 @@ def grow(
         parent = leaves[place]
         if not parent.gain > LEAST_GAIN:
             break
-        assert parent.left is not None  # noqa: S101  (it has a split)
-        assert parent.sums is not None  # noqa: S101
+        assert parent.left is not None
+        assert parent.sums is not None
         nodes[parent.node] = [parent.feature, parent.cut, len(nodes), int(parent.missing_left)]
         own = bins[parent.feature, parent.rows]
         goes_left = np.where(own == width - 1, parent.missing_left, own <= parent.cut)
@@ -105,7 +105,7 @@ def grow(
 
 def _find_split(leaf: _Leaf, n_cuts: Small, min_rows: int) -> None:
     """Note the split of a leaf that gains most; of equal ones the first by feature, side, cut."""
-    assert leaf.sums is not None  # noqa: S101  (callers made them)
+    assert leaf.sums is not None
     known, missing = leaf.sums[:, :, :-1], leaf.sums[:, :, -1:]
     # (3, M, 2 sides, cuts): what goes left, with the missing values right, or left
     left = np.stack(
@@ -133,5 +133,3 @@ def put_in_bins(column: Floats, cuts: Floats, missing: int, bins: NDArray[np.uin
     """Write how many cuts are below each cell, ``missing`` for nan."""
     bins[:] = np.searchsorted(cuts, column)
     bins[np.isnan(column)] = missing
-
-

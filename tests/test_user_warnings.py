@@ -108,9 +108,7 @@ def test_every_warning_of_ours_names_this_file():
     y = np.repeat([0, 1], [60, 6])
     X = np.where(y == 1, 1.0, np.arange(66) % 2)[:, None]
     X = np.column_stack([X, np.arange(66) * (y == 0)])
-    timid = CounterfactualOverSampler(
-        estimator=LogisticRegression(), epsilon=1e-9, random_state=0
-    )
+    timid = CounterfactualOverSampler(estimator=LogisticRegression(), epsilon=1e-9, random_state=0)
     alone = y[:61], X[:61]
     samplers = {
         timid: (X, y),

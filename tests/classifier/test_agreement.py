@@ -2,13 +2,13 @@
 
 import numpy as np
 import pytest
+from counterbalance.classifier.agreement import Agreement, Logistic, sampled
 from hypothesis import given
 from hypothesis import strategies as st
 from threadpoolctl import threadpool_limits
 
 import naive
 from counterbalance.classifier import agreement
-from counterbalance.classifier.agreement import Agreement, Logistic, sampled
 
 
 def fitted(X, y, weight=None, nominal=None):

@@ -10,7 +10,7 @@ import pytest
 from counterbalance import __version__
 from counterbalance.cli import main
 from counterbalance.cli.app import COMMANDS, run
-from counterbalance.search import compiled
+from counterbalance.search import structure
 
 SOURCE = Path(__file__).parents[2] / "src"
 
@@ -139,7 +139,7 @@ def test_a_reader_that_goes_away_is_not_an_error():
 def test_the_version_says_whether_the_kernel_is_there(capsys, monkeypatch):
     assert run(["--version"]) == 0
     with_kernel = capsys.readouterr().out
-    monkeypatch.setattr(compiled, "kernel", None)
+    monkeypatch.setattr(structure, "kernel", None)
     assert run(["--version"]) == 0
     without = capsys.readouterr().out
     assert ", without the compiled kernel" in without

@@ -14,7 +14,6 @@ from counterbalance.compare.trials import compute
 from counterbalance.compare.verdict import Offer, advise, best_offer, find, judge
 from counterbalance.constraints import Immutable, Range
 
-
 # small tables: inversions may have to be drawn again, which is said and right
 pytestmark = pytest.mark.filterwarnings(
     "ignore::counterbalance.errors.ShortfallWarning",

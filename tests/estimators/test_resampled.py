@@ -151,7 +151,8 @@ def test_a_calibration_mends_what_rows_off_the_distribution_do():
     X_test, y_test = two_clouds(900, 100, apart=1.5, seed=1)
     score = {}
     for kind in (None, "sigmoid"):
-        sampler = CounterfactualOverSampler(random_state=0)
+        f = LogisticRegression(class_weight="balanced")
+        sampler = CounterfactualOverSampler(estimator=f, random_state=0)
         model = ResampledClassifier(LogisticRegression(), sampler, calibration=kind)
         p = model.set_params(cv=3, random_state=0).fit(X, y).predict_proba(X_test)[:, 1]
         score[kind] = brier_score_loss(y_test == "yes", p)

@@ -7,6 +7,7 @@ from collections import Counter
 
 import numpy as np
 import pytest
+from counterbalance.search.problem import Problem
 from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.linear_model import LogisticRegression
@@ -16,7 +17,6 @@ from counterbalance import CounterfactualOverSampler
 from counterbalance.errors import InflatedClassWarning, ShortfallError, ShortfallWarning
 from counterbalance.rows import shortfall
 from counterbalance.rows.origins import CALLED
-from counterbalance.search.problem import Problem
 
 # f says "minority" for few candidates only, and for none within a small epsilon.
 RNG = np.random.default_rng(0)

@@ -39,9 +39,9 @@ from counterbalance.constraints import (
 )
 from counterbalance.constraints.rules import differs
 from counterbalance.prepare import Prepared
+from counterbalance.samplers.find import find_references
 from counterbalance.search import minimum, minimum_trees
 from counterbalance.search.algorithm_1 import nearest_of_each_draw, which_invert
-from counterbalance.samplers.find import find_references
 from counterbalance.search.inversions import Inversions
 from counterbalance.search.minimum import MOST_REFERENCES, Minimum, choose_references
 from counterbalance.search.structure import read_structure

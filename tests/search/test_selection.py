@@ -10,8 +10,8 @@ from counterbalance import CounterfactualOverSampler
 from counterbalance.classifier.second_opinion import SecondOpinion
 from counterbalance.constraints.rules import Rules
 from counterbalance.profile import profile_table
-from counterbalance.search.draws import stream, uniform
 from counterbalance.samplers.find import find_inversions
+from counterbalance.search.draws import stream, uniform
 from counterbalance.search.inversions import Inversions
 from counterbalance.search.perturbation import Perturbation
 from counterbalance.search.selection import (
