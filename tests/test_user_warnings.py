@@ -29,7 +29,7 @@ rng = np.random.default_rng(0)
 y = np.repeat([0, 1], [200, 30])
 X = rng.normal(size=(230, 3)) + 0.8 * y[:, None]
 sampler = CounterfactualOverSampler(
-    estimator=LogisticRegression(), n_draws=2, on_shortfall=("redraw", "interior"), random_state=0
+    estimator=LogisticRegression(), n_draws=2, random_state=0
 )
 """
 
@@ -108,9 +108,7 @@ def test_every_warning_of_ours_names_this_file():
     y = np.repeat([0, 1], [60, 6])
     X = np.where(y == 1, 1.0, np.arange(66) % 2)[:, None]
     X = np.column_stack([X, np.arange(66) * (y == 0)])
-    timid = CounterfactualOverSampler(
-        estimator=LogisticRegression(), epsilon=1e-9, on_shortfall="interior", random_state=0
-    )
+    timid = CounterfactualOverSampler(estimator=LogisticRegression(), epsilon=1e-9, random_state=0)
     alone = y[:61], X[:61]
     samplers = {
         timid: (X, y),
