@@ -267,8 +267,8 @@ def _settings(rng, X):
     name = names[rng.integers(len(names))]
     choices = [
         {"categorical_features": [name]},
-        {"integer_features": [name]},
-        {"snap_to_grid": True},
+        {"ignore_relations": [name]},
+        {"plausible": True},
         {"constraints": [Immutable(name)]},
         {"constraints": [Increasing(name), Decreasing(name)]},
         {"constraints": [Range(name, -1, 10**400)]},

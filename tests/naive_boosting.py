@@ -1,4 +1,4 @@
-"""What the kernel of the boosting does, in numpy: grows a tree, adds trees up, puts cells into bins."""
+"""What the kernel of the boosting does, in numpy: bin cells, grow a tree, add trees up."""
 
 from dataclasses import dataclass
 
@@ -9,15 +9,7 @@ LEAST_HESSIAN = 1e-3
 LEAST_GAIN = 1e-7
 
 
-def add_trees(
-    x: Floats,
-    nodes: Small,
-    cuts: Floats,
-    values: Floats,
-    roots: Small,
-    depths: Small,
-    raw: Floats,
-) -> None:
+def add_trees(x, nodes, cuts, values, roots, depths, raw):
     """Do as the kernel does, a level of all rows at a time."""
     rows = np.arange(len(x))
     for t, (root, depth) in enumerate(zip(roots.tolist(), depths.tolist(), strict=True)):
@@ -32,40 +24,40 @@ def add_trees(
 class _Leaf:
     """A leaf that may be split: its rows, their sums by (feature, bin), and its best split."""
 
-    rows: Integers
+    rows: np.ndarray
     node: int
-    total: Floats  # G, H
-    sums: Floats | None = None  # (3, M, width): gradient, hessian, rows
+    total: np.ndarray  # G, H
+    sums: np.ndarray | None = None  # (3, M, width): gradient, hessian, rows
     gain: float = -np.inf
     feature: int = LEAF
     cut: int = 0
     missing_left: bool = False
-    left: Floats | None = None  # G, H of the left child
+    left: np.ndarray | None = None  # G, H of the left child
 
 
 def grow(
-    bins: NDArray[np.uint8],
-    _by_row: NDArray[np.uint8],
-    n_cuts: Small,
-    width: int,
-    gradient: Floats,
-    hessian: Floats,
-    total_gradient: float,
-    total_hessian: float,
-    max_leaves: int,
-    min_rows: int,
-) -> tuple[Small, Floats, Small]:
+    bins,
+    _by_row,
+    n_cuts,
+    width,
+    gradient,
+    hessian,
+    total_gradient,
+    total_hessian,
+    max_leaves,
+    min_rows,
+):
     """Grow a tree; return its nodes, the sums of gradient and hessian in each, each row's leaf."""
     cells = bins + np.arange(len(bins))[:, None] * width
 
-    def add_up(rows: Integers) -> Floats:
+    def add_up(rows):
         at = cells[:, rows].ravel()
         both = (np.tile(values[rows], len(bins)) for values in (gradient, hessian))
         sums = [np.bincount(at, weights, len(bins) * width) for weights in both]
         sums.append(np.bincount(at, minlength=len(bins) * width).astype(float))
         return np.reshape(sums, (3, len(bins), width))
 
-    def split(leaf: _Leaf) -> None:
+    def split(leaf):
         if leaf.sums is not None and len(leaf.rows) >= 2 * min_rows:
             _find_split(leaf, n_cuts, min_rows)
 
@@ -79,8 +71,6 @@ def grow(
         parent = leaves[place]
         if not parent.gain > LEAST_GAIN:
             break
-        assert parent.left is not None
-        assert parent.sums is not None
         nodes[parent.node] = [parent.feature, parent.cut, len(nodes), int(parent.missing_left)]
         own = bins[parent.feature, parent.rows]
         goes_left = np.where(own == width - 1, parent.missing_left, own <= parent.cut)
@@ -103,9 +93,8 @@ def grow(
     return np.array(nodes, dtype=np.int32), np.array(totals), where
 
 
-def _find_split(leaf: _Leaf, n_cuts: Small, min_rows: int) -> None:
+def _find_split(leaf, n_cuts, min_rows):
     """Note the split of a leaf that gains most; of equal ones the first by feature, side, cut."""
-    assert leaf.sums is not None
     known, missing = leaf.sums[:, :, :-1], leaf.sums[:, :, -1:]
     # (3, M, 2 sides, cuts): what goes left, with the missing values right, or left
     left = np.stack(
@@ -129,7 +118,7 @@ def _find_split(leaf: _Leaf, n_cuts: Small, min_rows: int) -> None:
     leaf.left = left[:2, feature, side, cut]
 
 
-def put_in_bins(column: Floats, cuts: Floats, missing: int, bins: NDArray[np.uint8]) -> None:
+def put_in_bins(column, cuts, missing, bins):
     """Write how many cuts are below each cell, ``missing`` for nan."""
     bins[:] = np.searchsorted(cuts, column)
     bins[np.isnan(column)] = missing

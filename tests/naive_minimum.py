@@ -48,7 +48,15 @@ class _Row:
     low: list[float]
     high: list[float]
     home: list[int]
-    mutable: list[bool]
+    mutable: list[bool]  # which features are moved
+    free: list[bool]  # which may move at all: a rule may ask for a value that is not the factual's
+
+
+@dataclass
+class _End:
+    distance: float
+    bins: list[int]
+    costs: list[float]
 
 
 # For each feature, by bin: how the scores change from there on.
@@ -64,6 +72,7 @@ class Walker:
     land: Landscape
     bins: list[int] = field(default_factory=list)
     costs: list[float] = field(default_factory=list)
+    cells: list[tuple[list[int], list[int]]] = field(default_factory=list)  # of the class
 
     def __post_init__(self) -> None:
         land = self.land
@@ -93,44 +102,58 @@ class Walker:
         first_cell: NDArray[np.intp],
         found: Small,
         distance: Floats,
-        in_cell: bool,  # noqa: FBT001 - as of the kernel
         n_left_out: int,
     ) -> None:
         """Write the bins and the distance of the inversion of every row, infinite for none.
 
-        ``in_cell`` starts in the nearest cell of the class, else at home. The search is made once
-        more without each of the ``n_left_out`` costliest changes, and without all of them.
+        With ``n_left_out`` the search is made once more without each of so many costliest changes,
+        and without all of them, as long as that leads nearer, and once from the nearest cell of the
+        class.
         """
         for r in range(len(x)):
             arrays = (x[r], origin[r], low[r], high[r], home[r], mutable[r].astype(bool))
-            row = _Row(int(target[r]), *(array.tolist() for array in arrays))
-            self._start(row)
+            row = _Row(int(target[r]), *(array.tolist() for array in arrays), mutable[r].tolist())
             cells = slice(first_cell[row.target], first_cell[row.target + 1])
-            distance[r] = NOWHERE
-            if not in_cell or self._start_at_cell(row, lowest[cells], highest[cells]):
-                distance[r] = self._settle(row)
-            if n_left_out and distance[r] < NOWHERE:
-                distance[r] = self._leave_out(row, n_left_out, float(distance[r]))
-            found[r] = self.bins
+            self.cells = list(zip(lowest[cells].tolist(), highest[cells].tolist(), strict=True))
+            self.best = _End(NOWHERE, list(row.home), [])
+            self._search(row, n_left_out)
+            distance[r], found[r] = self.best.distance, self.best.bins
 
-    def _leave_out(self, row: _Row, n_left_out: int, least: float) -> float:
-        """Search from home without some of the changes; keep what is nearer."""
-        nearer = True
-        while nearer:
-            nearer, bins, costs = False, self.bins, self.costs
-            changed = sorted(
-                (m for m, cost in enumerate(costs) if cost > 0), key=lambda m: -costs[m]
-            )
+    def _search(self, row: _Row, n_left_out: int) -> None:
+        self._search_from_home(row)
+        if not n_left_out or self.best.distance == NOWHERE:
+            return
+        self._leave_out(row, n_left_out)
+        from_home = self.best.distance
+        if self._start_at_cell(row):
+            self._keep(self._settle(row))
+            if self.best.distance < from_home:
+                self._leave_out(row, n_left_out)
+
+    def _search_from_home(self, row: _Row) -> None:
+        """Search from home, or from the nearest cell if that leads nowhere."""
+        self._start(row)
+        far = self._settle(row)
+        if far == NOWHERE and self._start_at_cell(row):
+            far = self._settle(row)
+        self._keep(far)
+
+    def _leave_out(self, row: _Row, n_left_out: int) -> None:
+        """Search without some of the changes of the best end, as long as that leads nearer."""
+        before = NOWHERE
+        while self.best.distance < before:
+            before, costs = self.best.distance, self.best.costs
+            changed = [m for m, cost in enumerate(costs) if cost > 0]
+            changed.sort(key=lambda m: -costs[m])
             some = [{m} for m in changed[:n_left_out]]
             for left_out in [*some, set(changed)] if len(changed) > 1 else some:
-                mutable = [free and m not in left_out for m, free in enumerate(row.mutable)]
-                again = replace(row, mutable=mutable)
-                self._start(row)  # what a rule moves from where it is costs as much as before
-                far = self._settle(again)
-                if far < least:
-                    least, nearer, bins, costs = far, True, self.bins, self.costs
-            self.bins, self.costs = bins, costs
-        return least
+                mutable = [free and m not in left_out for m, free in enumerate(row.free)]
+                self._search_from_home(replace(row, mutable=mutable))
+
+    def _keep(self, distance: float) -> None:
+        """Keep where the row is if it is nearer than the best end."""
+        if distance < self.best.distance:
+            self.best = _End(distance, list(self.bins), list(self.costs))
 
     def _last_bin(self, m: int) -> int:
         return self.first_bin[m + 1] - self.first_bin[m] - 1
@@ -280,23 +303,26 @@ class Walker:
     def _start(self, row: _Row) -> None:
         self.bins = list(row.home)
         self.costs = [
-            self._cost(row, m, place) if row.mutable[m] else 0.0 for m, place in enumerate(row.home)
+            self._cost(row, m, place) if row.free[m] else 0.0 for m, place in enumerate(row.home)
         ]
 
-    def _start_at_cell(self, row: _Row, lowest: Small, highest: Small) -> bool:
+    def _start_at_cell(self, row: _Row) -> bool:
         """Step into the nearest cell; say whether there is one."""
         best, least = None, NOWHERE
-        for low, high in zip(lowest.tolist(), highest.tolist(), strict=True):
+        for low, high in self.cells:
             total, steps = 0.0, []
             for m, home in enumerate(row.home):
-                place = min(max(home, low[m]), high[m])
-                if place != home and home >= 0:
-                    cost = self._cost(row, m, place) if row.mutable[m] else NOWHERE
+                place = home if home < 0 else self._nearest_bin(m, home, low[m], high[m])
+                if place != home:
+                    reached = row.mutable[m] and place >= 0
+                    cost = self._cost(row, m, place) if reached else NOWHERE
                     steps.append((m, place, cost))
                     total += cost
             if total < least:
                 best, least = steps, total
+        if best is None:
+            return False
         self._start(row)
-        for m, place, cost in best or []:
+        for m, place, cost in best:
             self.bins[m], self.costs[m] = place, cost
-        return best is not None
+        return True

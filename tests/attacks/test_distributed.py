@@ -45,7 +45,7 @@ def sampler(estimator=None, **settings):
     f = DecisionTreeClassifier(max_depth=3, class_weight="balanced")
     settings = {"random_state": 0} | settings
     return CounterfactualOverSampler(
-        estimator=estimator or f, n_draws=3, on_shortfall="interior", **settings
+        estimator=estimator or f, n_draws=3, on_shortfall="fill", **settings
     )
 
 

@@ -37,7 +37,7 @@ def test_a_hostile_table_is_explained_or_refused(seed):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         try:
-            labels = sampler.prepare(table.X, table.y).problem.labels
+            labels = sampler.prepare(table.X, table.y).labels
             to = labels.classes.tolist()[seed % len(labels.classes)]
             found = explain(sampler, table.X, table.y, seed % table.n_rows, to)
         except (CounterbalanceError, ValueError):

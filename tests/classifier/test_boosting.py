@@ -1,8 +1,9 @@
-"""Boosting: as good as scikit-learn's, the same bits with the kernel and without it."""
+"""Boosting: as good as scikit-learn's; the kernel gives the bits of a plain version."""
 
 import pickle
 
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -11,6 +12,8 @@ from sklearn.datasets import make_classification
 from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.metrics import log_loss, roc_auc_score
 
+import naive_boosting
+from counterbalance import InteriorOverSampler
 from counterbalance.classifier import bins, boosting
 from counterbalance.classifier.boosting import LEAST_OF_CLASS, Boosting, draw_rows
 
@@ -42,15 +45,15 @@ def any_table(seed, n_rows, n_features, n_classes):
     max_leaves=st.sampled_from([1, 2, 31, 200]),
     min_rows=st.sampled_from([1, 5, 20]),
 )
-def test_the_kernel_gives_the_bits_of_numpy(
+def test_the_kernel_gives_the_bits_of_the_plain_version(
     seed, n_rows, n_features, n_classes, max_leaves, min_rows
 ):
     X, y, weight = any_table(seed, n_rows, n_features, n_classes)
     f = Boosting(max_leaves=max_leaves, min_rows=min_rows, n_rounds=4, max_rows=250, random_state=0)
     compiled = f.fit(X, y, weight).predict_proba(X)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(boosting, "kernel", None)
-        patch.setattr(bins, "kernel", None)
+        patch.setattr(boosting, "kernel", naive_boosting)
+        patch.setattr(bins, "kernel", naive_boosting)
         plain = clone(f).fit(X, y, weight).predict_proba(X)
     assert compiled.tobytes() == plain.tobytes()
     np.testing.assert_allclose(compiled.sum(axis=1), 1)
@@ -107,3 +110,16 @@ def test_a_fitted_one_is_pickled_and_refuses_another_number_of_columns():
         f.predict_proba(X[:, :3])
     with pytest.raises(ValueError, match="one class only"):
         Boosting().fit(X, np.zeros(100))
+
+
+def test_without_the_kernel_that_of_scikit_learn_takes_its_place(monkeypatch):
+    monkeypatch.setattr(boosting, "kernel", None)
+    X, y = make_classification(200, 5, weights=[0.8], random_state=0)
+    frame = pd.DataFrame(X, columns=list("abcde")).assign(e=np.where(X[:, 4] > 0, "p", "q"))
+    for table in (X, frame):
+        sampler = InteriorOverSampler(random_state=0)
+        _, y_new = sampler.fit_resample(table, y)
+        assert len(set(np.bincount(y_new))) == 1
+        f = sampler.estimator_
+        last = f[-1] if hasattr(f, "steps") else f
+        assert isinstance(last, HistGradientBoostingClassifier)

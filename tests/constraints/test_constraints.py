@@ -78,13 +78,11 @@ def test_a_range_on_a_grid_keeps_its_own_ends():
     rows[:3, 0] = 0.57, 0.07, 0.3
     labels = (rows.sum(axis=1) > 1.5).astype(int)
     sampler = CounterfactualOverSampler(
-        constraints=Range("x0", 0.07, 0.57), snap_to_grid=True, n_draws=50, random_state=0
+        constraints=Range("x0", 0.07, 0.57), n_draws=50, random_state=0
     )
     X_new, _ = sampler.fit_resample(rows, labels)
     assert X_new[N:, 0].max() == 0.57
-    CounterfactualOverSampler(constraints=Range("x0", 0.57, 0.57), snap_to_grid=True).fit_resample(
-        rows, labels
-    )
+    CounterfactualOverSampler(constraints=Range("x0", 0.57, 0.57)).fit_resample(rows, labels)
 
 
 def test_a_factual_far_outside_its_range_is_put_to_the_near_bound():
@@ -100,9 +98,7 @@ def test_a_factual_far_outside_its_range_is_put_to_the_near_bound():
 
 def test_missing_cells_do_not_count_as_changes():
     holed = X.assign(gap=np.nan)
-    sampler = CounterfactualOverSampler(
-        constraints=MaxChanged(1), on_shortfall="interior", epsilon=1e-9, random_state=0
-    )
+    sampler = CounterfactualOverSampler(constraints=MaxChanged(1), epsilon=1e-9, random_state=0)
     sampler.fit_resample(holed, Y)
     assert sampler.provenance_.changed_mask().sum(axis=1).max() == 1
 

@@ -1,4 +1,4 @@
-"""Origins: new rows are counted, minimum inversions first, and said for what they are."""
+"""Origins: new rows are counted, counterfactuals first, and said for what they are."""
 
 import re
 
@@ -29,30 +29,27 @@ counts = st.fixed_dictionaries(dict.fromkeys(ORIGINS, st.integers(0, 5000)))
 
 
 @given(made=counts)
-def test_all_counts_are_said_and_minimum_inversions_come_first(made):
+def test_all_counts_are_said_and_counterfactuals_come_first(made):
     sentences = tell_origins(made)
-    total = sum(made.values())
+    total, found = sum(made.values()), made["inversion"]
     if not total:
         assert sentences == []
         return
     said = " ".join(sentences)
-    for origin in ORIGINS[2:]:
-        if made[origin]:
-            assert f"{made[origin]:,} " in said
-    only_within = made["interior"] + made["copy"] == total
-    nearest = made["inversion"] + made["minimum"]
-    if not only_within:
-        assert sentences[0].startswith(f"{nearest:,} of {total:,} new rows")
-    assert ("Most new rows are not" in said) == (nearest < total / 2 and not only_within)
-    by_f = nearest + made["redraw"]
-    assert ("not counterfactuals" in said) == (by_f < total / 2 and not only_within)
+    for origin, words in (("interior", "made within their class"), ("copy", "of real rows.")):
+        assert any(
+            one.startswith(f"{made[origin]:,} ") and words in one for one in sentences
+        ) == bool(made[origin])
+    if found:
+        assert sentences[0].startswith(f"{found:,} of {total:,} new rows")
+    assert ("Too few rows of a larger class" in said) == (0 < found < total / 2)
 
 
 @given(made=counts, rows=st.integers(1, 3000))
 def test_a_class_of_the_advised_size_is_not_inflated(made, rows):
     found = find_inflated("x", rows, made)
     new = sum(made.values())
-    nearest = made["inversion"] + made["minimum"]
+    nearest = made["inversion"]
     few = new > MOST_PER_ROW * rows and nearest < FEW * new
     assert (found is not None) == (few or new > MOST_PER_ROW_AT_ALL * rows)
     if found is None:
@@ -82,28 +79,24 @@ def test_the_worst_class_is_named_first_and_not_all_are():
     assert text.endswith("Ask for fewer: REMEDY")
 
 
-def test_the_counts_are_those_of_the_provenance():
+@pytest.mark.parametrize("search", ["minimum", "perturb"])
+def test_the_counts_are_those_of_the_provenance(search):
     y = np.repeat([0, 1], [200, 20])
     X = np.random.default_rng(0).normal(size=(220, 3)) + 1.2 * y[:, None]
-    chain = ("redraw", "threshold", "interior")
     sampler = CounterfactualOverSampler(
-        estimator=LogisticRegression(),
-        n_draws=1,
-        epsilon=3,
-        selection="nearest",
-        on_shortfall=chain,
-        random_state=0,
+        estimator=LogisticRegression(), search=search, n_draws=3, epsilon=3, random_state=0
     )
     with pytest.warns(ShortfallWarning) as caught:
         sampler.fit_resample(X, y)
     made = count_origins(sampler.provenance_)
     assert set(made) == {1}
+    assert set(made[1]) == set(ORIGINS) == {"inversion", "interior", "copy"}
     assert add_counts([made[1]]) == made[1]
     assert sum(made[1].values()) == 180
     message = str(caught[0].message)
     assert int(re.search(r"(\d+) inversions found", message)[1]) == made[1]["inversion"]
-    assert int(re.search(r"(\d+) more by drawing", message)[1]) == made[1]["redraw"]
-    by_f = np.isin(sampler.provenance_["origin"].astype(str), ["inversion", "redraw"])
-    assert most_from_one(sampler.provenance_) == max(
-        np.bincount(sampler.provenance_["factual"][by_f])
-    )
+    assert int(re.search(r"(\d+) more by interpolating", message)[1]) == made[1]["interior"]
+    by_f = sampler.provenance_["origin"] == "inversion"
+    most = max(np.bincount(sampler.provenance_["factual"][by_f]))
+    assert most_from_one(sampler.provenance_) == most
+    assert (most == 1) == (search == "minimum")

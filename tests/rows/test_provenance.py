@@ -14,7 +14,7 @@ from scipy import sparse
 from sklearn.linear_model import LogisticRegression, RidgeClassifier
 from sklearn.svm import SVC
 
-from counterbalance import CounterfactualOverSampler
+from counterbalance import CounterfactualOverSampler, InteriorOverSampler
 from counterbalance.errors import ShortfallWarning
 from counterbalance.rows.provenance import COLUMNS
 
@@ -87,60 +87,63 @@ def test_sentences_work_for_every_container():
 
 NOISE = np.random.default_rng(3).normal(size=(300, 3)) + 1.0 * (np.arange(300) < 25)[:, None]
 RARE = np.where(np.arange(300) < 25, "rare", "usual")
-EVERY_ORIGIN = ("redraw", "threshold", "interior")
 
 
-def short(chain, *, estimator=None, **settings):
-    sampler = CounterfactualOverSampler(
-        estimator=estimator, n_draws=1, on_shortfall=chain, random_state=0, **settings
-    )
+def short(**settings):
+    given = {"n_draws": 1, "random_state": 0} | settings
+    sampler = CounterfactualOverSampler(**given)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ShortfallWarning)
         return sampler, *sampler.fit_resample(NOISE, RARE)
 
 
 @given(
-    chain=st.permutations(EVERY_ORIGIN).flatmap(
-        lambda chain: st.integers(1, 3).map(lambda n: [*chain[:n], "accept"])
-    ),
+    search=st.sampled_from(["minimum", "perturb"]),
+    policy=st.sampled_from(["fill", "accept"]),
     estimator=st.sampled_from([None, LogisticRegression(), SVC(), RidgeClassifier()]),
     epsilon=st.sampled_from([None, 0.5, 3.0]),
 )
-def test_a_sentence_says_makes_it_only_if_f_agrees(chain, estimator, epsilon):
-    sampler, X_new, y_new = short(chain, estimator=estimator, epsilon=epsilon)
+def test_a_sentence_says_makes_it_only_if_f_agrees(search, policy, estimator, epsilon):
+    sampler, X_new, y_new = short(
+        search=search, on_shortfall=policy, estimator=estimator, epsilon=epsilon
+    )
     answers = sampler.estimator_.predict(X_new)
     sentences = list(sampler.provenance_.sentences(X_new))
-    for sentence, answer, label in zip(sentences, answers[300:], y_new[300:], strict=True):
-        if " it rare, distance" in sentence:
+    origins = sampler.provenance_["origin"]
+    told = zip(sentences, answers[300:], y_new[300:], origins, strict=True)
+    for sentence, answer, label, origin in told:
+        assert (" it rare, distance" in sentence) == (origin == "inversion")
+        if origin == "inversion":
             assert answer == label == "rare"
         else:
-            assert sentence.split("(")[-1] in {"threshold)", "interior)", "copy)"}
-
-
-def test_a_row_under_a_moved_threshold_says_its_score_and_why_it_was_taken():
-    sampler, X_new, _ = short(["threshold", "accept"], estimator=LogisticRegression())
-    moved = sampler.provenance_[sampler.provenance_["origin"] == "threshold"]
-    assert len(moved)
-    for row, sentence in zip(moved, moved.sentences(X_new), strict=True):
-        assert row["score_after"] < 0.5
-        assert f"scored for rare {row['score_after']:.2g}; f does not call it rare" in sentence
-        assert "accepted because the threshold was moved to the class's share" in sentence
-        assert "make" not in sentence
+            assert sentence.split("(")[-1] in {"interior)", "copy)"}
 
 
 def test_rows_made_within_their_class_and_copies_say_so():
-    sampler, X_new, _ = short("interior", estimator=LogisticRegression(), epsilon=1e-9)
+    sampler, X_new, _ = short(estimator=LogisticRegression(), epsilon=1e-9)
     sentences = list(sampler.provenance_.sentences(X_new))
     assert all("moved within its class, no counterfactual" in sentence for sentence in sentences)
     assert "f's score of rare is 0." in sentences[0]
     alike = np.where(RARE == "rare", 5.0, np.arange(300.0))[:, None]
     sampler = CounterfactualOverSampler(
-        estimator=LogisticRegression(), epsilon=1e-9, on_shortfall="interior", random_state=0
+        estimator=LogisticRegression(), epsilon=1e-9, random_state=0
     )
     with pytest.warns(ShortfallWarning):
         X_new, _ = sampler.fit_resample(alike, RARE)
     first = next(iter(sampler.provenance_.sentences(X_new)))
     assert first == "row 0, class rare: copied as it is (copy)"
+
+
+def test_the_round_is_that_of_the_draw_and_zero_where_none_gave_the_row():
+    drawn, _, _ = short(search="perturb", n_draws=10)
+    solved, _, _ = short(n_draws=10)
+    by_f = drawn.provenance_["origin"] == "inversion"
+    assert by_f.any()
+    assert set(drawn.provenance_["round"][by_f]) <= {1, 2, 3}
+    assert (drawn.provenance_["round"][~by_f] == 0).all()
+    assert (solved.provenance_["round"] == 0).all()
+    pruned = drawn.provenance_.changed_mask().sum(axis=1)
+    assert (pruned[by_f] <= drawn.provenance_["round"][by_f]).all()
 
 
 def test_provenance_prints_as_a_table(result):
@@ -190,14 +193,14 @@ def test_a_notebook_shows_names_classes_and_cells_as_text():
 )
 def test_any_container_is_shown(make):
     numbers = X[["CellSize", "Texture"]].to_numpy()
-    sampler = CounterfactualOverSampler(random_state=0)
+    sampler = CounterfactualOverSampler(sampling_strategy="all", random_state=0)
     sampler.fit_resample(make(numbers), Y)
     assert " → " in sampler.provenance_._repr_html_().replace("benign → malignant", "")
 
 
 def test_a_wide_table_shows_some_features_and_says_how_many_more():
     wide = np.random.default_rng(0).normal(size=(60, 40)) + np.repeat([0, 3], [40, 20])[:, None]
-    sampler = CounterfactualOverSampler(minimal=False, random_state=0)
+    sampler = InteriorOverSampler(random_state=0)
     sampler.fit_resample(wide, np.repeat([0, 1], [40, 20]))
     html = sampler.provenance_._repr_html_()
     assert html.count("<th>") == 4 + 12

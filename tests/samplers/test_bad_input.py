@@ -109,7 +109,7 @@ def test_a_bad_parameter_is_refused_with_a_remedy(parameters, error, says):
 
 def test_a_fitted_classifier_of_another_table_is_refused():
     narrow = FrozenEstimator(LogisticRegression().fit(X[:, :2], Y))
-    with pytest.raises(ClassifierError, match="X has 4 features, but .* expecting 2 features"):
+    with pytest.raises(ClassifierError, match=r"X has 4 features, but .* expecting 2 features"):
         sampler(estimator=narrow).fit_resample(X, Y)
     blind = FrozenEstimator(LogisticRegression().fit(X, np.where(Y == 1, 5, Y)))
     with pytest.raises(ClassifierError, match="never saw the class 1"):

@@ -1,4 +1,4 @@
-"""The interior sampler equals its naive twin to the last bit, on the same draws."""
+"""The interior sampler gives the rows of its plain version to the last bit, on the same draws."""
 
 import math
 
@@ -124,7 +124,7 @@ def test_rows_under_constraints_are_those_of_the_twin():
         town={"frozen": True},
         age={"rising": True},
         income={"low": 24.0, "high": 39.0},
-        height={"levels": heights},
+        height={"levels": heights, "per_unit": 1},
     )
     rules = [
         Immutable("town"),

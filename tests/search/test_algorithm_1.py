@@ -372,6 +372,32 @@ def test_a_cell_outside_of_its_range_is_drawn_into_it(name):
         assert rounds[place, :, 1].tolist() == printed
 
 
+@pytest.mark.parametrize("f", [DecisionTreeClassifier(max_depth=1), KNeighborsClassifier(20)])
+def test_where_votes_tie_it_counts_what_f_says(f):
+    X = np.repeat([[0.0], [1.0], [2.0], [3.0]], [20, 20, 10, 10], axis=0)
+    y = np.repeat([1, 1, 0, 1], [20, 20, 10, 10])  # half of all rows above 1.5: f says 0
+    some = searched(X, y, f, n_draws=20)
+    assert some.structure.f(np.array([[3.0]]), np.zeros(1, dtype=np.intp)) == [0]
+    features, inverting = some.features(), which_invert(*some.given)[:, 0]
+    expected = [
+        bool(
+            naive.first_inversions(
+                lambda rows: some.structure.f(rows, np.zeros(len(rows), dtype=np.intp)),
+                x,
+                int(row),
+                {0},
+                some.space.order,
+                features,
+                some.space.seed,
+                some.space.n_draws,
+            )
+        )
+        for x, row in zip(some.x, some.ids, strict=True)
+    ]
+    assert any(expected)
+    assert inverting.tolist() == expected
+
+
 def test_the_nearest_first_inversion_of_all_draws_is_the_minimum_of_the_printed_loops():
     X, y = table(90)
     f = RandomForestClassifier(3, max_leaf_nodes=8, random_state=0).fit(X, y)

@@ -137,13 +137,15 @@ class Solved:
     def assert_shortest(self, nearer):
         """Try each change undone, and at ``nearer(m, old, new)``; f accepts none of them."""
         tried = []
-        for place, m in np.argwhere(differs(self.new, self.old)):
+        for place, m in np.argwhere(differs(self.new, self.old) & self.prepared.space.changes):
             old, new = self.old[place, m], self.new[place, m]
             tried += [(place, m, value) for value in (old, *nearer(m, old, new))]
         assert tried
         places, features, values = (np.array(part) for part in zip(*tried, strict=True))
         rows = self.new[places]
         rows[np.arange(len(rows)), features] = values
+        rules = self.prepared.space.perturbation.rules
+        rows = rules.complete(rows, self.old[places])
         wrong = np.flatnonzero(self.accepted(rows, places))
         assert not wrong.size, [tried[one] for one in wrong[:3]]
 
@@ -482,6 +484,19 @@ def test_no_change_in_a_frame_of_all_kinds_can_be_undone_or_shortened():
     some = solve(*mixed_frame(), constraints=[Increasing("b"), Decreasing("whole")])
     some.assert_inversions()
     some.assert_shortest(some.beside_cuts)
+
+
+@pytest.mark.parametrize("name", ["own", "k-NN"])
+def test_no_change_that_others_follow_can_be_undone_or_halved(name):
+    X, y = table(200)
+    frame = pd.DataFrame(X[:, :4], columns=list("abcd"))
+    frame["sum"] = frame["a"] + frame["b"]
+    frame["low"] = frame["c"] - np.abs(X[:, 4])
+    rules = ["sum follows a + b", "low <= c"]
+    some = solve(frame, y, CLASSIFIERS[name], constraints=rules, plausible=True)
+    some.assert_inversions()
+    assert differs(some.new, some.old)[:, 4].any()
+    some.assert_shortest(some.half_way)
 
 
 @given(

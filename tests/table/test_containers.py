@@ -145,19 +145,25 @@ def test_columns_are_named_by_name_position_or_mask():
 
 def test_whole_numbers_kept_in_floats_stay_whole():
     table = X.assign(n=np.rint(3 * X["a"]))
-    only = {"feature_order": ["n"], "on_shortfall": "accept"}
-    assert (resample(table, integer_features=["n"], **only)[0]["n"] % 1 == 0).all()
-    assert not (resample(table, **only)[0]["n"] % 1 == 0).all()
+    X_new, _ = resample(table, feature_order=["n"], on_shortfall="accept")
+    assert len(X_new) > len(table)
+    assert (X_new["n"] % 1 == 0).all()
+    assert X_new["n"].dtype == np.float64
 
 
 @pytest.mark.parametrize(("step", "decimals"), [(0.5, 1), (0.01, 2), (0.1, 1), (1.0, 0)])
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
 def test_a_recognised_grid_is_kept(step, decimals, dtype):
     grid = np.round(RNG.integers(-20, 30, (50, 2)) * step, decimals).astype(dtype)
-    X_new, _ = resample(grid, snap_to_grid=True)
+    X_new, _ = resample(grid)
     steps = np.rint(X_new.astype(float) / step)
     np.testing.assert_array_equal(X_new, np.round(steps * step, decimals).astype(dtype))
     assert not np.signbit(X_new[X_new == 0]).any()
+
+
+def test_a_column_with_more_decimals_than_any_grid_has_none():
+    X_new, _ = resample(X)
+    assert (np.round(X_new["a"].to_numpy()[50:], 4) != X_new["a"].to_numpy()[50:]).any()
 
 
 def test_missing_cells_reach_f_as_they_are():
