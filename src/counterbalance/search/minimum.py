@@ -15,7 +15,7 @@ comes out can be undone, and none shortened.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -154,6 +154,8 @@ class Minimum:
         if left.size and not (known and frozen.any()):
             found = self.by_asking.nearest(x[left], target[left], ids[left], frozen[left])
             rows[left], reached[left] = found
+            for r in left[reached[left]] if self.by_trees is not None else ():
+                rows[r] = self._walk_on(x[[r]], rows[[r]], target[[r]], ids[[r]], frozen[[r]])[0]
         far = distance(self.space.perturbation.profile, self.space.order, x, rows)
         return rows, np.where(reached, far, np.inf), bound
 
@@ -184,6 +186,17 @@ class Minimum:
             rows[moved] = self.by_asking.refine(x[moved], rows[moved], target[moved], ids[moved])
             bound[moved] = True
         return rows, reached, bound & reached
+
+    def _walk_on(
+        self, x: Floats, row: Floats, target: Integers, ids: Integers, frozen: Mask
+    ) -> Floats:
+        """Bring a row that was found by asking nearer by the structure of the trees."""
+        trees, of_f = self.by_trees, self.structure.places[target]
+        assert trees is not None  # noqa: S101  (the caller looked)
+        cells = [row if c == of_f[0] else row[:0] for c in range(len(trees.references))]
+        nearer, _ = replace(trees, references=cells).nearest(x, of_f, frozen)
+        nearer = self.space.perturbation.rules.complete(nearer, x)
+        return nearer if self._agrees(x, nearer, target, ids)[0] else row
 
     def _agrees(self, x: Floats, rows: Floats, target: Integers, ids: Integers) -> Mask:
         """Say which rows f puts into the class, and keep every rule."""

@@ -32,7 +32,7 @@ from counterbalance.search.structure import Structure
 STARTS = 5
 # So many steps of a bisection shorten each change, and so often all changes are gone through.
 HALVES = 8
-MOST_SWEEPS = 3
+MOST_SWEEPS = 20
 
 
 @dataclass(frozen=True)
@@ -58,6 +58,7 @@ class AnyMinimum:
     def _start(self, x: Floats, code: int, ids: Integers, frozen: Mask) -> tuple[Floats, Mask]:
         rows, reached = x.copy(), np.zeros(len(x), dtype=bool)
         pool, target = self.references[code], np.full(len(x), code)
+        pool = pool[self.space.perturbation.rules.allow(pool)]
         if len(pool) and len(x):
             for column in self._nearest_references(x, pool).T:
                 left = np.flatnonzero(~reached)

@@ -316,11 +316,15 @@ cdef class Walker:
             total += self.costs[m]
         return total
 
+    cdef inline double home_cost(self, Row* row, int32_t m) noexcept nogil:
+        """What a rule makes a feature move at least, whether or not it is left out."""
+        return self.cost(row, m, row.home[m]) if row.origin[m] == row.origin[m] else 0.0
+
     cdef void start(self, Row* row) noexcept nogil:
         cdef Py_ssize_t m
         for m in range(self.M):
             self.bins[m] = row.home[m]
-            self.costs[m] = self.cost(row, m, row.home[m]) if row.mutable[m] else 0.0
+            self.costs[m] = self.home_cost(row, <int32_t>m)
 
     cdef bint start_at_cell(
         self, Row* row, const int32_t[:, ::1] lowest, const int32_t[:, ::1] highest

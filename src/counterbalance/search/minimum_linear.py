@@ -65,6 +65,7 @@ class LinearMinimum:
         rows = x.copy()
         open_ = (low <= high) & ~frozen[:, order]
         rows[:, order] = np.where(open_, np.clip(x[:, order], low, high), x[:, order])
+        origin = rows.copy()
         score = np.full(len(x), intercept)
         for m in range(x.shape[1]):  # one after the other, so that no block changes a bit
             score += rows[:, m] * weight[m]
@@ -81,11 +82,14 @@ class LinearMinimum:
             up = towards * weight[m] > 0
             bound = np.where(up, high[at, k], low[at, k])
             step = np.where(up, 1, -1) * behind / abs(weight[m])
-            value = np.where(np.abs(bound - old) > np.abs(step), old + step, bound)
+            enough = np.abs(bound - old) > np.abs(step)
+            value = np.where(enough, old + step, bound)
             value = self._beyond(value, bound, m, up)
-            deficit[at] = behind - towards * weight[m] * (value - old)
+            left = behind - towards * weight[m] * (value - old)
+            # Rounding must not leave a rest that another feature would be moved for.
+            deficit[at] = np.where(enough, np.minimum(left, -np.finfo(np.float64).tiny), left)
             rows[at, m] = value
-        self._shorten(x, rows, weight, sign, -deficit, np.argsort(rate, kind="stable"))
+        self._shorten(origin, rows, weight, sign, -deficit, np.argsort(rate, kind="stable"))
         return rows
 
     def _shorten(
