@@ -60,11 +60,15 @@ class Prepared:
         """What is known of each feature."""
         return self.space.perturbation.profile
 
-    def predict(self) -> Integers:
-        """Return the class code that f gives every row; refuse an f that says the same of all."""
+    def answers(self) -> Integers:
+        """Return the class code that f gives every row."""
         rows = np.arange(len(self.labels.codes))
         parts = self.blocks(len(rows), 1)
-        answers = np.concatenate([self.f(self.table.rows(some), rows[some]) for some in parts])
+        return np.concatenate([self.f(self.table.rows(some), rows[some]) for some in parts])
+
+    def predict(self) -> Integers:
+        """Return the class code that f gives every row; refuse an f that says the same of all."""
+        answers = self.answers()
         if (answers < 0).all():
             raise ClassifierError(
                 f"estimator {type(self.f.f).__name__} predicts none of the classes "
@@ -80,14 +84,23 @@ class Prepared:
 
 
 def prepare(
-    sampler: TableOverSampler, table: Table, labels: Labels, weights: Floats | None
+    sampler: TableOverSampler,
+    table: Table,
+    labels: Labels,
+    weights: Floats | None,
+    *,
+    profile: Profile | None = None,
+    ids: Integers | None = None,
 ) -> Prepared:
-    """Measure the table and fit f."""
+    """Measure the table, unless its ``profile`` is known, and fit f.
+
+    ``ids`` are those of its rows, if it is a sample of a larger table.
+    """
     random_state = make_random_state(sampler.random_state)
     seed = draw_seed(random_state)
-    profile = profile_table(table, labels.codes)
+    profile = profile or profile_table(table, labels.codes)
     pairs = learns(sampler.plausible, table.kinds)
-    evidence = gather(table, labels.codes, len(labels.classes), pairs=pairs)
+    evidence = gather(table, labels.codes, len(labels.classes), pairs=pairs, ids=ids)
     learned = learn(evidence, table, profile, sampler.plausible, sampler.ignore_relations)
     space = make_space(sampler, table, profile, seed, learned)
     _warn_of_identifiers(table, space.order)

@@ -11,8 +11,9 @@ Nothing is padded in silence: whatever fills a class is named in the warning, an
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Literal, Protocol
 
 import numpy as np
 
@@ -62,24 +63,45 @@ class NewRows:
         }
 
 
+class Counted(Protocol):
+    """What a class was asked for, and how many of its new rows have which origin."""
+
+    @property
+    def target(self) -> int:
+        """The code of the class."""
+
+    @property
+    def asked(self) -> int:
+        """How many new rows it was to get."""
+
+    @property
+    def made(self) -> dict[str, int]:
+        """How many it got, by origin."""
+
+    @property
+    def missing(self) -> int:
+        """How many it lacks."""
+
+
 def fill(classes: list[NewRows], prepared: Prepared) -> None:
     """Fill up the classes that are short with rows made within them."""
     for rows in classes:
         if rows.missing:
-            rows.interior = Interior.of(prepared, rows.target)
-            rows.lots = rows.interior.accept(rows.missing)
+            rows.interior = Interior.of(prepared, rows.target).for_rows(rows.missing)
+            rows.lots = rows.interior.accept()
             rows.copies = rows.interior.copies(rows.missing)
 
 
 def report(
-    classes: list[NewRows], labels: Labels, policy: Policy, constraints: list[Constraint]
+    classes: Sequence[Counted], labels: Labels, policy: Policy, constraints: list[Constraint]
 ) -> None:
     """Warn of every class that did not get inversions only, or refuse."""
     for rows in classes:
-        if len(rows.found) == rows.asked:
+        found = rows.made["inversion"]
+        if found == rows.asked:
             continue
         label = plain(labels.classes[rows.target])
-        head = f"class {label!r}: {rows.asked} new samples asked for, {len(rows.found)} inversions"
+        head = f"class {label!r}: {rows.asked} new samples asked for, {found} inversions"
         head += " found"
         if not (labels.counts > labels.counts[rows.target]).any():
             head += " (no class is larger)"
@@ -107,7 +129,7 @@ def report(
 
 
 def warn_inflated(
-    classes: list[NewRows], labels: Labels, *, most_per_row: int = MOST_PER_ROW
+    classes: Sequence[Counted], labels: Labels, *, most_per_row: int = MOST_PER_ROW
 ) -> None:
     """Warn, once for all classes, of those that got far more rows than their own bear out."""
     counts = {plain(labels.classes[rows.target]): rows.made for rows in classes}

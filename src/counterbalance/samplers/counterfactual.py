@@ -272,7 +272,7 @@ class CounterfactualOverSampler(TableOverSampler):
             part = found.take(found.target == target)
             if len(part) > n:
                 opinion = opinion or fit_second_opinion(prepared, weights)
-                part = smallest(part, _keys(prepared, part, opinion), n)
+                part = smallest(part, all_keys(prepared, part, opinion), n)
             rows.append(NewRows(target, n, part))
         return rows
 
@@ -297,7 +297,7 @@ def fit_second_opinion(prepared: Prepared, weights: Floats | None) -> SecondOpin
     return SecondOpinion.fit(table.rows(rows), labels.codes[rows], weight, table.nominal)
 
 
-def _keys(prepared: Prepared, found: Inversions, opinion: SecondOpinion) -> Floats:
+def all_keys(prepared: Prepared, found: Inversions, opinion: SecondOpinion) -> Floats:
     """Return the keys of inversions, a block at a time."""
     parts = [np.zeros(0)]
     for block in prepared.blocks(len(found)):
