@@ -54,6 +54,7 @@ class Prepared:
     learned: Learned
     outliers: Outliers
     n_jobs: int | None = None
+    memory_share: float = SHARE_OF_MEMORY
 
     @property
     def profile(self) -> Profile:
@@ -79,7 +80,7 @@ class Prepared:
 
     def blocks(self, n_rows: int, rows_each: int = 8) -> list[slice]:
         """Cut rows into blocks that fit the memory; each takes that of ``rows_each`` rows."""
-        cells = cells_in(get_config()["working_memory"] * SHARE_OF_MEMORY)
+        cells = cells_in(get_config()["working_memory"] * self.memory_share)
         return blocks(n_rows, rows_each * len(self.table.names), cells)
 
 

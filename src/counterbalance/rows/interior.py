@@ -241,7 +241,7 @@ class Interior:
     def sound_ones(self, lots: Integers) -> Integers:
         """Return the lots whose rows keep the rules and are no copies."""
         good = [self.sound(*self.at(lots[block])) for block in self.blocks(len(lots))]
-        return lots[np.concatenate([np.zeros(0, dtype=bool), *good])]
+        return np.asarray(lots[np.concatenate([np.zeros(0, dtype=bool), *good])])
 
     def sound(self, new: Floats, base: Integers) -> Mask:
         """Return which new rows keep the rules and are no copies of their base."""

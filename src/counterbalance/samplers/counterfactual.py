@@ -253,7 +253,9 @@ class CounterfactualOverSampler(TableOverSampler):
         if not is_every(self.sampling_strategy):
             if self.on_shortfall == "fill":
                 shortfall.fill(rows, prepared)
-            shortfall.report(rows, labels, self.on_shortfall, as_constraints(self.constraints))
+            made = {part.target: part.made for part in rows}
+            constraints = as_constraints(self.constraints)
+            shortfall.report(asked, made, labels, self.on_shortfall, constraints)
         self.yield_ = count_yields(rows, found, labels, answers)
         return Builder(prepared, rows)
 
