@@ -44,13 +44,13 @@ import numpy as np
 import pandas as pd
 import psutil
 import pyarrow as pa
+from counterbalance.distributed.engine import DaskEngine, local_client
 from pyarrow import parquet
 from scale_page import MILLION, put_into, written
 from sklearn.linear_model import LogisticRegression
 
 from counterbalance import CounterfactualOverSampler, InteriorOverSampler
 from counterbalance.distributed import balance_files
-from counterbalance.distributed.engine import DaskEngine, local_client
 from counterbalance.distributed.inputs import FileRows, read_inputs
 from counterbalance.errors import ShortfallWarning
 

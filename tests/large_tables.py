@@ -7,9 +7,7 @@ import dask.dataframe as dd
 import numpy as np
 import pandas as pd
 
-from counterbalance.distributed import files
-from counterbalance.distributed.found import Found
-from counterbalance.search.inversions import Inversions
+from counterbalance.distributed import balance
 
 
 def numeric_table(n=600, seed=0):
@@ -60,12 +58,12 @@ def no_cluster(monkeypatch):
 
     A call that asks for a scheduler, workers or memory gets what it asks for.
     """
-    connect = files.connect
+    connect = balance.connect
 
     def here(client, *asked):
         return connect(client, *asked) if any(asked) else nullcontext(client)
 
-    monkeypatch.setattr(files, "connect", here)
+    monkeypatch.setattr(balance, "connect", here)
     with dask.config.set(scheduler="synchronous"):
         yield
 
@@ -101,20 +99,3 @@ def assert_same(rows, provenance, expected_rows, expected_provenance):
             np.testing.assert_allclose(ours, theirs, rtol=1e-12)
         else:
             np.testing.assert_array_equal(ours, theirs, err_msg=name)
-
-
-def random_found(rng, n_rows, n_classes=3, *, ties=True):
-    """Return some inversions of a partition, with many equal keys or none."""
-    factual, target = np.nonzero(rng.random((n_rows, n_classes)) < 0.6)
-    n = len(factual)
-    distance = rng.choice([0.25, 0.5, 1.0, 3.75, 1e-9, 700.0], n)
-    inversions = Inversions(
-        factual,
-        target.astype(np.int32),
-        rng.integers(0, 9, n).astype(np.int32),
-        rng.integers(1, 5, n).astype(np.int32),
-        distance,
-        distance if ties else -np.log(rng.random(n)) / rng.random(n),
-    )
-    zeros = np.zeros(n, dtype=np.int32)
-    return Found(inversions, zeros, np.zeros(n_classes, np.intp), np.zeros(0, np.intp))

@@ -69,17 +69,22 @@ class Prepared:
     learned: Learned
     outliers: Outliers
     n_jobs: int | None = None
+    memory_share: float = SHARE_OF_MEMORY
 
     @property
     def profile(self) -> Profile:
         """What is known of each feature."""
         return self.space.perturbation.profile
 
-    def predict(self) -> Integers:
-        """Return the class code that f gives every row; refuse an f that says the same of all."""
+    def answers(self) -> Integers:
+        """Return the class code that f gives every row."""
         rows = np.arange(len(self.labels.codes))
         parts = self.blocks(len(rows), 1)
-        answers = np.concatenate([self.f(self.table.rows(some), rows[some]) for some in parts])
+        return np.concatenate([self.f(self.table.rows(some), rows[some]) for some in parts])
+
+    def predict(self) -> Integers:
+        """Return the class code that f gives every row; refuse an f that says the same of all."""
+        answers = self.answers()
         if (answers < 0).all():
             raise ClassifierError(
                 f"estimator {type(self.f.f).__name__} predicts none of the classes "
@@ -90,17 +95,28 @@ class Prepared:
 
     def blocks(self, n_rows: int, rows_each: int = 8) -> list[slice]:
         """Cut rows into blocks that fit the memory; each takes that of ``rows_each`` rows."""
-        cells = cells_in(get_config()["working_memory"] * SHARE_OF_MEMORY)
+        cells = cells_in(get_config()["working_memory"] * self.memory_share)
         return blocks(n_rows, rows_each * len(self.table.names), cells)
 
 
-def prepare(sampler: Parameters, table: Table, labels: Labels, weights: Floats | None) -> Prepared:
-    """Measure the table and fit f."""
+def prepare(
+    sampler: Parameters,
+    table: Table,
+    labels: Labels,
+    weights: Floats | None,
+    *,
+    profile: Profile | None = None,
+    ids: Integers | None = None,
+) -> Prepared:
+    """Measure the table, unless its ``profile`` is known, and fit f.
+
+    ``ids`` are those of its rows, if it is a sample of a larger table.
+    """
     random_state = make_random_state(sampler.random_state)
     seed = draw_seed(random_state)
-    profile = profile_table(table, labels.codes)
+    profile = profile or profile_table(table, labels.codes)
     pairs = learns(sampler.plausible, table.kinds)
-    evidence = gather(table, labels.codes, len(labels.classes), pairs=pairs)
+    evidence = gather(table, labels.codes, len(labels.classes), pairs=pairs, ids=ids)
     learned = learn(evidence, table, profile, sampler.plausible, sampler.ignore_relations)
     space = make_space(sampler, table, profile, seed, learned)
     _warn_of_identifiers(table, space.order)

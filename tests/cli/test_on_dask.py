@@ -43,7 +43,7 @@ def test_files_are_balanced_as_the_table_that_they_are(source, tmp_path, capsys)
     ]
     table = pd.concat(map(pd.read_parquet, source), ignore_index=True)
     sampler = CounterfactualOverSampler(
-        sampling_strategy=0.5, constraints=[Immutable("a")], snap_to_grid=True, random_state=0
+        sampling_strategy=0.5, constraints=[Immutable("a")], random_state=0
     )
     X, y = sampler.fit_resample(table.drop(columns="y"), table["y"])
     pd.testing.assert_frame_equal(pd.read_parquet(out), X.assign(y=y), check_exact=True)
@@ -53,7 +53,7 @@ def test_the_interior_sampler_balances_files_as_the_table_that_they_are(source, 
     out = tmp_path / "out"
     assert balance(*source, "--out", out, "--method", "interior", "--ratio", 0.5) == 0
     table = pd.concat(map(pd.read_parquet, source), ignore_index=True)
-    sampler = InteriorOverSampler(sampling_strategy=0.5, snap_to_grid=True, random_state=0)
+    sampler = InteriorOverSampler(sampling_strategy=0.5, random_state=0)
     X, y = sampler.fit_resample(table.drop(columns="y"), table["y"])
     pd.testing.assert_frame_equal(pd.read_parquet(out), X.assign(y=y), check_exact=True)
     said = capsys.readouterr()
@@ -114,7 +114,7 @@ def test_every_counterfactual_is_taken_as_in_memory(source, tmp_path, capsys):
     assert balance(*source, "--out", out, "--ratio", "all", "--json") == 0
     summary = json.loads(capsys.readouterr().out)
     table = pd.concat(map(pd.read_parquet, source), ignore_index=True)
-    sampler = CounterfactualOverSampler(sampling_strategy="all", snap_to_grid=True, random_state=0)
+    sampler = CounterfactualOverSampler(sampling_strategy="all", random_state=0)
     X, y = sampler.fit_resample(table.drop(columns="y"), table["y"])
     pd.testing.assert_frame_equal(pd.read_parquet(out), X.assign(y=y), check_exact=True)
     assert summary["origins"] == {"inversion": len(X) - len(table)}
@@ -133,8 +133,8 @@ def test_a_tiny_class_is_warned_of_with_a_share_to_ask_for(tmp_path, capsys):
     ratio = last.split("--ratio ")[1].split(",")[0].rstrip()
     assert balance(tmp_path / "t.parquet", "--out", tmp_path / "less", "--ratio", ratio) == 0
     assert "WARNING" not in capsys.readouterr().err
-    manifest = json.loads((tmp_path / "out" / "_manifest.json").read_text())
-    assert sum(manifest["origins"]["1"].values()) == 294
+    summary = json.loads((tmp_path / "out" / "_summary.json").read_text())
+    assert sum(summary["origins"]["1"].values()) == 294
 
 
 @pytest.fixture

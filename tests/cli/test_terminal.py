@@ -56,9 +56,7 @@ def test_json_is_valid_whatever_the_values_are(capsys):
 
 
 def test_a_sentence_is_broken_between_words_on_a_terminal_and_not_in_a_pipe(monkeypatch, capsys):
-    text = (
-        "2,621 of 2,621 new rows are counterfactuals, each the nearest one found for its row."
-    )
+    text = "2,621 of 2,621 new rows are counterfactuals, each the nearest one found for its row."
     terminal.say(text)
     assert capsys.readouterr().out == f"{text}\n"
     stream = Terminal()

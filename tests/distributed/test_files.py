@@ -1,23 +1,21 @@
+"""Parquet files in, a folder of them out: whole or not at all."""
+
 import json
-import shutil
+import os
+import stat
+from decimal import Decimal
 
 import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pytest
 from pyarrow import parquet
-from sklearn.pipeline import make_pipeline
-from sklearn.tree import DecisionTreeClassifier
+from sklearn.linear_model import LogisticRegression
 
-from counterbalance import CounterfactualOverSampler
-from counterbalance.distributed import files, resume, search, write
-from counterbalance.distributed.engine import DaskEngine, local_client
-from counterbalance.distributed.files import balance_files
-from counterbalance.distributed.inputs import cut_file
-from counterbalance.distributed.resume import sha256
+from counterbalance import CounterfactualOverSampler, InteriorOverSampler
+from counterbalance.constraints import Immutable, Range
+from counterbalance.distributed import balance, balance_files, search
 from counterbalance.errors import EngineError, TableError
-from counterbalance.search.problem import Problem
-from counterbalance.table.encoder import TableEncoder
 from large_tables import (
     assert_same,
     in_memory,
@@ -37,259 +35,236 @@ def _no_cluster(monkeypatch):
 
 
 def sampler(**settings):
-    f = make_pipeline(
-        TableEncoder(), DecisionTreeClassifier(max_depth=4, class_weight="balanced", random_state=0)
-    )
-    settings = {"n_draws": 4, "random_state": 5, "on_shortfall": ("redraw", "interior")} | settings
-    return CounterfactualOverSampler(estimator=f, **settings)
+    f = LogisticRegression(class_weight="balanced", max_iter=1000)
+    return CounterfactualOverSampler(**{"estimator": f, "n_draws": 4, "random_state": 5} | settings)
 
 
-@pytest.mark.parametrize("make", [numeric_table, pytest.param(mixed_table, marks=pytest.mark.slow)])
-def test_the_files_hold_the_rows_of_the_in_memory_sampler(make, tmp_path):
-    table = make(400)
-    expected = in_memory(sampler(), table)
+def read(out):
+    return pd.read_parquet(out), pd.read_parquet(out / "_provenance")
+
+
+@pytest.mark.parametrize("make", [numeric_table, mixed_table])
+@pytest.mark.parametrize(
+    "own", [CounterfactualOverSampler(random_state=5), InteriorOverSampler(random_state=5)]
+)
+def test_the_files_hold_the_rows_of_the_in_memory_sampler(make, own, tmp_path):
+    table = make(300)
+    expected = in_memory(own, table)
     source = write_parts(table, tmp_path / "in", 3, row_group_size=60)
-    balanced = balance_files(source, "y", tmp_path / "out", sampler=sampler())
-    rows = pd.read_parquet(tmp_path / "out")
-    assert_same(rows, pd.read_parquet(tmp_path / "out" / "_provenance"), *expected)
+    balanced = balance_files(source, "y", tmp_path / "out", sampler=own)
+    rows, provenance = read(tmp_path / "out")
+    assert_same(rows, provenance, *expected)
     assert rows.dtypes.equals(table.dtypes)
     assert balanced.before == table["y"].value_counts().to_dict()
     assert balanced.after == rows["y"].value_counts().to_dict()
+    assert [path.name for path in sorted((tmp_path / "out").glob("*.parquet"))] == balanced.files
     assert not (tmp_path / "out.partial").exists()
 
 
-@pytest.mark.slow
-def test_the_manifest_names_every_file_with_its_checksum(tmp_path):
+def test_the_summary_tells_counts_yields_and_the_seed_and_no_path(tmp_path):
     source = write_parts(numeric_table(200), tmp_path / "in", 2)
-    balance_files(source, "y", tmp_path / "out", sampler=sampler())
-    manifest = json.loads((tmp_path / "out" / "_manifest.json").read_text())
-    names = {entry["name"] for entry in manifest["files"]}
-    there = {
-        path.relative_to(tmp_path / "out").as_posix()
-        for path in (tmp_path / "out").rglob("*.parquet")
+    balanced = balance_files(source, "y", tmp_path / "out", sampler=sampler())
+    summary = json.loads((tmp_path / "out" / "_summary.json").read_text())
+    assert (summary["before"]["1"], summary["after"]["1"]) == (20, 180)
+    assert sum(summary["origins"]["1"].values()) == 160
+    assert summary["yields"][0]["inversions"] == balanced.yields[0, 1].inversions
+    assert summary["seed"] == in_memory_seed()
+    assert summary["features"][0] in {"a", "b", "count"}
+    assert str(tmp_path) not in json.dumps(summary)
+
+
+def in_memory_seed():
+    table = numeric_table(200)
+    return sampler().prepare(table.drop(columns="y"), table["y"]).space.seed
+
+
+def test_the_rows_of_the_input_are_written_as_they_are_whatever_they_hold(tmp_path):
+    table = pa.Table.from_pandas(numeric_table(120), preserve_index=False)
+    n = 120
+    strange = {
+        "big": pa.array([None, *range(2**60, 2**60 + 119)], pa.int64()),
+        "date": pa.array(np.arange(n).astype("datetime64[D]")),
+        "list": pa.array([[k] for k in range(n)]),
+        "struct": pa.array([{"k": k} for k in range(n)]),
+        "bytes": pa.array([bytes([k]) for k in range(n)], pa.binary()),
+        "nan": pa.array([None, np.nan] * 60, pa.float64()),
+        "stamp": pa.array(np.arange(n), pa.timestamp("us", tz="UTC")),
+        "texts": pa.array([f"text {k}" for k in range(n)], pa.large_string()),
     }
-    assert names == there
-    for entry in manifest["files"]:
-        assert sha256(tmp_path / "out" / entry["name"]) == entry["sha256"]
-    assert manifest["rows"]["1"] == {"before": 20, "after": 180}
-    assert str(tmp_path) not in json.dumps(manifest)
-
-
-def test_every_file_is_on_the_disk_before_the_result_gets_its_name(tmp_path, monkeypatch):
-    stored, store, out = set(), files.store, tmp_path / "out"
-
-    def noted(path):
-        assert not out.exists()
-        stored.add(path.name if path.parent.name == "out.partial" else f"_provenance/{path.name}")
-        store(path)
-
-    monkeypatch.setattr(files, "store", noted)
-    source = write_parts(numeric_table(200), tmp_path / "in", 2)
-    written = balance_files(source, "y", out, sampler=sampler())
-    assert stored == {file.name for file in written.files}
-
-
-@pytest.mark.slow
-def test_the_memory_of_the_workers_changes_the_blocks_and_not_the_rows(tmp_path, monkeypatch):
-    source = write_parts(mixed_table(160), tmp_path / "in", 2)
-    balance_files(source, "y", tmp_path / "whole", sampler=sampler())
-    monkeypatch.setattr(DaskEngine, "block_rows", lambda *_: 37)
-    balance_files(source, "y", tmp_path / "cut", sampler=sampler())
-    pd.testing.assert_frame_equal(
-        pd.read_parquet(tmp_path / "whole"), pd.read_parquet(tmp_path / "cut"), check_exact=True
+    for name, cells in strange.items():
+        table = table.append_column(name, cells)
+    (tmp_path / "in").mkdir()
+    parquet.write_table(table, tmp_path / "in" / "0.parquet", row_group_size=50)
+    balanced = balance_files(
+        tmp_path / "in", "y", tmp_path / "out", sampler=sampler(), notice=lambda _: None
     )
+    result = parquet.read_table(tmp_path / "out")
+    assert result.schema.equals(table.schema)
+    assert result.slice(0, n).drop_columns("nan").equals(table.drop_columns("nan"))
+    assert result["nan"].slice(0, n).is_null().equals(table["nan"].is_null())
+    assert repr(result["nan"].slice(0, n).to_pylist()) == repr(table["nan"].to_pylist())
+    assert set(balanced.kept) == set(strange)  # nothing in them is a feature
+    assert all(result.column(name).slice(n).null_count == len(result) - n for name in strange)
 
 
-def test_the_size_of_a_block_follows_the_memory():
-    small, large = DaskEngine(None, 10**9), DaskEngine(None, 8 * 10**9)
-    assert small.block_rows(20) * 8 == pytest.approx(large.block_rows(20), rel=1e-3)
-    assert small.block_rows(20) * 20 * 64 <= 0.1 * 10**9
-    assert small.block_rows(10**6) == 1000
+def test_whole_numbers_and_booleans_with_nulls_in_one_file_stay_what_they_are(tmp_path):
+    table = numeric_table(200)
+    table["seen"] = pd.array(np.arange(200) % 3 == 0, dtype="boolean")
+    table["visits"] = pd.array(np.arange(200) % 7, dtype="Int64")
+    table.loc[150:, ["seen", "visits"]] = pd.NA
+    own = sampler(estimator=None)
+    expected, _ = in_memory(own, table)
+    (tmp_path / "in").mkdir()
+    for number, rows in enumerate(np.array_split(np.arange(200), 2)):
+        part = pa.Table.from_pandas(table.iloc[rows], preserve_index=False)
+        parquet.write_table(
+            part.replace_schema_metadata(None), tmp_path / "in" / f"{number}.parquet"
+        )
+    balance_files(tmp_path / "in", "y", tmp_path / "out", sampler=own)
+    result = parquet.read_table(tmp_path / "out")
+    assert result.schema.field("visits").type == pa.int64()
+    assert result.schema.field("seen").type == pa.bool_()
+    got = result.to_pandas(types_mapper={pa.int64(): pd.Int64Dtype()}.get)
+    np.testing.assert_array_equal(got["visits"].isna(), expected["visits"].isna())
+    np.testing.assert_array_equal(got["visits"].dropna(), expected["visits"].dropna())
 
 
-def test_large_files_are_cut_at_their_row_groups(tmp_path, monkeypatch):
-    monkeypatch.setattr("counterbalance.distributed.inputs.CELLS_PER_PARTITION", 190)
-    table = numeric_table(100)[["a", "y"]]
-    table.to_parquet(tmp_path / "big.parquet", index=False, row_group_size=30)
-    parts = cut_file(str(tmp_path / "big.parquet"), ("a", "y"), frozenset())
-    assert [part.n_rows for part in parts] == [90, 10]
-    assert sum(len(part.frame(b)) for part in parts for b in part.batches(7)) == 100
+def test_decimals_are_numbers_and_come_out_as_decimals(tmp_path):
+    table = numeric_table(200)
+    cents = [Decimal(int(100 * value)) / 100 for value in table["a"]]
+    written = pa.Table.from_pandas(table, preserve_index=False).set_column(
+        0, "a", pa.array(cents, pa.decimal128(10, 2))
+    )
+    (tmp_path / "in").mkdir()
+    parquet.write_table(written, tmp_path / "in" / "0.parquet")
+    balance_files(tmp_path / "in", "y", tmp_path / "out", sampler=sampler())
+    result = parquet.read_table(tmp_path / "out")
+    assert result.schema.field("a").type == pa.decimal128(10, 2)
+    expected, _ = in_memory(sampler(), table.assign(a=list(map(float, cents))))
+    assert len(result) > 200
+    np.testing.assert_allclose(result["a"].cast(pa.float64()).to_numpy(), expected["a"])
+
+
+def test_an_index_of_pandas_is_kept_as_a_column_that_is_not_used(tmp_path):
+    table = numeric_table(200)
+    named = table.set_axis(pd.Index(np.arange(200) ** 2, name="who"))
+    source = write_parts(named, tmp_path / "in", 2, index=True)
+    balanced = balance_files(source, "y", tmp_path / "out", sampler=sampler())
+    rows = pd.read_parquet(tmp_path / "out")
+    assert balanced.kept == ["who"]
+    assert rows["who"][:200].tolist() == named.index.tolist()
+    assert rows["who"][200:].isna().all()
+    assert_same(rows.drop(columns="who"), {}, in_memory(sampler(), table)[0], {})
+
+
+def test_files_with_columns_in_another_order_are_one_table(tmp_path):
+    table, source = numeric_table(200), tmp_path / "in"
+    write_parts(table, source, 2)
+    turned = pd.read_parquet(source / "in-01.parquet")[list(table.columns)[::-1]]
+    turned.to_parquet(source / "in-01.parquet", index=False)
+    balance_files(source, "y", tmp_path / "out", sampler=sampler())
+    assert_same(*read(tmp_path / "out"), *in_memory(sampler(), table))
+
+
+def test_an_empty_file_changes_nothing(tmp_path):
+    table = mixed_table(200)
+    source = write_parts(table, tmp_path / "in", 2)
+    table.iloc[:0].to_parquet(source / "in-00a.parquet", index=False)
+    own = InteriorOverSampler(random_state=0)
+    balance_files(source, "y", tmp_path / "out", sampler=own)
+    assert_same(*read(tmp_path / "out"), *in_memory(own, table))
+
+
+def test_row_groups_are_joined_and_cut_to_the_memory_of_the_workers(tmp_path, monkeypatch):
+    table = numeric_table(300)
+    expected = in_memory(sampler(), table)
+    source = write_parts(table, tmp_path / "in", 2, row_group_size=20)
+    asked = []
+    monkeypatch.setattr(
+        search, "search_part", lambda *part, real=search.search_part: asked.append(1) or real(*part)
+    )
+    # A part of at most 100 rows; one of at most 15, so that every row group is cut.
+    small = 15 * 7 * 32 / balance.Engine.of(None).memory * 1.001
+    for cells, share, n_parts in ((700, 1.0, 4), (10**6, small, 30)):
+        monkeypatch.setattr("counterbalance.distributed.inputs.CELLS_PER_PART", cells)
+        monkeypatch.setattr("counterbalance.distributed.inputs.SHARE_FOR_PART", share)
+        asked.clear()
+        out = tmp_path / f"out-{n_parts}"
+        balance_files(source, "y", out, sampler=sampler())
+        assert_same(*read(out), *expected)
+        assert len(asked) == n_parts
 
 
 class StoppedError(Exception):
     """The run was stopped here."""
 
 
-@pytest.fixture
-def count_searches(monkeypatch):
-    searched = []
-    original = search._search_block
-
-    def counted(problem, first, *others):
-        searched.append(first)
-        return original(problem, first, *others)
-
-    monkeypatch.setattr(search, "_search_block", counted)
-    return searched
+def stop(*_):
+    raise StoppedError
 
 
-def stop_after(monkeypatch, module, name, n):
-    """Let a function work ``n`` times and then fail, as a run that is stopped does."""
-    original, calls = getattr(module, name), []
-
-    def stopping(*arguments):
-        if len(calls) == n:
-            raise StoppedError
-        calls.append(arguments)
-        return original(*arguments)
-
-    monkeypatch.setattr(module, name, stopping)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    ("module", "name"),
-    [(search, "_search_block"), (write, "write_record"), (files, "_finish")],
-)
-def test_a_stopped_run_leaves_no_result_and_a_rerun_resumes_it(
-    module, name, tmp_path, monkeypatch, count_searches
-):
-    source = write_parts(mixed_table(300), tmp_path / "in", 3)
-    balance_files(source, "y", tmp_path / "whole", sampler=sampler())
-    whole = list(count_searches)
-    count_searches.clear()
+@pytest.mark.parametrize("name", ["learn_plan", "write_new", "_finish"])
+def test_a_run_that_fails_leaves_nothing_and_the_same_call_starts_over(name, tmp_path, monkeypatch):
+    source = write_parts(numeric_table(200), tmp_path / "in", 2)
     with monkeypatch.context() as stopped:
-        stop_after(stopped, module, name, 0 if module is files else 2)
+        stopped.setattr(balance, name, stop)
         with pytest.raises(StoppedError):
             balance_files(source, "y", tmp_path / "out", sampler=sampler())
-    assert not (tmp_path / "out").exists()
-    before = list(count_searches)
-    count_searches.clear()
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["in"]
     balance_files(source, "y", tmp_path / "out", sampler=sampler())
-    assert len(count_searches) == len(whole) - len(before)
-    assert (tmp_path / "out" / "_manifest.json").read_text() == (
-        tmp_path / "whole" / "_manifest.json"
-    ).read_text()
+    assert_same(*read(tmp_path / "out"), *in_memory(sampler(), numeric_table(200)))
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    ("selection", "second"), [("nearest", "minimum-0"), ("agreement", "redraw-1")]
-)
-def test_a_run_that_solves_is_resumed_with_the_rows_of_the_in_memory_sampler(
-    selection, second, tmp_path, monkeypatch, count_searches
-):
-    table = mixed_table(200)
-    chain = ("minimum", "redraw", "interior")
-    solving = sampler(selection=selection, on_shortfall=chain, n_draws=1)
-    expected = in_memory(solving, table)
-    assert "minimum" in set(expected[1]["origin"])
-    source = write_parts(table, tmp_path / "in", 3)
-    balance_files(source, "y", tmp_path / "whole", sampler=solving)
-    whole = len(count_searches)
-    with monkeypatch.context() as stopped:
-        stop_after(stopped, search, "_search_block", 5)  # two of three in the second pass
-        with pytest.raises(StoppedError):
-            balance_files(source, "y", tmp_path / "out", sampler=solving)
-    assert len(list((tmp_path / "out.partial").rglob(f"{second}-*.npz"))) == 2
-    count_searches.clear()
-    balance_files(source, "y", tmp_path / "out", sampler=solving)
-    rows, notes = (pd.read_parquet(tmp_path / "out" / folder) for folder in ("", "_provenance"))
-    assert_same(rows, notes, *expected)
-    assert len(count_searches) == whole - 5  # nothing is done again
-
-
-def test_a_run_without_a_seed_can_be_resumed(tmp_path, monkeypatch):
+def test_what_a_killed_run_left_is_removed(tmp_path):
     source = write_parts(numeric_table(200), tmp_path / "in", 2)
-    seedless = CounterfactualOverSampler(
-        estimator=DecisionTreeClassifier(max_depth=3), n_draws=3, on_shortfall="interior"
-    )
-    with monkeypatch.context() as stopped:
-        stop_after(stopped, write, "write_record", 1)
-        with pytest.raises(StoppedError):
-            balance_files(source, "y", tmp_path / "out", sampler=seedless)
-    first = (tmp_path / "out.partial" / "part-00000.parquet").read_bytes()
-    new = [path.name for path in (tmp_path / "out.partial" / "_provenance").iterdir()]
-    kept = {name: (tmp_path / "out.partial" / name).read_bytes() for name in new}
-    balance_files(source, "y", tmp_path / "out", sampler=seedless)
-    assert (tmp_path / "out" / "part-00000.parquet").read_bytes() == first
-    assert {name: (tmp_path / "out" / name).read_bytes() for name in new} == kept
-
-
-@pytest.mark.slow
-def test_a_damaged_file_of_a_stopped_run_is_written_again(tmp_path, monkeypatch):
-    source = write_parts(numeric_table(200), tmp_path / "in", 2)
-    balance_files(source, "y", tmp_path / "whole", sampler=sampler())
-    with monkeypatch.context() as stopped:
-        stop_after(stopped, files, "_finish", 0)
-        with pytest.raises(StoppedError):
-            balance_files(source, "y", tmp_path / "out", sampler=sampler())
-    damaged = tmp_path / "out.partial" / "part-00001.parquet"
-    content = bytearray(damaged.read_bytes())
-    content[len(content) // 2] ^= 1
-    damaged.write_bytes(content)
+    left = tmp_path / "out.partial" / "run-0123456789abcdef"
+    left.mkdir(parents=True)
+    (left / "part-00000.parquet").write_bytes(b"half")
     balance_files(source, "y", tmp_path / "out", sampler=sampler())
-    assert (tmp_path / "out" / "part-00001.parquet").read_bytes() == (
-        tmp_path / "whole" / "part-00001.parquet"
-    ).read_bytes()
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["in", "out"]
+    assert_same(*read(tmp_path / "out"), *in_memory(sampler(), numeric_table(200)))
 
 
-@pytest.mark.slow
-def test_an_unfinished_run_of_other_settings_is_not_mixed_in(tmp_path, monkeypatch):
+def test_every_file_is_on_the_disk_before_the_result_gets_its_name(tmp_path, monkeypatch):
+    stored, store, out = set(), balance.store, tmp_path / "out"
+
+    def noted(path):
+        assert not out.exists()
+        stored.add(path.name if path.parent.name != "_provenance" else f"_provenance/{path.name}")
+        store(path)
+
+    monkeypatch.setattr(balance, "store", noted)
     source = write_parts(numeric_table(200), tmp_path / "in", 2)
-    with monkeypatch.context() as stopped:
-        stop_after(stopped, files, "_finish", 0)
-        with pytest.raises(StoppedError):
-            balance_files(source, "y", tmp_path / "out", sampler=sampler())
-    with pytest.raises(TableError, match=r"out\.partial holds an unfinished result of other"):
-        balance_files(source, "y", tmp_path / "out", sampler=sampler(epsilon=5.0))
-    shutil.copy(source / "in-00.parquet", source / "in-99.parquet")
-    with pytest.raises(TableError, match="unfinished result of other files"):
-        balance_files(source, "y", tmp_path / "out", sampler=sampler())
+    balance_files(source, "y", out, sampler=sampler())
+    there = {str(path.relative_to(out)) for path in out.rglob("*") if path.is_file()}
+    assert stored == there
 
 
-@pytest.mark.slow
-def test_index_columns_are_left_out_with_a_warning(tmp_path):
-    table = numeric_table(200)
-    named = table.set_axis(pd.Index(np.arange(200) * 3, name="id"))
-    source = write_parts(named, tmp_path / "in", 2, index=True)
-    with pytest.warns(UserWarning, match="index column 'id' of the files is left out"):
-        balance_files(source, "y", tmp_path / "out", sampler=sampler())
-    rows = pd.read_parquet(tmp_path / "out")
-    assert list(rows.columns) == list(table.columns)
-    assert_same(rows, {}, in_memory(sampler(), table)[0], {})
-
-
-@pytest.mark.slow
-def test_whole_numbers_and_booleans_with_nulls_in_one_file_stay_what_they_are(tmp_path):
-    table = numeric_table(200)
-    table["seen"] = pd.array(np.arange(200) % 3 == 0, dtype="boolean")
-    table["visits"] = pd.array(np.arange(200) % 7, dtype="Int64")
-    table.loc[150:, ["seen", "visits"]] = pd.NA
-    (tmp_path / "in").mkdir()
-    schema = pa.schema(
-        [
-            pa.field(n, t)
-            for n, t in zip(
-                table.columns,
-                [*[pa.float64()] * 4, pa.int64(), pa.float32(), pa.int64(), pa.bool_(), pa.int64()],
-                strict=True,
-            )
-        ]
+def test_the_result_of_a_private_table_is_private_and_the_run_always_is(tmp_path, monkeypatch):
+    modes = []
+    monkeypatch.setattr(
+        balance,
+        "learn_plan",
+        lambda *how, real=balance.learn_plan: (
+            modes.append(stat.S_IMODE((tmp_path / "out.partial").stat().st_mode)) or real(*how)
+        ),
     )
-    for number, rows in enumerate(np.array_split(np.arange(200), 2)):
-        part = pa.Table.from_pandas(table.iloc[rows], schema, preserve_index=False)
-        parquet.write_table(
-            part.replace_schema_metadata(None), tmp_path / "in" / f"{number}.parquet"
-        )
-    balance_files(tmp_path / "in", "y", tmp_path / "out", sampler=sampler())
-    result = parquet.read_table(tmp_path / "out")
-    assert result.schema.field("visits").type == pa.int64()
-    assert result.schema.field("seen").type == pa.bool_()
-    expected, _ = in_memory(sampler(), table)
-    got = result.to_pandas(types_mapper={pa.int64(): pd.Int64Dtype()}.get)
-    np.testing.assert_array_equal(got["visits"].isna(), expected["visits"].isna())
-    np.testing.assert_array_equal(got["visits"].dropna(), expected["visits"].dropna())
+    source = write_parts(numeric_table(200), tmp_path / "in", 2)
+    before = os.umask(0o002)
+    try:
+        balance_files(source, "y", tmp_path / "out", sampler=sampler())
+        found = {stat.S_IMODE(path.stat().st_mode) for path in (tmp_path / "out").glob("*.parquet")}
+        assert stat.S_IMODE((tmp_path / "out").stat().st_mode) == 0o775
+        assert found == {0o664}
+        (tmp_path / "out").rename(tmp_path / "open")
+        (source / "in-01.parquet").chmod(0o640)
+        balance_files(source, "y", tmp_path / "out", sampler=sampler())
+        for path in (tmp_path / "out", *(tmp_path / "out").rglob("*")):
+            assert path.stat().st_mode & 0o007 == 0, path
+            assert path.stat().st_mode & 0o040, path
+    finally:
+        os.umask(before)
+    assert modes == [0o700] * 2
 
 
 @pytest.mark.parametrize(
@@ -315,7 +290,8 @@ def test_whole_numbers_and_booleans_with_nulls_in_one_file_stay_what_they_are(tm
         ),
     ],
 )
-def test_a_bad_file_is_named_before_the_work_starts(spoil, message, tmp_path, count_searches):
+def test_a_bad_file_is_named_before_the_search_starts(spoil, message, tmp_path, monkeypatch):
+    monkeypatch.setattr(search.Tasks, "search", None)
     table = numeric_table(300)
     source = write_parts(table, tmp_path / "in", 3)
     bad = source / "in-01.parquet"
@@ -326,29 +302,17 @@ def test_a_bad_file_is_named_before_the_work_starts(spoil, message, tmp_path, co
         spoiled.to_parquet(bad, index=False)
     with pytest.raises(TableError, match=message):
         balance_files(source, "y", tmp_path / "out", sampler=sampler())
-    assert not count_searches
-    assert not (tmp_path / "out").exists()
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["in"]
 
 
-def test_a_file_whose_pages_are_damaged_is_named(tmp_path, count_searches):
+def test_a_file_whose_pages_are_damaged_is_named(tmp_path):
     source = write_parts(numeric_table(3000), tmp_path / "in", 2, compression="zstd")
     bad = source / "in-01.parquet"
     content = bytearray(bad.read_bytes())
     content[4:40] = bytes(36)  # the first page, not the footer
     bad.write_bytes(content)
-    with pytest.raises(TableError, match=r"in-01\.parquet: .*"):
+    with pytest.raises(TableError, match=r"in-01\.parquet: .*; repair the file or leave it out"):
         balance_files(source, "y", tmp_path / "out", sampler=sampler())
-    assert not count_searches
-
-
-@pytest.mark.slow
-def test_an_empty_file_changes_nothing(tmp_path):
-    table = numeric_table(200)
-    source = write_parts(table, tmp_path / "in", 2)
-    table.iloc[:0].to_parquet(source / "in-00a.parquet", index=False)
-    balance_files(source, "y", tmp_path / "out", sampler=sampler())
-    expected, _ = in_memory(sampler(), table)
-    assert_same(pd.read_parquet(tmp_path / "out"), {}, expected, {})
 
 
 @pytest.mark.parametrize(
@@ -360,6 +324,8 @@ def test_an_empty_file_changes_nothing(tmp_path):
         (lambda s, o: balance_files(s, "label", o / "n"), "target column 'label' is not in"),
         (lambda s, _: balance_files(s, "y", s), "holds files already"),
         (lambda s, _: balance_files(s, "y", s / "in-00.parquet"), "name a folder to make"),
+        (lambda s, o: balance_files(s, "y", o / "n", keep=["y"]), "'y' is neither kept nor used"),
+        (lambda s, o: balance_files(s, "y", o / "n", use=["z"]), "use must name a column"),
     ],
 )
 def test_wrong_calls_are_refused(call, message, tmp_path):
@@ -368,113 +334,61 @@ def test_wrong_calls_are_refused(call, message, tmp_path):
         call(source, tmp_path)
 
 
-def test_small_workers_are_refused_with_the_reason():
-    with (
-        pytest.raises(EngineError, match="needs at least 1 GB: below that Dask stops"),
-        local_client(1, "900MB"),
-    ):
-        pass
+def test_small_workers_and_sizes_that_are_none_are_refused(tmp_path):
+    source = write_parts(numeric_table(100), tmp_path / "in", 1)
+    with pytest.raises(EngineError, match="needs at least 1 GB: below that Dask stops"):
+        balance_files(source, "y", tmp_path / "out", memory="900MB")
+    with pytest.raises(EngineError, match="memory must be a size such as 2GB, got 'lots'"):
+        balance_files(source, "y", tmp_path / "out", memory="lots")
 
 
-def test_drawing_again_does_not_ask_f_about_rows_that_were_judged_before(tmp_path, monkeypatch):
-    table = numeric_table(300)
-    source = write_parts(table, tmp_path / "in", 2)
-    made = sampler(on_shortfall=("redraw", "accept"), epsilon=0.5)
-    expected, _ = in_memory(made, table)
-    passes, asked = [], []
-    judged, search_block = Problem.judged, search._search_block
-
-    def counted(problem, f):
-        asked.append(passes[-1])
-        return judged(problem, f)
-
-    def noted(problem, first, plan, f, a_pass, *others):
-        passes.append(a_pass)
-        return search_block(problem, first, plan, f, a_pass, *others)
-
-    monkeypatch.setattr(Problem, "judged", counted)
-    monkeypatch.setattr(search, "_search_block", noted)
-    balance_files(source, "y", tmp_path / "out", sampler=made)
-    assert any(a_pass.likely for a_pass in passes)
-    assert asked
-    assert not any(a_pass.likely for a_pass in asked)
-    assert_same(pd.read_parquet(tmp_path / "out"), {}, expected, {})
-
-
-@pytest.mark.slow
-def test_a_file_that_needs_no_change_is_copied_byte_for_byte(tmp_path):
-    source = write_parts(mixed_table(200), tmp_path / "in", 2, compression="zstd")
-    balance_files(source, "y", tmp_path / "out", sampler=sampler())
-    for number in range(2):
-        copied = (tmp_path / "out" / f"part-{number:05d}.parquet").read_bytes()
-        assert copied == (source / f"in-{number:02d}.parquet").read_bytes()
-
-
-@pytest.mark.slow
-def test_a_file_that_must_change_is_written_with_the_columns_of_the_first(tmp_path):
-    table, source = mixed_table(200), tmp_path / "in"
-    write_parts(table, source, 2)
-    turned = pd.read_parquet(source / "in-01.parquet")[list(table.columns)[::-1]]
-    turned.to_parquet(source / "in-01.parquet", index=False)
-    expected = in_memory(sampler(), table)
-    balance_files(source, "y", tmp_path / "out", sampler=sampler())
+def test_identifiers_are_left_empty_and_warned_of(tmp_path):
+    table = numeric_table(200)
+    expected, _ = in_memory(sampler(), table)
+    table.insert(2, "person", [f"person {n}" for n in range(200)])
+    write_parts(table, tmp_path / "in", 3)
+    said = r"column 'person' is kept but not used: .*; use=\['person'\] uses it"
+    with pytest.warns(UserWarning, match=said) as warned:
+        balanced = balance_files(tmp_path / "in", "y", tmp_path / "out", sampler=sampler())
+    assert {warning.filename for warning in warned} == {__file__}
     rows = pd.read_parquet(tmp_path / "out")
-    assert_same(rows, pd.read_parquet(tmp_path / "out" / "_provenance"), *expected)
+    assert balanced.kept == ["person"]
+    assert rows["person"][:200].tolist() == table["person"].tolist()
+    assert rows["person"][200:].isna().all()
+    pd.testing.assert_frame_equal(rows.drop(columns="person"), expected, check_exact=True)
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("room", [True, False])
-def test_row_groups_are_decoded_once_where_the_disk_has_room(room, tmp_path, monkeypatch):
-    monkeypatch.setattr(files, "ROOM_FOR_SPOOL", 0 if room else 10**18)
-    read, batches = [], parquet.ParquetFile.iter_batches
-
-    def counted(file, *how, **more):
-        if len(more["columns"]) > 1:  # the look at single columns is not a pass
-            read.append(more["row_groups"])
-        return batches(file, *how, **more)
-
-    monkeypatch.setattr(parquet.ParquetFile, "iter_batches", counted)
-    table = mixed_table(200)
-    source = write_parts(table, tmp_path / "in", 2)
-    expected = in_memory(sampler(), table)
-    balance_files(source, "y", tmp_path / "out", sampler=sampler())
-    rows = pd.read_parquet(tmp_path / "out")
-    assert_same(rows, pd.read_parquet(tmp_path / "out" / "_provenance"), *expected)
-    assert len(read) == 2 if room else len(read) > 2
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"constraints": Immutable("person")}, r"names 'person', which is not used; .*use=\["),
+        ({"constraints": Range(6, 0, 1)}, "must name columns where others are not used, got 6"),
+        ({"feature_order": ["a", 3]}, "feature_order must name columns .*got 3"),
+        ({"categorical_features": [True] * 7}, "categorical_features must name columns"),
+    ],
+)
+@pytest.mark.filterwarnings("ignore:column 'person' is kept")
+def test_parameters_name_columns_that_are_used(settings, message, tmp_path):
+    table = numeric_table(200).assign(person=[f"person {n}" for n in range(200)])
+    write_parts(table, tmp_path / "in", 2)
+    with pytest.raises(TableError, match=message):
+        balance_files(tmp_path / "in", "y", tmp_path / "out", sampler=sampler(**settings))
+    assert not (tmp_path / "out.partial").exists()
 
 
-@pytest.mark.slow
-def test_the_spool_is_for_its_owner_only_and_goes_with_the_run(tmp_path, monkeypatch):
+def test_a_table_of_nothing_but_identifiers_is_refused(tmp_path):
+    table = pd.DataFrame({"person": [f"p{n}" for n in range(60)], "y": np.arange(60) % 3 == 0})
+    write_parts(table, tmp_path, 2)
+    with pytest.raises(TableError, match="no column is left to work with: column 'person'"):
+        balance_files(tmp_path, "y", tmp_path / "out", sampler=sampler())
+
+
+def test_progress_tells_the_steps_in_their_order(tmp_path):
     source = write_parts(numeric_table(200), tmp_path / "in", 2)
-    with monkeypatch.context() as stopped:
-        stop_after(stopped, files, "_finish", 0)
-        with pytest.raises(StoppedError):
-            balance_files(source, "y", tmp_path / "out", sampler=sampler())
-    work = tmp_path / "out.partial" / "_work"
-    spooled = list((work / "rows").iterdir())
-    assert len(spooled) == 2
-    assert {path.stat().st_mode & 0o777 for path in spooled} == {0o600}
-    for path in spooled:  # it is made anew: what is in it is never trusted
-        path.write_bytes(b"something else")
-    balance_files(source, "y", tmp_path / "out", sampler=sampler())
-    assert not list((tmp_path / "out").rglob("*.arrow"))
-
-
-@pytest.mark.slow
-def test_a_file_that_another_worker_finishes_meanwhile_is_no_obstacle(tmp_path, monkeypatch):
-    source = write_parts(numeric_table(200), tmp_path / "in", 2)
-    with monkeypatch.context() as stopped:
-        stop_after(stopped, files, "_finish", 0)
-        with pytest.raises(StoppedError):
-            balance_files(source, "y", tmp_path / "out", sampler=sampler())
-    within = resume._within
-
-    def listed(folder):
-        yield from within(folder)
-        yield folder / ".part-00001.parquet.0a.part"  # there when the folder was listed
-
-    with monkeypatch.context() as busy:
-        busy.setattr(resume, "_within", listed)
-        busy.setattr(files, "publish_modes", lambda *_: None)
-        balance_files(source, "y", tmp_path / "out", sampler=sampler())
-    assert (tmp_path / "out" / "_manifest.json").exists()
+    told = []
+    balance_files(
+        source, "y", tmp_path / "out", sampler=sampler(), progress=lambda *one: told.append(one)
+    )
+    steps = list(dict.fromkeys(what for what, *_ in told))
+    assert steps == ["columns", "labels", "scan", "fit f", "search", "fill", "write"]
+    assert all(0 < done <= total for _, done, total in told)

@@ -47,7 +47,6 @@ def balance_on_dask(
     out: Path | None,
     ratio: Sequence[str],
     rules: GivenRules,
-    integer: list[str] | None,
     seed: int,
     cluster: dict[str, Any],
     *,
@@ -75,10 +74,8 @@ def balance_on_dask(
         strategy = "auto" if share == 1 else ShareOfLargest(share)
     sampler = method.factory(
         sampling_strategy=strategy,
-        integer_features=integer or None,
         # whether there are such columns is seen in the files
         constraints=rules.constraints(lambda names, _: list(names)) or None,
-        snap_to_grid=True,
         random_state=seed,
         **plausible,
     )
@@ -117,7 +114,7 @@ def summarise(balanced: BalancedFiles, target: str, *, within: bool) -> dict[str
             balanced.origins, balanced.before, (), only_shares=True, within=within
         ),
         **summarise_relations(balanced.relations),
-        "files": len([file for file in balanced.files if file.name.startswith("part-")]),
+        "files": len(balanced.files),
         "written": {"out": str(balanced.folder), "provenance": f"{balanced.folder}/_provenance"},
     }
 

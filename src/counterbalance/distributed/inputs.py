@@ -1,188 +1,130 @@
-"""Inputs: parquet files that together are one table, and how their rows are read.
+"""Inputs: parquet files that together are one table, and which of their columns are used.
 
-    partition    rows that one task works on: a frame of a Dask dataframe, or some row
-                 groups of a parquet file
-    block        as many rows of a partition as fit into a worker's memory
-    first        the position of a partition's first row in the whole table
-
-    spool        a copy of a partition that the first pass leaves for the others: the columns that
-                 are used, as Arrow has them in memory. To decode parquet takes longer than most
-                 passes, so row groups are decoded once
-
-A row's position in the whole table is its id: its random draws depend on nothing else.
+    part      rows that one task works on: some row groups of a file, or rows of a large one
+    kept      columns that stay in the files but are not used; they are empty in new rows
+    finding   what was recognised in a column, with a sentence to read
 
 The files are checked before any work starts, by their footers only: whether each can be opened,
-whether all have the same columns of the same types, and which columns hold nulls. The cells are
-looked at by the scan.
+whether all have the same columns of the same types, and which columns hold nulls.
+
+A column is looked at by the same function as in memory. It sees the whole column up to MOST_ROWS
+rows and MOST_BYTES bytes, otherwise only its beginning, and then the sentence says so.
 """
 
 from __future__ import annotations
 
 import glob
-import hashlib
-import json
-from collections.abc import Iterable, Iterator
+import warnings
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+import dask
 import pandas as pd
 import pyarrow as pa
-from pyarrow import ipc, parquet
+from pandas.api.types import pandas_dtype
+from pyarrow import parquet
 
+from counterbalance.constraints import as_constraints
+from counterbalance.distributed.cluster import Engine
 from counterbalance.errors import TableError
-from counterbalance.io.atomic import OWN, written_whole
+from counterbalance.io.column_checks import (
+    LEFT_OUT,
+    Remedies,
+    TableFinding,
+    check_columns,
+    look_at_column,
+)
+from counterbalance.samplers.base import TableOverSampler
 
-# Cells of one task: few enough to be processed again when a worker dies, and enough to keep the
-# scheduler from being busy. It never depends on the memory: a rerun cuts the files the same way.
-CELLS_PER_PARTITION = 5_000_000
-# The dtypes of pandas for whole numbers and booleans with missing cells.
-NULLABLE = {
-    pa.bool_(): pd.BooleanDtype(),
-    pa.int8(): pd.Int8Dtype(),
-    pa.int16(): pd.Int16Dtype(),
-    pa.int32(): pd.Int32Dtype(),
-    pa.int64(): pd.Int64Dtype(),
-    pa.uint8(): pd.UInt8Dtype(),
-    pa.uint16(): pd.UInt16Dtype(),
-    pa.uint32(): pd.UInt32Dtype(),
-    pa.uint64(): pd.UInt64Dtype(),
-}
+# Cells of one part: few enough to be made again when a worker dies, and enough to keep the
+# scheduler from being busy.
+CELLS_PER_PART = 5_000_000
+# A row group is cut if its cells would take more than this share of a worker's memory, at so many
+# bytes each: in Arrow's form, in pandas', as a code, in copies.
+SHARE_FOR_PART, BYTES_PER_CELL = 0.25, 32
+ROWS_AT_ONCE = 65_536
+# As much of a column as a worker of 1 GB can hold beside the table of its different values; the
+# first rows are enough to tell most columns of numbers from empty ones.
+MOST_ROWS, MOST_BYTES, FIRST_ROWS = 4_000_000, 128_000_000, 10_000
 # How many faulty files a message names.
 NAMED_FILES = 5
+# The dtypes of pandas for whole numbers and booleans with missing cells.
+WHOLE = ("Int8", "Int16", "Int32", "Int64", "UInt8", "UInt16", "UInt32", "UInt64")
+NULLABLE = {pa.type_for_alias(name.lower()): pandas_dtype(name) for name in WHOLE}
+NULLABLE[pa.bool_()] = pandas_dtype("boolean")
+
+# Called with each finding before the work starts.
+Notice = Callable[[TableFinding], None]
 
 
-@dataclass(frozen=True)
-class Place:
-    """Which rows of the whole table a partition holds."""
-
-    number: int
-    name: str
-    first: int
-    n_rows: int
+def warn_of(finding: TableFinding) -> None:
+    """Warn of a column that is not used; the warning points to the line of the user's call."""
+    if finding.topic in LEFT_OUT:
+        warnings.warn(finding.text, stacklevel=3)
 
 
 @dataclass(frozen=True)
 class FileRows:
-    """Some row groups of a parquet file."""
+    """Some rows of a parquet file: those of row groups, from ``start`` on."""
 
     path: str
     groups: tuple[int, ...]
-    columns: tuple[str, ...]
+    schema: pa.Schema  # of the columns that are read
     nullable: frozenset[str]  # columns with nulls in some file: read as nullable from every file
     n_rows: int
-    spool: str | None = None  # where the spool is, or shall be
-
-    def batches(self, size: int) -> Iterator[pa.RecordBatch]:
-        """Read the rows, at most ``size`` at a time."""
-        if self.spool is not None and Path(self.spool).exists():
-            yield from self._spooled(size)
-            return
-        with parquet.ParquetFile(self.path) as file:
-            for batch in file.iter_batches(size, row_groups=self.groups, columns=self.columns):
-                if batch.num_rows:
-                    yield batch.select(self.columns)
-
-    def first_batches(self, size: int) -> Iterator[pa.RecordBatch]:
-        """Read the rows for the first time, and leave a spool for the other passes."""
-        fresh = replace(self, spool=None)
-        if self.spool is None:
-            yield from fresh.batches(size)
-            return
-        with parquet.ParquetFile(self.path) as file:
-            kept = file.schema_arrow
-        schema = pa.schema([kept.field(name) for name in self.columns])
-        with written_whole(Path(self.spool), durable=False) as unfinished:
-            unfinished.chmod(OWN)
-            # A stream: in Arrow's file format all batches share the levels of a category.
-            with pa.OSFile(str(unfinished), "wb") as sink, ipc.new_stream(sink, schema) as writer:
-                for batch in fresh.batches(size):
-                    writer.write_batch(batch.cast(schema))
-                    yield batch
-
-    def _spooled(self, size: int) -> Iterator[pa.RecordBatch]:
-        # Not mapped into memory: a worker would take the pages for its own and stop at its limit.
-        with pa.OSFile(self.spool) as source, ipc.open_stream(source) as reader:
-            for batch in reader:
-                for start in range(0, batch.num_rows, size):
-                    yield batch.slice(start, size).select(self.columns)
+    start: int = 0
 
     @property
-    def is_whole_file(self) -> bool:
-        """Whether the partition holds every row of its file."""
-        with parquet.ParquetFile(self.path) as file:
-            return len(self.groups) == int(file.metadata.num_row_groups)
+    def columns(self) -> list[str]:
+        """The names of the columns."""
+        return list(self.schema.names)
 
-    def frame(self, batch: pa.RecordBatch) -> pd.DataFrame:
-        """Return a batch as a frame; whole numbers with nulls stay whole.
+    def batches(self) -> Iterator[pa.RecordBatch]:
+        """Read the rows, some at a time."""
+        first, stop = 0, self.start + self.n_rows
+        try:
+            with parquet.ParquetFile(self.path) as file:
+                for batch in file.iter_batches(ROWS_AT_ONCE, self.groups, self.columns):
+                    if first >= stop:
+                        return
+                    some = slice(max(0, self.start - first), stop - first)
+                    first += batch.num_rows
+                    if some.start < batch.num_rows:
+                        yield batch.slice(some.start, some.stop - some.start).select(self.columns)
+        except (OSError, pa.ArrowException) as error:
+            raise TableError(
+                f"{self.path}: {first_line(error)}; repair the file or leave it out"
+            ) from error
 
-        Decimals become floats, as in memory.
-        """
-        fields = {field.name: field.type for field in batch.schema}
-        plain = [name for name in self.columns if name not in self.nullable]
-        table = pa.Table.from_batches([batch])
-        for place, field in enumerate(batch.schema):
+    def read(self) -> pa.Table:
+        """Read all the rows."""
+        return pa.Table.from_batches(self.batches(), self.schema)
+
+    def frame(self) -> pd.DataFrame:
+        """Read all the rows as pandas does."""
+        return self.as_frame(self.read())
+
+    def as_frame(self, table: pa.Table) -> pd.DataFrame:
+        """Return rows as a frame; whole numbers with nulls stay whole, decimals become floats."""
+        types = {field.name: field.type for field in table.schema}
+        for place, field in enumerate(table.schema):
             if pa.types.is_decimal(field.type):
-                cells = table.column(place).cast(pa.float64())
+                # By way of texts: other ways round, and leave the grid of the decimals.
+                cells = table.column(place).cast(pa.string()).cast(pa.float64())
                 table = table.set_column(place, field.with_type(pa.float64()), cells)
-        frame: pd.DataFrame = table.select(plain).to_pandas().reset_index(drop=True)
-        for name in self.columns:
-            if name in self.nullable:
-                dtype = NULLABLE[fields[name]]
-                frame[name] = table.column(name).to_pandas(types_mapper={fields[name]: dtype}.get)
-        return frame[list(self.columns)]
+        plain = [name for name in self.columns if name not in self.nullable]
+        frame: pd.DataFrame = table.select(plain).to_pandas(ignore_metadata=True)
+        for name in self.nullable.intersection(self.columns):
+            dtype = NULLABLE[types[name]]
+            frame[name] = table.column(name).to_pandas(types_mapper={types[name]: dtype}.get)
+        return frame[self.columns]
 
-    def only(self, columns: list[str]) -> FileRows:
+    def only(self, columns: Sequence[str]) -> FileRows:
         """Return the same rows with fewer columns."""
-        return replace(self, columns=tuple(columns))
-
-    def spooled_to(self, folder: Path, number: int) -> FileRows:
-        """Return the same rows with a place for their spool."""
-        return replace(self, spool=str(folder.absolute() / f"{number:05d}.arrow"))
-
-
-# A partition as a task gets it.
-Partition = FileRows | pd.DataFrame
-
-
-def blocks(partition: Partition, size: int, *, first: bool = False) -> Iterator[pd.DataFrame]:
-    """Yield the rows of a partition in order, at most ``size`` at a time.
-
-    The ``first`` pass leaves a spool for the others.
-    """
-    if isinstance(partition, FileRows):
-        batches = partition.first_batches(size) if first else partition.batches(size)
-        yield from map(partition.frame, batches)
-        return
-    for start in range(0, len(partition), size):
-        yield partition.iloc[start : start + size]
-
-
-def places(names: list[str], lengths: list[int]) -> list[Place]:
-    """Return where each partition lies in the whole table."""
-    found, first = [], 0
-    for number, (name, n_rows) in enumerate(zip(names, lengths, strict=True)):
-        found.append(Place(number, name, first, n_rows))
-        first += n_rows
-    return found
-
-
-def cut_file(path: str, columns: tuple[str, ...], nullable: frozenset[str]) -> list[FileRows]:
-    """Cut a file between row groups into partitions of a moderate size, at least one."""
-    most = max(1, CELLS_PER_PARTITION // len(columns))
-    with parquet.ParquetFile(path) as file:
-        sizes = [
-            file.metadata.row_group(group).num_rows for group in range(file.metadata.num_row_groups)
-        ]
-    cuts: list[list[int]] = [[]]
-    for group, n_rows in enumerate(sizes):
-        if cuts[-1] and sum(sizes[member] for member in cuts[-1]) + n_rows > most:
-            cuts.append([])
-        cuts[-1].append(group)
-    return [
-        FileRows(path, tuple(cut), columns, nullable, sum(sizes[group] for group in cut))
-        for cut in cuts
-    ]
+        fields = [self.schema.field(name) for name in columns]
+        return replace(self, schema=pa.schema(fields))
 
 
 @dataclass(frozen=True)
@@ -190,39 +132,41 @@ class Inputs:
     """The files, and what they have in common."""
 
     paths: tuple[str, ...]
-    schema: pa.Schema  # of the columns that are kept, in the order of the first file
-    indexes: tuple[str, ...]  # columns that hold a pandas index, which are left out
+    schema: pa.Schema  # of the first file
     nullable: frozenset[str]
 
     @property
-    def partitions(self) -> list[FileRows]:
-        """The rows of all files, cut into partitions."""
-        columns = tuple(self.schema.names)
-        return [part for path in self.paths for part in cut_file(path, columns, self.nullable)]
+    def indexes(self) -> list[str]:
+        """The columns that pandas would read back as an index."""
+        described: dict[str, Any] = self.schema.pandas_metadata or {}
+        return [name for name in described.get("index_columns", []) if isinstance(name, str)]
 
-    def with_nulls(self, columns: Iterable[str]) -> pa.Schema:
-        """Return the schema of a result in which these columns may be empty."""
-        schema = self.schema
-        for name in columns:
-            place = schema.get_field_index(name)
-            schema = schema.set(place, schema.field(place).with_nullable(True))  # noqa: FBT003
-        return schema
-
-    @property
-    def bytes_in_memory(self) -> int:
-        """About how much the rows take when they are decoded."""
-        found = 0
+    def parts(self, memory: int) -> list[FileRows]:
+        """Cut the rows of all files into parts for workers of so much memory."""
+        most = max(1, int(memory * SHARE_FOR_PART) // BYTES_PER_CELL // len(self.schema))
+        usual = min(most, max(1, CELLS_PER_PART // len(self.schema)))
+        found = []
         for path in self.paths:
-            about = parquet.read_metadata(path)
-            stored = sum(about.row_group(k).total_byte_size for k in range(about.num_row_groups))
-            found += max(stored, 8 * about.num_rows * len(self.schema))
+            about, n = parquet.read_metadata(path), 0
+            groups: list[int] = []
+            for group in range(about.num_row_groups):
+                rows = about.row_group(group).num_rows
+                if groups and n + rows > usual:
+                    found += self._cut(path, groups, n, most)
+                    groups, n = [], 0
+                groups, n = [*groups, group], n + rows
+            found += self._cut(path, groups, n, most)
         return found
 
-    @property
-    def fingerprint(self) -> str:
-        """A hash that changes when a file does: its name, size or time of change."""
-        facts = [(Path(path).name, *_size_and_time(path)) for path in self.paths]
-        return hashlib.sha256(json.dumps(facts).encode()).hexdigest()
+    def _cut(self, path: str, groups: list[int], n: int, most: int) -> list[FileRows]:
+        whole = FileRows(path, tuple(groups), self.schema, self.nullable, n)
+        starts = range(0, n, most) if n > most else range(1)
+        return [replace(whole, start=start, n_rows=min(most, n - start)) for start in starts]
+
+    def schema_of_result(self, kept: Sequence[str]) -> pa.Schema:
+        """Return a schema in which the kept columns may be empty, and none is an index."""
+        fields = [one.with_nullable(one.nullable or one.name in kept) for one in self.schema]
+        return pa.schema(fields, None if self.indexes else self.schema.metadata)
 
 
 def read_inputs(paths: str | Path | Iterable[str | Path], target: str) -> Inputs:
@@ -239,28 +183,25 @@ def read_inputs(paths: str | Path | Iterable[str | Path], target: str) -> Inputs
             faults.append(f"{path} cannot be read as parquet ({first_line(error)})")
     _refuse(faults, "repair it or leave it out")
     first = schemas[files[0]]
-    indexes = index_columns(first)
-    kept = _without_index(first, indexes)
-    check_target(kept.names, target, files[0])
-    repeated = sorted({name for name in kept.names if kept.names.count(name) > 1})
+    check_target(first.names, target, files[0])
+    repeated = sorted({name for name in first.names if first.names.count(name) > 1})
     if repeated:
         raise TableError(f"{files[0]} has the column {repeated[0]!r} more than once; rename it")
     for path in files[1:]:
-        faults.extend(_differences(path, files[0], schemas[path], kept))
+        faults.extend(_differences(path, files[0], schemas[path], first))
     _refuse(faults, "give every file the same columns and types, or leave it out")
     nullable = frozenset(
         field.name
-        for field in kept
+        for field in first
         if field.type in NULLABLE and any(_may_hold_null(metadata[p], field.name) for p in files)
     )
-    return Inputs(tuple(files), kept, tuple(indexes), nullable)
+    return Inputs(tuple(files), first, nullable)
 
 
 def _expand(paths: str | Path | Iterable[str | Path]) -> list[str]:
     """Return the files that paths, patterns and folders stand for; matches are sorted."""
-    given = [paths] if isinstance(paths, (str, Path)) else list(paths)
     files: list[str] = []
-    for item in map(str, given):
+    for item in map(str, [paths] if isinstance(paths, (str, Path)) else paths):
         if Path(item).is_dir():
             matches = sorted(map(str, Path(item).glob("*.parquet")))
         else:
@@ -278,7 +219,7 @@ def _expand(paths: str | Path | Iterable[str | Path]) -> list[str]:
     return files
 
 
-def check_target(names: list[Any], target: Any, where: str) -> None:
+def check_target(names: Sequence[Any], target: Any, where: str) -> None:
     """Refuse a table without the target column, or with nothing else."""
     if target not in names:
         raise TableError(
@@ -289,9 +230,8 @@ def check_target(names: list[Any], target: Any, where: str) -> None:
         raise TableError(f"{where} holds the target {target!r} only; it needs at least one feature")
 
 
-def _differences(path: str, first: str, schema: pa.Schema, kept: pa.Schema) -> list[str]:
-    own = {field.name: field.type for field in schema if field.name not in index_columns(schema)}
-    expected = {field.name: field.type for field in kept}
+def _differences(path: str, first: str, schema: pa.Schema, of_first: pa.Schema) -> list[str]:
+    own, expected = ({field.name: field.type for field in each} for each in (schema, of_first))
     absent, extra = expected.keys() - own.keys(), own.keys() - expected.keys()
     found = [f"{path} has no column {name!r}" for name in sorted(absent)]
     found += [f"{path} has a column {name!r} that {first} does not have" for name in sorted(extra)]
@@ -303,40 +243,16 @@ def _differences(path: str, first: str, schema: pa.Schema, kept: pa.Schema) -> l
     return found
 
 
-def index_columns(schema: pa.Schema) -> list[str]:
-    """Return the columns that pandas would read back as an index."""
-    described: dict[str, Any] = schema.pandas_metadata or {}
-    return [name for name in described.get("index_columns", []) if isinstance(name, str)]
-
-
-def _without_index(schema: pa.Schema, indexes: list[str]) -> pa.Schema:
-    """Return the schema without the index; its other notes for pandas stay."""
-    kept = pa.schema([field for field in schema if field.name not in indexes])
-    described: dict[str, Any] = schema.pandas_metadata or {}
-    if not described:
-        return kept
-    columns = [one for one in described.get("columns", []) if one.get("name") in kept.names]
-    described |= {"index_columns": [], "columns": columns}
-    return kept.with_metadata({b"pandas": json.dumps(described).encode()})
-
-
 def _may_hold_null(metadata: parquet.FileMetaData, name: str) -> bool:
     """Say whether a column holds nulls, or may do so for all that its file says."""
-    for group in range(metadata.num_row_groups):
-        row_group = metadata.row_group(group)
-        for place in range(row_group.num_columns):
-            chunk = row_group.column(place)
-            if chunk.path_in_schema != name:
-                continue
+    for group in map(metadata.row_group, range(metadata.num_row_groups)):
+        for chunk in map(group.column, range(group.num_columns if group.num_rows else 0)):
             known = chunk.statistics
-            if known is None or not known.has_null_count or known.null_count:
+            if chunk.path_in_schema == name and (
+                known is None or not known.has_null_count or known.null_count
+            ):
                 return True
     return False
-
-
-def _size_and_time(path: str) -> tuple[int, int]:
-    about = Path(path).stat()
-    return about.st_size, about.st_mtime_ns
 
 
 def _refuse(faults: list[str], remedy: str) -> None:
@@ -348,3 +264,93 @@ def _refuse(faults: list[str], remedy: str) -> None:
 def first_line(error: Exception) -> str:
     """Return the first line of what an error says."""
     return str(error).strip().split("\n", maxsplit=1)[0]
+
+
+def choose_columns(
+    engine: Engine,
+    parts: Sequence[FileRows],
+    target: str,
+    keep: Sequence[str],
+    use: Sequence[str],
+    remedies: Remedies,
+) -> tuple[list[str], list[str], list[TableFinding]]:
+    """Look at every column; return those that are used, those that are kept, and the findings.
+
+    ``keep`` and ``use`` have the last word.
+    """
+    names = parts[0].columns
+    keep, use = check_columns(keep, names, "keep"), check_columns(use, names, "use")
+    if target in keep or target in use:
+        raise TableError(f"the target {target!r} is neither kept nor used; leave it out of both")
+    tasks = [
+        dask.delayed(look_at_column_of_files)([part.only([name]) for part in parts], name, remedies)
+        for name in names
+        if name != target and name not in keep
+    ]
+    findings = [
+        found
+        for found in engine.compute(tasks, "columns")
+        if found is not None and not (found.column in use and found.topic in LEFT_OUT)
+    ]
+    kept = [*keep, *(str(one.column) for one in findings if one.topic in LEFT_OUT)]
+    used = [name for name in names if name not in kept]
+    if len(used) == 1:
+        raise TableError(
+            "no column is left to work with: "
+            + "; ".join(finding.text for finding in findings)
+            + f"; name columns to use with {remedies.option}"
+        )
+    return used, kept, findings
+
+
+def look_at_column_of_files(
+    parts: Sequence[FileRows], name: str, remedies: Remedies
+) -> TableFinding | None:
+    """Return what is remarkable in a column of files, or in as much of it as a worker can hold."""
+    first, _ = _beginning(parts, FIRST_ROWS)
+    finding = look_at_column(first, name, remedies)
+    # Fractions, categories and booleans are remarkable only if they never differ.
+    tells = first.dtype.kind in "fb" or isinstance(first.dtype, pd.CategoricalDtype)
+    if tells and finding is None:
+        return None
+    cells, whole = _beginning(parts, MOST_ROWS)
+    finding = look_at_column(cells, name, remedies)
+    if finding is None or whole:
+        return finding
+    return replace(finding, text=f"{finding.text} (as its first {len(cells):,} rows show)")
+
+
+def _beginning(parts: Sequence[FileRows], most_rows: int) -> tuple[pd.Series[Any], bool]:
+    """Return the first cells of a column, and whether there are no more."""
+    found, n_rows, n_bytes = [parts[0].as_frame(parts[0].schema.empty_table())], 0, 0
+    for batch in (batch for part in parts for batch in part.batches()):
+        if n_rows >= most_rows or n_bytes >= MOST_BYTES:
+            break
+        found.append(parts[0].as_frame(pa.Table.from_batches([batch])))
+        n_rows, n_bytes = n_rows + batch.num_rows, n_bytes + batch.nbytes
+    cells = pd.concat(found[1:] or found, ignore_index=True).iloc[:most_rows, 0]
+    return cells, len(cells) == sum(part.n_rows for part in parts)
+
+
+def check_parameters(sampler: TableOverSampler, kept: Sequence[str], remedies: Remedies) -> None:
+    """Refuse parameters that name a kept column, or a position, which shifts where one is kept."""
+    named = [
+        (str(rule), column)
+        for rule in as_constraints(sampler.constraints)
+        for column in getattr(rule, "columns", None) or [getattr(rule, "column", "")]
+    ]
+    for parameter in ("categorical_features", "feature_order"):
+        given = getattr(sampler, parameter, None)
+        if not isinstance(given, str):
+            named += [(parameter, column) for column in ([] if given is None else given)]
+    for parameter, column in named if kept else ():
+        if column in kept:
+            raise TableError(
+                f"{parameter} names {column!r}, which is not used; leave it out, or use the column "
+                f"with {remedies.using(column)}"
+            )
+        if not isinstance(column, str):
+            raise TableError(
+                f"{parameter} must name columns where others are not used, got {column!r}; give "
+                "the name"
+            )

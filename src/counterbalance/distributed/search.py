@@ -1,238 +1,386 @@
-"""Search: one pass over one partition, and what it found.
+"""Search: which new rows there are, found by the steps of the in-memory samplers on each part.
 
-    pass       T draws of every factual (see ``search.problem``); the first one is the paper's
-    found      the inversions of a partition (see ``found``)
-    taken      what earlier passes found and was selected
-    seen       what earlier passes found and must not come again
-    starts     rows of the whole table that f puts into each class (see ``search.references``),
-               where a search that solves may start
+    found       the inversions of a part. They stay on the workers; their keys, 8 bytes each, come
+                to the client, which takes the smallest
+    class part  rows of one class, ready to make others from: all of a small class, sent to every
+                worker, or those that a part has of a large one (see ``rows.interior``)
+    candidates  new rows that could be made from a class part, by the numbers of their lots
+    piece       new rows of one class that one task builds
 
-The search is the expensive step. What it found stays on the worker, or on disk if a folder is
-given, so that neither the death of a worker nor an interrupted run loses it.
+The pieces follow each other in the order in which the in-memory sampler appends its rows: class by
+class, inversions before interior rows before copies, by factual or lot.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from pathlib import Path
-from typing import Any, Literal
+from functools import partial
+from itertools import compress
+from typing import Any
 
+import dask
 import numpy as np
+import pandas as pd
 
-from counterbalance.arrays import Floats, Integers, Mask
-from counterbalance.classifier.judge import Classifier, check_not_constant
-from counterbalance.distributed.engine import DaskEngine
-from counterbalance.distributed.found import Found, SavedFound, load, save, saved
-from counterbalance.distributed.inputs import Partition, Place
-from counterbalance.distributed.prepare import SearchPlan
-from counterbalance.distributed.scan import NO_CLASS
-from counterbalance.errors import ClassifierError
+from counterbalance import CounterfactualOverSampler, InteriorOverSampler
+from counterbalance.arrays import Floats, Integers, Mask, Small
+from counterbalance.constraints import as_constraints
+from counterbalance.distributed.cluster import Engine
+from counterbalance.distributed.plan import Plan, Rows, Source, read_codes
+from counterbalance.prepare import Prepared
+from counterbalance.rows import shortfall
+from counterbalance.rows.build import Builder
+from counterbalance.rows.interior import MOST_TRIES, Interior
+from counterbalance.rows.origins import ORIGINS
+from counterbalance.rows.provenance import COLUMNS
+from counterbalance.rows.shortfall import NewRows
+from counterbalance.samplers import interior as interior_sampler
+from counterbalance.samplers.counterfactual import all_keys
+from counterbalance.samplers.find import Yield, find_inversions
+from counterbalance.samplers.interior import POOL, Pool, judge_lots
 from counterbalance.search.inversions import Inversions
-from counterbalance.search.problem import Judged, Problem
-from counterbalance.search.references import References
+from counterbalance.search.selection import is_every, nearest_of_each
+from counterbalance.table.labels import plain
+
+# The size of one piece made from a small class, in cells.
+CELLS_PER_PIECE = 5_000_000
+# A task draws so many times its share of the candidates, because tasks are not quite alike.
+MARGIN = 1.25
+
+Built = tuple[pd.DataFrame, pd.DataFrame]  # new rows, target included, and their provenance
+Make = Callable[[Any], Any]  # makes the task of a class part, given its partners if they are known
+Run = tuple[int, int] | None  # the first lot of a task and the end; None for those of its rows
+Yields = dict[tuple[Any, Any], Yield]
 
 
 @dataclass(frozen=True)
-class Pass:
-    """What one pass looks for."""
+class Piece:
+    """New rows of one class that one task builds."""
 
-    number: int
-    targets: tuple[int, ...]
-    # "judge" finds nothing: it asks f what it says of the table.
-    origin: Literal["judge", "inversion", "minimum", "redraw", "threshold"] = "inversion"
-    likely: bool = False  # search only the factuals that were taken
-    solves: bool = False  # by the structure of f, not by draws
-
-    @property
-    def name(self) -> str:
-        """A name that no other pass of a run has."""
-        return f"{self.origin}-{self.number}"
+    target: int
+    origin: str
+    n_rows: int
+    built: Any  # the task
 
 
-def search_partition(
-    partition: Partition,
-    place: Place,
-    plan: SearchPlan,
-    f: Any,
-    a_pass: Pass,
-    taken: list[Found | SavedFound],
-    seen: list[Found | SavedFound],
-    starts: list[Floats] | None,
-    folder: str | None,
-) -> Found | SavedFound:
-    """Make a pass over a partition; with a folder, the result is saved there, or read from it.
+def balance(engine: Engine, source: Source, rows: Rows, plan: Plan) -> tuple[list[Piece], Yields]:
+    """Find the new rows of every class, and the yields; warn of every shortfall."""
+    tasks, sampler = Tasks(engine, source, rows, plan), plan.sampler
+    pieces: list[Piece] = []
+    if isinstance(sampler, InteriorOverSampler):
+        for target in plan.asked:
+            pieces += tasks.draw(target)
+        interior_sampler.report(plan.asked, count_made(pieces, plan), rows.labels)
+        return pieces, {}
+    found, yields = tasks.search()
+    every = is_every(sampler.sampling_strategy)
+    for target, n in plan.asked.items():
+        pieces += found[target]
+        missing = n - sum(piece.n_rows for piece in found[target])
+        if missing and not every and sampler.on_shortfall == "fill":
+            pieces += tasks.fill(target, missing)
+    if not every:
+        made, constraints = count_made(pieces, plan), as_constraints(sampler.constraints)
+        shortfall.report(plan.asked, made, rows.labels, sampler.on_shortfall, constraints)
+    return pieces, yields
 
-    ``starts`` are for a pass that solves.
+
+def count_made(pieces: Sequence[Piece], plan: Plan) -> dict[int, dict[str, int]]:
+    """Return how many new rows each class code got, by origin."""
+    made = {target: dict.fromkeys(ORIGINS, 0) for target in plan.asked}
+    for piece in pieces:
+        made[piece.target][piece.origin] += piece.n_rows
+    return made
+
+
+@dataclass(frozen=True)
+class Told:
+    """What the client is told of the inversions of one part."""
+
+    target: Small
+    key: Floats
+    source: Small  # the class of each factual
+    right: Integers  # rows of each class that f gets right
+    inverted: Integers  # factuals with an inversion, by (larger class, smaller class)
+
+
+def search_part(frame: pd.DataFrame, first: int, plan: Plan) -> tuple[Inversions, Told]:
+    """Search a part for inversions, and give each the key by which it is taken.
+
+    Their factuals are rows of the table that ``plan`` makes of the part.
     """
-    path = None if folder is None else Path(folder) / f"{a_pass.name}-{place.number:05d}.npz"
-    if path is not None:
-        kept = saved(path, place, len(plan.layout.classes))
-        if kept is not None:
-            return kept
-    selected, known = [load(found) for found in taken], [load(found) for found in seen]
-    parts = [
-        _search_block(problem, first, plan, f, a_pass, selected, known, starts)
-        for first, problem in plan.blocks(partition, place)
-    ]
-    found = Found.join(parts, len(plan.layout.classes))
-    return found if path is None else save(found, path)
-
-
-def _search_block(
-    problem: Problem,
-    first: int,
-    plan: SearchPlan,
-    f: Any,
-    a_pass: Pass,
-    taken: list[Found],
-    seen: list[Found],
-    starts: list[Floats] | None,
-) -> Found:
-    classifier = plan.classifier(f, problem)
-    if a_pass.origin == "threshold":
-        moved = classifier.at_prior(problem.prior)
-        assert moved is not None  # noqa: S101  (an f without a threshold has no such pass)
-        classifier = moved
-    codes, shift = problem.labels.codes, first - len(plan.layout.sketch)
-    stop = shift + len(codes)
-    among = None
-    if a_pass.likely:
-        among = _likely(taken, first, stop, codes, plan)
-        # What was taken has been judged before: f is not asked about these rows again.
-        judged = Judged(classifier, np.where(among.any(axis=1), codes, NO_CLASS))
-    else:
-        judged = problem.judged(classifier)
-    targets = list(a_pass.targets)
-    if a_pass.origin == "judge":
-        found = Inversions.join([])
-    elif a_pass.solves:
-        without = ~_likely(taken, first, stop, codes, plan)
-        found = problem.solve(judged, targets, without, starts)
-    else:
-        found = problem.find(judged, a_pass.number, targets, among)
-    found = found.moved_by(shift)
-    if a_pass.origin == "redraw":
-        found = _fresh(found, problem, shift, [part.between(first, stop) for part in seen])
-    elif a_pass.origin == "threshold":
-        used = [part.between(first, stop, t) for part in taken for t in targets]
-        found = found.take(~_is_among(found, used))
-    source, n_classes = codes[found.factual - shift].astype(np.int32), len(plan.layout.classes)
-    if a_pass.origin not in {"judge", "inversion"}:  # it was told before what f says of the table
-        return Found(found, source, np.zeros(n_classes, np.intp), np.zeros(0, np.intp))
-    right = problem.right(judged)
-    return Found(
-        found,
-        source,
+    sampler, n_classes = plan.sampler, len(plan.rows.classes)
+    assert isinstance(sampler, CounterfactualOverSampler)  # noqa: S101  (the other does not search)
+    found, key, codes, right = Inversions.join([]), np.zeros(0), np.arange(0), np.arange(0) > 0
+    if len(frame):
+        prepared = plan.of_part(frame, first)
+        codes, answers = prepared.labels.codes, prepared.answers()
+        targets, right = list(plan.asked), answers == codes
+        found = find_inversions(prepared, answers, targets, sampler.search, plan.references)
+        if is_every(sampler.sampling_strategy):  # of several draws of a factual the nearest counts
+            found = nearest_of_each(found)
+        key = np.zeros(len(found))
+        if plan.opinion is not None:
+            key = all_keys(prepared, found, plan.opinion)
+    pairs = np.unique(found.factual * n_classes + found.target)
+    pairs = codes[pairs // n_classes] * n_classes + pairs % n_classes
+    return found, Told(
+        found.target,
+        key,
+        codes[found.factual].astype(np.int32),
         np.bincount(codes[right], minlength=n_classes),
-        np.unique(judged.answers[len(plan.layout.sketch) :]),
-        problem.references(judged, targets),
+        np.bincount(pairs, minlength=n_classes**2).reshape(n_classes, n_classes),
     )
 
 
+def smallest_keys(parts: Sequence[Floats], n: int) -> tuple[list[Mask], float]:
+    """Say which ``n`` keys are the smallest, the first ones in a tie, and what the last of them is.
+
+    If there are fewer they are all taken, and the last one is infinite.
+    """
+    keys, ends = np.concatenate(parts), np.cumsum([len(part) for part in parts])[:-1]
+    if len(keys) < n:
+        return np.split(np.ones(len(keys), dtype=bool), ends), np.inf
+    last = np.partition(keys, n - 1)[n - 1]
+    taken = keys < last
+    taken[np.flatnonzero(keys == last)[: n - np.count_nonzero(taken)]] = True
+    return np.split(taken, ends), float(last)
+
+
+def build_found(
+    frame: pd.DataFrame, first: int, plan: Plan, found: Inversions, taken: Mask
+) -> dict[int, Built]:
+    """Build the inversions of a part that are taken, by class."""
+    prepared, found = plan.of_part(frame, first), found.take(taken)
+    ids = np.arange(len(prepared.labels.codes)) + prepared.space.first_row
+    by_class = {int(t): found.take(found.target == t) for t in np.unique(found.target)}
+    return {
+        target: build(prepared, NewRows(target, len(own), own), ids, plan)
+        for target, own in by_class.items()
+    }
+
+
+def build(prepared: Prepared, new: NewRows, ids: Integers, plan: Plan) -> Built:
+    """Build the rows of one class; ``ids`` are those of the rows that they are made from."""
+    builder, names = Builder(prepared, [new]), [str(name) for name in plan.features]
+    codes, origin = (np.concatenate(parts) for parts in zip(*builder.rows(), strict=True))
+    rows = plan.whole(prepared.table.decode(codes, origin), builder.target)
+    # Many rows share a few patterns of changed features.
+    words = builder.changed.view(f"S{builder.changed.shape[1]}").ravel().astype(object)
+    which, _ = pd.factorize(words)
+    first = np.unique(which, return_index=True)[1]
+    mask = np.unpackbits(builder.changed[first], axis=1, count=len(names)).tolist()
+    texts = pd.Series([";".join(compress(names, row)) for row in mask], dtype="str")
+    columns: dict[str, Any] = {**builder.columns(), "factual": ids[builder.factual]}
+    columns["changed"] = texts.array.take(which)
+    columns["origin"] = pd.Series(columns["origin"], dtype="str").array
+    return rows, pd.DataFrame({name: columns[name] for name in COLUMNS})
+
+
 @dataclass(frozen=True)
-class PartitionTasks:
-    """Makes the tasks of a pass, one for each partition."""
+class ClassPart:
+    """Rows of one class, ready to make others from."""
 
-    engine: DaskEngine
-    places: list[tuple[Any, Place]]  # of the partitions
-    plan: Any  # as a task; so is f
-    f: Any
-    folder: str | None  # where the results are saved
+    target: int
+    prepared: Prepared
+    interior: Interior
+    ids: Integers  # of the rows of its table
 
-    def search(
-        self, a_pass: Pass, taken: list[list[Any]], seen: list[list[Any]], starts: Any = None
-    ) -> list[Any]:
-        """Search the partitions; of each, only what was found in it before is known."""
-        return [
-            self.engine.task(
-                search_partition,
-                part,
-                place,
-                self.plan,
-                self.f,
-                a_pass,
-                [found[place.number] for found in taken],
-                [found[place.number] for found in seen],
-                starts,
-                self.folder,
+    def lots(self, run: Run, number: int = 0) -> Integers:
+        """Return the lots of a run, counted from the first of a try, or those of these rows."""
+        if run is None:
+            return self.interior.own_lots(number)
+        lots = self.interior.lots
+        return lots.first + number * (lots.total or 0) + np.arange(*run)
+
+    def copyable(self) -> Integers:
+        """Return the rows of the table that may be copied: those that keep the rules."""
+        return self.interior.copies(len(self.interior.x))
+
+
+def take_class(
+    plan: Plan, target: int, n: int, part: Any = None, partners: Integers | None = None
+) -> ClassPart:
+    """Take the rows of a small class, or those in a part, to make ``n`` new ones from.
+
+    A part is a frame, the id of its first row, and the rank of its first row of the class.
+    """
+    rank = 0
+    if part is None:
+        frame, ids = plan.members[target]
+    else:
+        frame, first, rank = part
+        here = np.flatnonzero(read_codes(frame[plan.target], plan.rows.classes) == target)
+        frame, ids = frame.iloc[here], first + here
+    prepared, sampler = plan.of_part(frame), plan.sampler
+    interior = Interior.of(prepared, target, plan.fellows[target], rank, partners)
+    draws = isinstance(sampler, InteriorOverSampler)
+    interior = sampler.draw.prepare(interior, n) if draws else interior.for_rows(n)
+    ids = np.append(np.zeros(len(plan.sketch), dtype=np.intp), ids)
+    return ClassPart(target, prepared, interior, ids)
+
+
+@dataclass(frozen=True)
+class Candidates:
+    """New rows that could be made from a class part."""
+
+    lots: Integers
+    keys: Floats  # the smallest are drawn
+    scores: Floats | None  # f's score of the class
+    known: float  # keys up to this one are known
+    partners: Integers  # of the rows of the part, which are not looked for again
+
+    def told(self) -> tuple[int, Floats, float]:
+        """Return what the client needs to know."""
+        return len(self.lots), self.keys, self.known
+
+
+def accept_part(part: ClassPart, run: Run, number: int) -> Candidates:
+    """Return the lots of a try whose rows are sound."""
+    lots = part.interior.sound_ones(part.lots(run, number))
+    return Candidates(lots, np.zeros(0), None, np.inf, part.interior.partners)
+
+
+def draw_part(part: ClassPart, run: Run, plan: Plan, up_to: float) -> Candidates:
+    """Return lots with the smallest keys: more than the part's share, and all keys ``up_to``."""
+    lots, draw = part.lots(run), plan.sampler.draw
+    pool = Pool(part.interior, min(len(lots), int(MARGIN * len(lots) / POOL) + 1), draw, lots)
+    while len(lots) and (at := pool.hopeful(up_to)).size:
+        for block in part.prepared.blocks(len(at)):
+            judge_lots([(pool, at[block])], part.prepared.f, draw)
+    may, known = pool.keys < np.inf, max(pool.last_key, up_to) if len(lots) else np.inf
+    found = lots[may], pool.keys[may], pool.scores[may]
+    return Candidates(*found, known, part.interior.partners)
+
+
+def build_lots(part: ClassPart, plan: Plan, made: Candidates, taken: Mask | slice) -> Built:
+    """Build interior rows."""
+    lots, scores = made.lots[taken], None if made.scores is None else made.scores[taken]
+    new = NewRows(part.target, len(lots), interior=part.interior, lots=lots, scores=scores)
+    return build(part.prepared, new, part.ids, plan)
+
+
+def build_copies(part: ClassPart, plan: Plan, start: int, n: int) -> Built:
+    """Build copies of the rows of a part, from the ``start``-th on and from the first again."""
+    rows = part.copyable()
+    new = NewRows(part.target, n, copies=rows[(start + np.arange(n)) % len(rows)])
+    return build(part.prepared, new, part.ids, plan)
+
+
+class Tasks:
+    """Makes the tasks of a search, and runs those whose results it needs."""
+
+    def __init__(self, engine: Engine, source: Source, rows: Rows, plan: Plan) -> None:
+        self.engine, self.rows, self.known = engine, rows, plan
+        self.plan = dask.delayed(plan, pure=False, traverse=False)  # sent to a worker once
+        self.parts = list(zip(source.frames(source.columns), rows.first.tolist(), strict=True))
+        self.size = max(1, CELLS_PER_PIECE // len(plan.names))
+
+    def search(self) -> tuple[dict[int, list[Piece]], Yields]:
+        """Search all parts; return the pieces of each class, and the yields."""
+        tasks = [dask.delayed(search_part, nout=2)(*part, self.plan) for part in self.parts]
+        found = self.engine.keep(tasks, "search")
+        told = self.engine.compute([part[1] for part in found], "search")
+        taken = [np.zeros(len(part.key), dtype=bool) for part in told]
+        for target, n in self.known.asked.items():
+            own, _ = smallest_keys([part.key[part.target == target] for part in told], n)
+            for part, mask, some in zip(told, taken, own, strict=True):
+                mask[part.target == target] = some
+        pieces: dict[int, list[Piece]] = {target: [] for target in self.known.asked}
+        for where, own, part, mask in zip(self.parts, found, told, taken, strict=True):
+            built = dask.delayed(build_found)(*where, self.plan, own[0], mask)
+            for target, n in zip(*np.unique(part.target[mask], return_counts=True), strict=True):
+                pieces[int(target)].append(Piece(int(target), "inversion", int(n), built[target]))
+        return pieces, self._yields(told, taken)
+
+    def _yields(self, told: list[Told], taken: list[Mask]) -> Yields:
+        counts, labels = self.rows.counts, [plain(label) for label in self.rows.classes]
+        right, inverted, used = (np.zeros_like(counts), *np.zeros((2, *2 * counts.shape), np.intp))
+        for part, mask in zip(told, taken, strict=True):
+            right, inverted = right + part.right, inverted + part.inverted
+            np.add.at(used, (part.source[mask], part.target[mask]), 1)
+        return {
+            (labels[j], labels[i]): Yield._make(
+                map(int, (counts[j], right[j], inverted[j, i], used[j, i]))
             )
-            for part, place in self.places
+            for i in self.known.asked
+            for j in np.flatnonzero(counts > counts[i])
+        }
+
+    def fill(self, target: int, n: int) -> Iterator[Piece]:
+        """Give the pieces of ``n`` interior rows of a class, and copies for those that lack."""
+        parts, missing = self._class_parts(target, n, n), n
+        partners = [None] * len(parts)
+        for number in range(MOST_TRIES if missing else 0):
+            tasks = [
+                dask.delayed(accept_part)(make(known), run, number)
+                for (make, run), known in zip(parts, partners, strict=True)
+            ]
+            found = self.engine.keep(tasks, "fill")
+            told = self.engine.compute([part.told() for part in found], "fill")
+            partners = [part.partners for part in found]
+            for (make, _), made, (count, *_) in zip(parts, found, told, strict=True):
+                some = min(count, missing)
+                missing -= some
+                if some:
+                    part = make(made.partners)
+                    task = dask.delayed(build_lots)(part, self.plan, made, slice(some))
+                    yield Piece(target, "interior", some, task)
+            if not missing:
+                return
+        yield from self._copies(target, parts, partners, missing)
+
+    def draw(self, target: int) -> Iterator[Piece]:
+        """Give the pieces of a class that are drawn by f's scores, and copies if they lack."""
+        n = self.known.asked[target]
+        parts = self._class_parts(target, n, POOL * n)
+        partners: list[Any] = [None] * len(parts)
+        found: list[Any] = [None] * len(parts)
+        known, last = np.full(len(parts), -np.inf), 0.0
+        while (known < last).any():  # a row beyond those that were judged may be drawn
+            for place in np.flatnonzero(known < last):
+                make, run = parts[place]
+                part = make(partners[place])
+                found[place] = dask.delayed(draw_part)(part, run, self.plan, last)
+            found = self.engine.keep(found, "draw")
+            told = self.engine.compute([part.told() for part in found], "draw")
+            partners, known = [part.partners for part in found], np.array([t[2] for t in told])
+            taken, last = smallest_keys([one[1] for one in told], n)
+        for (make, _), made, own in zip(parts, found, taken, strict=True):
+            n -= (count := int(own.sum()))
+            if count:
+                task = dask.delayed(build_lots)(make(made.partners), self.plan, made, own)
+                yield Piece(target, "interior", count, task)
+        yield from self._copies(target, parts, partners, n)
+
+    def _copies(
+        self, target: int, parts: list[tuple[Make, Run]], partners: Sequence[Any], missing: int
+    ) -> Iterator[Piece]:
+        """Give the pieces of copies: all rows of the class in turn, as often as it takes."""
+        if not missing:
+            return
+        tasks = [make(known) for (make, _), known in zip(parts, partners, strict=True)]
+        counts = self.engine.compute([dask.delayed(len)(part.copyable()) for part in tasks], "copy")
+        small, start = target in self.known.members, 0  # all rows of a small class are in each part
+        while missing and any(counts):
+            for part, count in zip(tasks, counts, strict=True):
+                n = min(self.size if small else count, missing)
+                if n:
+                    task = dask.delayed(build_copies)(part, self.plan, start, n)
+                    yield Piece(target, "copy", n, task)
+                missing, start = missing - n, start + n if small else 0
+
+    def _class_parts(self, target: int, n: int, n_lots: int) -> list[tuple[Make, Run]]:
+        """Return tasks for the rows of a class, given their partners, each with its run of lots."""
+        take = partial(dask.delayed(take_class), self.plan, target, n)
+        if target in self.known.members:
+            shared = self.engine.keep([take()], "fellows")[0]
+            starts = range(0, n_lots, self.size)
+            return [(lambda _: shared, (k, min(n_lots, k + self.size))) for k in starts]
+        counts = self.rows.by_part[:, target]
+        ranks = np.cumsum(counts) - counts
+        return [
+            (partial(take, (*self.parts[part], int(ranks[part]))), None)
+            for part in np.flatnonzero(counts).tolist()
         ]
-
-    def starts(self, found: list[Any], what: str) -> Any:
-        """Return the starts for a search that solves, as a task.
-
-        ``found`` is of a pass that asked f about every row; f is not asked again.
-        """
-        candidates = [self.engine.task(references_of, part) for part in found]
-        chosen = self.engine.constant(self.engine.joined(candidates, References.join, what))
-        parts = [
-            self.engine.task(find_starts, part, place, self.plan, chosen)
-            for part, place in self.places
-        ]
-        return self.engine.held(self.engine.joined(parts, join_starts, what), what)
-
-
-def references_of(found: Found | SavedFound) -> References:
-    """Return the rows of a partition that may be starts."""
-    return load(found).references
-
-
-def find_starts(
-    partition: Partition, place: Place, plan: SearchPlan, references: References
-) -> list[Floats]:
-    """Return the rows of a partition that are references, for each class."""
-    parts = [problem.starts(references) for _, problem in plan.blocks(partition, place)]
-    none = [np.zeros((0, len(plan.layout.features)))] * len(plan.layout.classes)
-    return join_starts([none, *parts])
-
-
-def join_starts(parts: list[list[Floats]]) -> list[Floats]:
-    """Concatenate the starts of parts of the table, in their order."""
-    return [np.concatenate(rows) for rows in zip(*parts, strict=True)]
-
-
-def _likely(taken: list[Found], first: int, stop: int, codes: Integers, plan: SearchPlan) -> Mask:
-    """Say for each row and class whether an inversion of it was taken."""
-    likely = np.zeros((len(codes), len(plan.layout.classes)), dtype=bool)
-    for part in taken:
-        some = part.between(first, stop)
-        likely[some.factual - first + len(plan.layout.sketch), some.target] = True
-    return likely
-
-
-def _is_among(found: Inversions, earlier: list[Inversions]) -> Mask:
-    """Say which inversions share factual and class with an earlier one."""
-    known = Inversions.join(earlier)
-    among = np.zeros(len(found), dtype=bool)
-    for target in np.unique(found.target):
-        here = found.target == target
-        among[here] = np.isin(found.factual[here], known.factual[known.target == target])
-    return among
-
-
-def _fresh(
-    found: Inversions, problem: Problem, shift: int, earlier: list[Inversions]
-) -> Inversions:
-    """Leave out the rows that were made from the same factual before."""
-    known = Inversions.join(earlier)
-    keep = np.zeros(len(found), dtype=bool)
-    for target in np.unique(found.target):
-        here, before = found.target == target, known.take(known.target == target)
-        words = problem.fingerprints(found.take(here).moved_by(-shift))
-        keep[here] = ~np.isin(words, problem.fingerprints(before.moved_by(-shift)))
-    return found.take(keep)
-
-
-def check_tells_apart(
-    partition: Partition, place: Place, plan: SearchPlan, f: Any, answers: Integers
-) -> str:
-    """Return why an f that predicts a single class is unusable; an empty text if it is not."""
-    for _, problem in plan.blocks(partition, place):
-        classifier: Classifier = plan.classifier(f, problem)
-        try:
-            check_not_constant(classifier, answers, problem.table.rows(slice(None, 1000)))
-        except ClassifierError as error:
-            return str(error)
-        break
-    return ""

@@ -16,7 +16,7 @@ import numpy as np
 
 from counterbalance.arrays import Floats, Integers, Mask
 from counterbalance.constraints.together import ROWS_AT_ONCE, Levels, Together
-from counterbalance.search.draws import stream, uniform
+from counterbalance.search.draws import sample_number
 from counterbalance.table.table import Table
 
 # So many rows of a class at most, and so many of all classes together, but some of each.
@@ -26,8 +26,6 @@ FEWEST_OF_CLASS = 20
 # What is learned of fewer rows, or kept by a smaller share of them, counts as nothing.
 FEWEST_ROWS = 50
 KEPT = 0.99
-# Draws 0, 1, ... belong to the perturbations of a row.
-EVIDENCE_DRAW = 2**43
 
 
 @dataclass(frozen=True)
@@ -54,7 +52,7 @@ class Evidence:
 
     def may_join(self, ids: Integers, classes: Integers) -> Mask:
         """Say which of some more rows may come into the sample: all that do, and few others."""
-        lot, most, known = _lots(ids), self.most_of_class, _lots(self.ids)
+        lot, most, known = sample_number(ids), self.most_of_class, sample_number(self.ids)
         least = np.full(self.n_classes, np.inf)
         for code in np.flatnonzero(np.bincount(self.classes, minlength=self.n_classes) >= most):
             least[code] = known[self.classes == code].max()
@@ -85,7 +83,7 @@ class Evidence:
         n_own = len(self.ids)
         ids = np.concatenate([self.ids, ids])
         classes = np.concatenate([self.classes, classes])
-        lot = _lots(ids)
+        lot = sample_number(ids)
         ranked = np.lexsort((ids, lot, classes))
         first = np.searchsorted(classes[ranked], classes[ranked])
         chosen = ranked[np.arange(len(ranked)) - first < self.most_of_class]
@@ -104,21 +102,25 @@ class Evidence:
         return min(MOST_OF_CLASS, max(FEWEST_OF_CLASS, share))
 
 
-def _lots(ids: Integers) -> Floats:
-    return uniform(stream(0, ids, EVIDENCE_DRAW), 0)
-
-
-def gather(table: Table, classes: Integers, n_classes: int, *, pairs: bool) -> Evidence:
-    """Look at all rows of a table in memory."""
+def gather(
+    table: Table,
+    classes: Integers,
+    n_classes: int,
+    *,
+    pairs: bool,
+    ids: Integers | None = None,
+) -> Evidence:
+    """Look at all rows of a table in memory; ``ids`` are given if it is a sample of another."""
     n = len(classes)
+    ids = np.arange(n) if ids is None else ids
     if not pairs:
         nobody = Evidence.none(len(table.names), n_classes)
-        rows = np.flatnonzero(nobody.may_join(np.arange(n), classes))
-        return nobody.with_rows(rows, classes[rows], table.rows(rows))
+        rows = np.flatnonzero(nobody.may_join(ids, classes))
+        return nobody.with_rows(ids[rows], classes[rows], table.rows(rows))
     found = Evidence.none(len(table.names), n_classes, make_levels(table, n))
     for start in range(0, n, ROWS_AT_ONCE):
         rows = np.arange(start, min(n, start + ROWS_AT_ONCE))
-        found = found.with_rows(rows, classes[rows], table.rows(rows))
+        found = found.with_rows(ids[rows], classes[rows], table.rows(rows))
     return found
 
 

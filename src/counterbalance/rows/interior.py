@@ -68,25 +68,26 @@ class Lots:
     def base(self, lots: Integers, state: Words | None = None) -> Integers:
         """Return the rank of the row that each lot starts from: any one, drawn with putting back.
 
-        In order, each lot has a stretch of the rows for its own and starts from one of them.
-        ``state`` is the stream of the lots, if it is known.
+        In order, each lot has a stretch of the rows for its own and starts from one of them; with
+        each try the rows are gone through again. ``state`` is the stream of the lots, if known.
         """
         u = uniform(stream(self.seed, lots, 0) if state is None else state, 0)
         if self.total is None or not self.in_order:
             return (u * self.n).astype(np.intp)
-        return in_stretches(lots - self.first, self.total, self.n, u)
+        return in_stretches((lots - self.first) % self.total, self.total, self.n, u)
 
-    def of_rows(self, first: int, stop: int) -> Integers:
+    def of_rows(self, first: int, stop: int, number: int = 0) -> Integers:
         """Return the lots, ascending, that start from the rows of these ranks, if in order.
 
-        Otherwise they are all that there are.
+        Otherwise they are all that there are. ``number`` is that of the try.
         """
         total = self.total or 0
+        start = self.first + number * total
         if not self.in_order:
-            return self.first + np.arange(total)
+            return start + np.arange(total)
         # The run begins and ends within a lot of where even steps would put it.
         low, high = first * total // self.n - 1, -(-stop * total // self.n) + 1
-        lots = self.first + np.arange(max(0, low), min(total, high))
+        lots = start + np.arange(max(0, low), min(total, high))
         base = self.base(lots)
         return lots[(base >= first) & (base < stop)]
 
@@ -129,6 +130,10 @@ class Interior:
         lots = Lots(space.seed, target, fellows.n, not fellows.are_all)
         return cls(rows, x, partners, fellows, lots, space, prepared.blocks, first)
 
+    def for_rows(self, n: int) -> Self:
+        """Return the class with ``n`` lots in each try."""
+        return replace(self, lots=replace(self.lots, total=n))
+
     def around(self, spread: float, between: float, n_lots: int) -> Self:
         """Spread new rows around every row, by Silverman's bandwidth times ``spread``.
 
@@ -137,13 +142,11 @@ class Interior:
         """
         n, d = max(1, self.fellows.n), len(self.space.order)
         bandwidth = spread * (4 / ((d + 2) * n)) ** (1 / (d + 4))
-        lots = replace(self.lots, total=n_lots)
-        return replace(self, bandwidth=bandwidth, between=between, lots=lots)
+        return replace(self.for_rows(n_lots), bandwidth=bandwidth, between=between)
 
-    @property
-    def own_lots(self) -> Integers:
-        """The lots of these rows, if their number is known."""
-        return self.lots.of_rows(self.first, self.first + len(self.x))
+    def own_lots(self, number: int = 0) -> Integers:
+        """Return the lots of these rows in a try; how many there are in all must be known."""
+        return self.lots.of_rows(self.first, self.first + len(self.x), number)
 
     @property
     def _has_nominal(self) -> bool:
@@ -227,17 +230,18 @@ class Interior:
             new = np.where(late, start, new)
         return rules.mend(new, start)
 
-    def accept(self, n: int) -> Integers:
-        """Return ``n`` lots whose rows keep the rules and are no copies, fewer if they are rare."""
-        lots = np.zeros(0, dtype=np.intp)
+    def accept(self) -> Integers:
+        """Return as many lots as there are in a try, fewer if those of sound rows are rare."""
+        lots, n = np.zeros(0, dtype=np.intp), self.lots.total or 0
         for number in range(MOST_TRIES):
-            more = self.lots.first + number * n + np.arange(n)
-            for block in self.blocks(n):
-                good = self.sound(*self.at(more[block]))
-                lots = np.append(lots, more[block][good])[:n]
-            if len(lots) == n:
-                break
+            if len(lots) < n:
+                lots = np.append(lots, self.sound_ones(self.own_lots(number)))[:n]
         return lots
+
+    def sound_ones(self, lots: Integers) -> Integers:
+        """Return the lots whose rows keep the rules and are no copies."""
+        good = [self.sound(*self.at(lots[block])) for block in self.blocks(len(lots))]
+        return np.asarray(lots[np.concatenate([np.zeros(0, dtype=bool), *good])])
 
     def sound(self, new: Floats, base: Integers) -> Mask:
         """Return which new rows keep the rules and are no copies of their base."""

@@ -11,6 +11,7 @@ Nothing is padded in silence: whatever fills a class is named in the warning, an
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -23,6 +24,7 @@ from counterbalance.prepare import Prepared
 from counterbalance.rows.interior import Interior
 from counterbalance.rows.origins import (
     MOST_PER_ROW,
+    Counts,
     all_inflated,
     ask_for_fewer,
     tell_inflated,
@@ -66,52 +68,61 @@ def fill(classes: list[NewRows], prepared: Prepared) -> None:
     """Fill up the classes that are short with rows made within them."""
     for rows in classes:
         if rows.missing:
-            rows.interior = Interior.of(prepared, rows.target)
-            rows.lots = rows.interior.accept(rows.missing)
+            rows.interior = Interior.of(prepared, rows.target).for_rows(rows.missing)
+            rows.lots = rows.interior.accept()
             rows.copies = rows.interior.copies(rows.missing)
 
 
 def report(
-    classes: list[NewRows], labels: Labels, policy: Policy, constraints: list[Constraint]
+    asked: Mapping[int, int],
+    made: Mapping[int, Counts],
+    labels: Labels,
+    policy: Policy,
+    constraints: list[Constraint],
 ) -> None:
-    """Warn of every class that did not get inversions only, or refuse."""
-    for rows in classes:
-        if len(rows.found) == rows.asked:
+    """Warn of every class that did not get inversions only, or refuse.
+
+    ``asked`` says how many new rows each class code was to get, ``made`` how many of which origin
+    it got.
+    """
+    for target, n in asked.items():
+        counts = made[target]
+        found, missing = counts["inversion"], n - sum(counts.values())
+        if found == n:
             continue
-        label = plain(labels.classes[rows.target])
-        head = f"class {label!r}: {rows.asked} new samples asked for, {len(rows.found)} inversions"
-        head += " found"
-        if not (labels.counts > labels.counts[rows.target]).any():
+        label = plain(labels.classes[target])
+        head = f"class {label!r}: {n} new samples asked for, {found} inversions found"
+        if not (labels.counts > labels.counts[target]).any():
             head += " (no class is larger)"
         if constraints:
             head += f" under the constraints {', '.join(map(str, constraints))}"
         done = [
-            f"{rows.made[origin]} more by {how}"
+            f"{counts[origin]} more by {how}"
             for origin, how in (
                 ("interior", "interpolating between rows of the class"),
                 ("copy", "copying rows of the class"),
             )
-            if rows.made[origin]
+            if counts[origin]
         ]
-        if rows.missing and policy != "accept":
+        if missing and policy != "accept":
             raise ShortfallError(
-                f"{', '.join([head, *done])}, {rows.missing} missing; ask for fewer with "
+                f"{', '.join([head, *done])}, {missing} missing; ask for fewer with "
                 "sampling_strategy, raise n_draws or epsilon, pass an estimator that predicts the "
                 "class more often (class_weight='balanced'), let on_shortfall='fill' fill the "
                 "class, or 'accept' fewer"
             )
-        if rows.missing:
-            done.append(f"{rows.missing} missing, as on_shortfall='accept' allows")
+        if missing:
+            done.append(f"{missing} missing, as on_shortfall='accept' allows")
         warn_user(ShortfallWarning(f"{head}; {', '.join(done)}"), f"class {label!r}")
-    warn_inflated(classes, labels)
+    warn_inflated(made, labels)
 
 
 def warn_inflated(
-    classes: list[NewRows], labels: Labels, *, most_per_row: int = MOST_PER_ROW
+    made: Mapping[int, Counts], labels: Labels, *, most_per_row: int = MOST_PER_ROW
 ) -> None:
     """Warn, once for all classes, of those that got far more rows than their own bear out."""
-    counts = {plain(labels.classes[rows.target]): rows.made for rows in classes}
-    own = {plain(labels.classes[rows.target]): int(labels.counts[rows.target]) for rows in classes}
+    counts = {plain(labels.classes[target]): new for target, new in made.items()}
+    own = {plain(labels.classes[target]): int(labels.counts[target]) for target in made}
     found = all_inflated(counts, own, most_per_row)
     if found:
         text = tell_inflated(found, ask_for_fewer(found, counts, own))

@@ -252,7 +252,9 @@ class CounterfactualOverSampler(TableOverSampler):
         if not is_every(self.sampling_strategy):
             if self.on_shortfall == "fill":
                 shortfall.fill(rows, prepared)
-            shortfall.report(rows, labels, self.on_shortfall, as_constraints(self.constraints))
+            made = {part.target: part.made for part in rows}
+            constraints = as_constraints(self.constraints)
+            shortfall.report(asked, made, labels, self.on_shortfall, constraints)
         self.yield_ = count_yields(rows, found, labels, answers)
         return Builder(prepared, rows)
 
@@ -271,7 +273,7 @@ class CounterfactualOverSampler(TableOverSampler):
             part = found.take(found.target == target)
             if len(part) > n:
                 opinion = opinion or fit_second_opinion(prepared, weights)
-                part = smallest(part, _keys(prepared, part, opinion), n)
+                part = smallest(part, all_keys(prepared, part, opinion), n)
             rows.append(NewRows(target, n, part))
         return rows
 
@@ -296,7 +298,7 @@ def fit_second_opinion(prepared: Prepared, weights: Floats | None) -> SecondOpin
     return SecondOpinion.fit(table.rows(rows), labels.codes[rows], weight, table.nominal)
 
 
-def _keys(prepared: Prepared, found: Inversions, opinion: SecondOpinion) -> Floats:
+def all_keys(prepared: Prepared, found: Inversions, opinion: SecondOpinion) -> Floats:
     """Return the keys of inversions, a block at a time."""
     parts = [np.zeros(0)]
     for block in prepared.blocks(len(found)):

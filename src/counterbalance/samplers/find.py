@@ -24,8 +24,14 @@ from counterbalance.arrays import Floats, Integers, Mask
 from counterbalance.prepare import Prepared
 from counterbalance.rows.shortfall import NewRows
 from counterbalance.search.algorithm_1 import nearest_of_each_draw, which_invert
+from counterbalance.search.draws import sample_number, sample_of_classes
 from counterbalance.search.inversions import Inversions
-from counterbalance.search.minimum import Minimum, choose_references
+from counterbalance.search.minimum import (
+    MOST_CANDIDATES,
+    MOST_REFERENCES,
+    Minimum,
+    choose_references,
+)
 from counterbalance.search.structure import read_structure
 from counterbalance.table.labels import Labels, plain
 
@@ -73,14 +79,20 @@ def wanted_classes(counts: Integers, targets: list[int]) -> Mask:
     return np.asarray(wanted)
 
 
-def find_references(prepared: Prepared, answers: Integers, targets: list[int]) -> list[Floats]:
-    """Return rows that f puts into each class, where a search may start; none for other classes."""
-    own = np.flatnonzero(prepared.labels.codes >= 0)
+def find_references(
+    prepared: Prepared, answers: Integers, targets: list[int], ids: Integers | None = None
+) -> list[Floats]:
+    """Return rows that f puts into each class, where a search may start; none for other classes.
+
+    They are taken by the numbers of a sample, so ``ids`` are given if the table is one.
+    """
+    codes = prepared.labels.codes
+    ids = np.arange(len(codes)) if ids is None else ids
+    known = sample_of_classes(sample_number(ids), codes, MOST_CANDIDATES, MOST_REFERENCES)
     references = []
     for code in range(len(prepared.labels.classes)):
-        rows = own[answers[own] == code] if code in targets else own[:0]
-        chosen = choose_references(rows + prepared.space.first_row)
-        references.append(prepared.table.rows(rows[chosen]))
+        rows = np.flatnonzero(known & (answers == code) & (code in targets))
+        references.append(prepared.table.rows(rows[choose_references(ids[rows])]))
     return references
 
 

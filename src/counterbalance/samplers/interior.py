@@ -11,7 +11,7 @@ of them to believe.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from numbers import Real
 from typing import Any, ClassVar
@@ -27,7 +27,7 @@ from counterbalance.plausible.learn import Plausible
 from counterbalance.prepare import Prepared
 from counterbalance.rows.build import Builder
 from counterbalance.rows.interior import Interior
-from counterbalance.rows.origins import MOST_PER_ROW_AT_ALL
+from counterbalance.rows.origins import MOST_PER_ROW_AT_ALL, Counts
 from counterbalance.rows.shortfall import NewRows, warn_inflated
 from counterbalance.samplers.base import TableOverSampler, refuse_removed
 from counterbalance.search.draws import stream, uniform
@@ -199,13 +199,14 @@ class InteriorOverSampler(TableOverSampler):
     def _fit_resample(self, table: Table, labels: Labels, weights: Floats | None) -> Builder:
         prepared = self._prepare(table, labels, weights)  # profile, rules, order, f
         check_scores(prepared.f.f)
-        rows = [NewRows(target, n) for target, n in self._asked(labels).items() if n]
+        asked = {target: n for target, n in self._asked(labels).items() if n}
+        rows = [NewRows(target, n) for target, n in asked.items()]
         self._draw(rows, prepared)
         for part in rows:
             if part.missing:
                 assert part.interior is not None  # noqa: S101  (it was drawn from)
                 part.copies = part.interior.copies(part.missing)
-        report(rows, labels)
+        report(asked, {part.target: part.made for part in rows}, labels)
         return Builder(prepared, rows)
 
     @property
@@ -226,19 +227,20 @@ class InteriorOverSampler(TableOverSampler):
         judged together: boosting asks one tree for each class, however few the rows are.
         """
         draw = self.draw
+        pools = []
         for part in rows:
             part.interior = draw.prepare(Interior.of(prepared, part.target), part.asked)
-        pools = [_Pool(part, draw) for part in rows]
+            pools.append(Pool(part.interior, part.asked, draw, part.interior.own_lots()))
         while waiting := [(pool, at) for pool in pools if (at := pool.hopeful()).size]:
             for pieces in _together(waiting, prepared.blocks):
-                _judge(pieces, prepared.f, draw)
+                judge_lots(pieces, prepared.f, draw)
         for part, pool in zip(rows, pools, strict=True):
             drawn = np.argsort(pool.keys, kind="stable")[: part.asked]
             drawn = np.sort(drawn[pool.keys[drawn] < np.inf])
             part.lots, part.scores = pool.lots[drawn], pool.scores[drawn]
 
 
-def _judge(pieces: list[tuple[_Pool, Integers]], f: Classifier, draw: WeightedDraw) -> None:
+def judge_lots(pieces: list[tuple[Pool, Integers]], f: Classifier, draw: WeightedDraw) -> None:
     """Make the rows of some lots, ask f about all of them, and note their keys."""
     made = [pool.interior.at(pool.lots[at]) for pool, at in pieces]
     base = [pool.interior.rows[b] for (pool, _), (_, b) in zip(pieces, made, strict=True)]
@@ -251,7 +253,7 @@ def _judge(pieces: list[tuple[_Pool, Integers]], f: Classifier, draw: WeightedDr
         pool.least[at] = np.nan
 
 
-class _Pool:
+class Pool:
     """The candidates of one class.
 
     lots      their numbers
@@ -260,18 +262,24 @@ class _Pool:
     scores    f's score of the class for them
     """
 
-    def __init__(self, part: NewRows, draw: WeightedDraw) -> None:
-        assert part.interior is not None  # noqa: S101  (it was just made)
-        self.interior, self.target, self.asked = part.interior, part.target, part.asked
-        self.lots = part.interior.own_lots
-        self.least = draw.least_keys(part.interior, self.lots)
+    def __init__(self, interior: Interior, asked: int, draw: WeightedDraw, lots: Integers) -> None:
+        self.interior, self.target, self.asked = interior, interior.lots.target, asked
+        self.lots = lots
+        self.least = draw.least_keys(interior, lots)
         self.keys = np.full(len(self.lots), np.inf)
         self.scores = np.full(len(self.lots), np.nan)
 
-    def hopeful(self) -> Integers:
-        """Return the next lots to judge: those with the largest u that may still be drawn."""
-        winning = np.partition(self.keys, self.asked - 1)[self.asked - 1]
-        places = np.flatnonzero(self.least <= winning)
+    @property
+    def last_key(self) -> float:
+        """The largest key that is drawn, if nothing else is judged."""
+        return float(np.partition(self.keys, self.asked - 1)[self.asked - 1])
+
+    def hopeful(self, up_to: float = 0.0) -> Integers:
+        """Return the next lots to judge: those with the largest u that may still be drawn.
+
+        Keys ``up_to`` a number are of interest even if they are not drawn here.
+        """
+        places = np.flatnonzero(self.least <= max(self.last_key, up_to))
         n = AT_A_TIME * self.asked
         if len(places) > n:
             places = np.sort(places[np.argpartition(self.least[places], n)[:n]])
@@ -279,8 +287,8 @@ class _Pool:
 
 
 def _together(
-    waiting: list[tuple[_Pool, Integers]], cut: Callable[[int], list[slice]]
-) -> Iterator[list[tuple[_Pool, Integers]]]:
+    waiting: list[tuple[Pool, Integers]], cut: Callable[[int], list[slice]]
+) -> Iterator[list[tuple[Pool, Integers]]]:
     """Cut what is to be judged of all classes into blocks: which pool, and which of its lots."""
     stops = np.cumsum([len(places) for _, places in waiting]).tolist()
     for block in cut(stops[-1]):
@@ -302,17 +310,22 @@ def check_scores(f: Any) -> None:
         )
 
 
-def report(classes: list[NewRows], labels: Labels) -> None:
-    """Warn of rows that are copies; refuse where the rules leave too few of a class."""
-    for rows in classes:
-        label, copies = plain(labels.classes[rows.target]), rows.made["copy"]
-        head = f"class {label!r}: {rows.asked} new samples asked for, {len(rows.lots)} found"
-        if rows.missing:
+def report(asked: Mapping[int, int], made: Mapping[int, Counts], labels: Labels) -> None:
+    """Warn of rows that are copies; refuse where the rules leave too few of a class.
+
+    ``asked`` says how many new rows each class code was to get, ``made`` how many of which origin
+    it got.
+    """
+    for target, n in asked.items():
+        label = plain(labels.classes[target])
+        found, copies = made[target]["interior"], made[target]["copy"]
+        head = f"class {label!r}: {n} new samples asked for, {found} found"
+        if n - found - copies:
             raise ShortfallError(
-                f"{head}, {rows.missing} missing: no row of the class keeps the constraints; "
+                f"{head}, {n - found - copies} missing: no row of the class keeps the constraints; "
                 "loosen them or ask for fewer with sampling_strategy"
             )
         if copies:
             text = f"{head}; {copies} more by copying rows"
             warn_user(ShortfallWarning(text), f"class {label!r}")
-    warn_inflated(classes, labels, most_per_row=MOST_PER_ROW_AT_ALL)
+    warn_inflated(made, labels, most_per_row=MOST_PER_ROW_AT_ALL)

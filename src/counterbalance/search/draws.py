@@ -17,13 +17,13 @@ state, the feature's position its counter.
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 from scipy.special import ndtri
 
-from counterbalance.arrays import Floats, Words
+from counterbalance.arrays import Floats, Mask, Words
 
 Way = Literal["exact", "gibbs"]
 
@@ -32,6 +32,8 @@ _MIX_1 = np.uint64(0xBF58476D1CE4E5B9)
 _MIX_2 = np.uint64(0x94D049BB133111EB)
 _EXPONENT_OF_ONE = np.uint64(0x3FF0000000000000)
 
+# Draws 0, 1, ... belong to the perturbations of a row; this one says which rows a sample takes.
+SAMPLE_DRAW = 2**43
 # One sweep of the Gibbs sampler is visibly biased towards its start; five agree
 # with the exact distribution (tests/test_draws.py measures both).
 GIBBS_SWEEPS = 5
@@ -73,6 +75,30 @@ def uniform(state: Words, counter: ArrayLike) -> Floats:
     u = word.view(np.float64)
     u -= 1 - 2.0**-53
     return u
+
+
+def sample_number(ids: ArrayLike) -> Floats:
+    """Return the number of each row by which samples are taken: the smallest come first.
+
+    It depends on nothing but the id: any cut of a table gives the same samples, whatever the seed.
+    """
+    return uniform(stream(0, ids, SAMPLE_DRAW), 0)
+
+
+def sample_of_classes(number: Floats, codes: NDArray[Any], n: int, n_each: int) -> Mask:
+    """Say which rows have the ``n`` smallest numbers of all, or the ``n_each`` of their class."""
+    chosen = first_in_sample(number, n)
+    for code in np.flatnonzero(np.bincount(codes)):
+        here = np.flatnonzero(codes == code)
+        chosen[here[first_in_sample(number[here], n_each)]] = True
+    return chosen
+
+
+def first_in_sample(number: Floats, n: int) -> Mask:
+    """Say which rows have the ``n`` smallest numbers."""
+    if len(number) <= n:
+        return np.ones(len(number), dtype=bool)
+    return np.asarray(number <= np.partition(number, n - 1)[n - 1])
 
 
 def exact_normal(u: Floats, below: Floats, width: Floats) -> Floats:

@@ -24,7 +24,7 @@ from counterbalance.arrays import Floats, Integers, Mask
 from counterbalance.constraints.rules import differs
 from counterbalance.profile import distance
 from counterbalance.search.algorithm_1 import agrees, farthest_first
-from counterbalance.search.draws import stream, uniform
+from counterbalance.search.draws import first_in_sample, sample_number
 from counterbalance.search.inversions import Inversions
 from counterbalance.search.minimum_any import AnyMinimum
 from counterbalance.search.minimum_linear import LinearMinimum
@@ -34,24 +34,20 @@ from counterbalance.search.structure import Structure
 
 # So many times a row is searched again without the features that made it unlike the table.
 MOST_RETRIES = 5
-# Rows of a class that searches may start from.
+# Rows of a class that searches may start from. They are looked for among so many rows of each
+# class and so many of all: a table that is too large for a memory shows these, too.
 MOST_REFERENCES = 2048
-# Draws 0, 1, ... belong to the perturbations of a row.
-REFERENCE_DRAW = 2**42
+MOST_CANDIDATES = 20_000
 # A row is searched for once more without each of so many of its changes, the farthest first.
 N_LEFT_OUT = 2
 
 
 def choose_references(ids: Integers) -> Mask:
-    """Choose rows that searches for a class may start from, given the ids of all that f puts there.
+    """Choose rows that searches for a class may start from, given the ids of rows that f puts there.
 
-    Those of the smallest random numbers are taken, and a number depends on nothing but the id: so
-    any cut of the table gives the same ones, and no seed changes them.
+    Any cut of the table gives the same ones, and no seed changes them.
     """
-    number = uniform(stream(0, ids, REFERENCE_DRAW), 0)
-    if len(ids) <= MOST_REFERENCES:
-        return np.ones(len(ids), dtype=bool)
-    return np.asarray(number <= np.partition(number, MOST_REFERENCES - 1)[MOST_REFERENCES - 1])
+    return first_in_sample(sample_number(ids), MOST_REFERENCES)
 
 
 @dataclass(frozen=True, eq=False)

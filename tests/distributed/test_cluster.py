@@ -13,7 +13,7 @@ import pytest
 from distributed.security import Security
 
 import counterbalance
-from counterbalance.distributed.engine import DaskEngine, local_client
+from counterbalance.distributed.cluster import Engine, local_client
 from counterbalance.safe_path import VARIABLE as SAFE_PATH
 from distributed import Client
 
@@ -79,7 +79,7 @@ def test_the_environment_is_left_as_it_was(monkeypatch):
 
 
 SCRIPT = """
-from counterbalance.distributed.engine import local_client
+from counterbalance.distributed.cluster import local_client
 if __name__ == "__main__":
     with local_client(1, "1GB") as client:
         assert client.submit(sum, [1, 2]).result(60) == 3
@@ -108,26 +108,14 @@ def test_python_files_of_the_current_folder_are_not_imported(tmp_path):
     assert not (tmp_path / "imported").exists()
 
 
-class Sent:
-    """Counts how often it leaves this process."""
-
-    times = 0
-
-    def __reduce__(self):
-        Sent.times += 1
-        return str, ("sent",)
+@pytest.mark.slow
+def test_a_dashboard_is_there_if_it_is_asked_for():
+    with local_client(1, "1GB", "127.0.0.1:0") as connected:
+        port = connected.run_on_scheduler(lambda dask_scheduler: dask_scheduler.http_server.port)
+        with urlopen(f"http://127.0.0.1:{port}/status", timeout=600) as page:
+            assert page.status == 200
 
 
 @pytest.mark.slow
-def test_what_is_held_for_many_steps_is_sent_to_the_workers_once(client):
-    engine = DaskEngine.of(client)
-    held = engine.held(Sent(), "search")
-    assert engine.compute([engine.task(len, held)], "search") == [4]
-    times = Sent.times
-    for _ in range(3):
-        assert engine.compute([engine.task(len, held)] * 2, "search") == [4, 4]
-    assert Sent.times == times
-    constant = engine.constant(Sent())
-    for _ in range(2):
-        engine.compute([engine.task(len, constant)], "search")
-    assert Sent.times >= times + 2
+def test_the_memory_of_the_smallest_worker_counts_for_each_of_its_threads(client):
+    assert Engine.of(client).memory == 10**9
