@@ -144,7 +144,7 @@ wheel: ## build the sdist and a wheel into dist/ and check them as the index wou
 
 .PHONY: clean
 clean: ## remove the environments and what the commands wrote
-	rm -rf $(VENV) .venv-* demo screenshots dist build docs/_build docs/gallery docs/tutorials docs/generated .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) .venv-* demo screenshots dist build paper/build paper/*.egg-info docs/_build docs/gallery docs/tutorials docs/generated .pytest_cache .mypy_cache .ruff_cache .hypothesis
 
 # The trials behind two pages are in paper/docs/data: make rivals FROM=paper/docs/data/baselines-trials.sqlite.gz goes on
 # from them. After a method has changed: python -m paper forget --method NAME --store rivals/trials.sqlite
