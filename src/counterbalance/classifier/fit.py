@@ -13,6 +13,7 @@ from scipy.sparse import issparse
 from sklearn import get_config
 from sklearn.base import clone, is_classifier
 from sklearn.ensemble import ExtraTreesClassifier, HistGradientBoostingClassifier
+from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import RidgeClassifier
 from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import FunctionTransformer, StandardScaler
@@ -124,6 +125,8 @@ def fit_classifier(
     Our ``own`` f behind an encoder gets the codes that the table has already.
     """
     check_classifier(f)
+    if isinstance(f, FrozenEstimator):
+        _check_fitted(f)
     f = clone(f)
     random = {
         name: random_state.randint(np.iinfo(np.int32).max)
@@ -172,6 +175,18 @@ def check_classifier(f: Any) -> None:
             f"estimator must be a scikit-learn classifier, got {f!r}; "
             "pass for example LogisticRegression(class_weight='balanced')"
         )
+
+
+def _check_fitted(f: FrozenEstimator) -> None:
+    """Refuse a frozen classifier that is not fitted."""
+    try:
+        check_is_fitted(f.estimator)
+        check_is_fitted(f.estimator, "classes_")  # what f needs itself, it need not have shown
+    except NotFittedError:
+        raise ClassifierError(
+            f"estimator is a FrozenEstimator of a {type(f.estimator).__name__} that is not fitted; "
+            "call its fit before it is frozen, or pass it as it is"
+        ) from None
 
 
 def check_takes(f: Any, table: Table) -> None:

@@ -225,7 +225,8 @@ def _choose(case: _Case, n_answers: int) -> Floats:
     first, far = minimum.nearest(x, target, ids)
     if not far[0] < prepared.space.epsilon:
         return first[:0]
-    pool = [first[0]]
+    pool, least = [first[0]], far[0]
+    known = minimum.by_trees is not None or minimum.by_weights is not None
     waiting = list(_left_out(minimum, x, first, np.zeros(x.shape, dtype=bool)))
     for _ in range(MOST_SEARCHES if n_answers > 1 else 0):
         if not waiting:
@@ -233,6 +234,8 @@ def _choose(case: _Case, n_answers: int) -> Floats:
         frozen = waiting.pop(0)
         other, far, _ = minimum.solve(x, target, ids, frozen)
         if not far[0] < prepared.space.epsilon or any((other[0] == one).all() for one in pool):
+            continue
+        if known and far[0] < least:  # the row that the sampler makes stays the first answer
             continue
         pool.append(other[0])
         if len(pool) < n_answers:

@@ -7,7 +7,9 @@ table -> columns -> profile -> classifier f -> new rows, the sampler's own -> de
 from __future__ import annotations
 
 from abc import abstractmethod
-from typing import Any, ClassVar, Self
+from collections.abc import Callable
+from functools import wraps
+from typing import Any, ClassVar, Self, TypeVar, cast
 
 import numpy as np
 from imblearn.over_sampling.base import BaseOverSampler
@@ -184,13 +186,25 @@ class TableOverSampler(BaseOverSampler):
         return tags
 
 
-def refuse_removed(name: str, given: dict[str, Any], removed: dict[str, str]) -> None:
-    """Raise the error of Python for parameters that a class lacks; say what replaces old ones."""
-    for parameter in given:
-        remedy = removed.get(parameter)
-        if remedy is not None:
-            raise TypeError(f"{name} has no parameter {parameter!r} since version 0.3: {remedy}")
-        raise TypeError(f"{name} got an unexpected keyword argument {parameter!r}")
+Init = TypeVar("Init", bound=Callable[..., None])
+
+
+def refuse_removed(removed: dict[str, str]) -> Callable[[Init], Init]:
+    """Decorate an ``__init__`` so that parameters of old versions raise an error with a remedy."""
+
+    def decorate(init: Init) -> Init:
+        @wraps(init)
+        def checked(self: Any, *arguments: Any, **named: Any) -> None:
+            for parameter in removed.keys() & named.keys():
+                raise TypeError(
+                    f"{type(self).__name__} has no parameter {parameter!r} since version 0.3: "
+                    f"{removed[parameter]}"
+                )
+            init(self, *arguments, **named)
+
+        return cast("Init", checked)
+
+    return decorate
 
 
 def check_table(estimator: Any, X: Any, *, reset: bool = True) -> Any:

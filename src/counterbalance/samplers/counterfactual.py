@@ -208,6 +208,7 @@ class CounterfactualOverSampler(TableOverSampler):
     }
     default_balance = 0.5
 
+    @refuse_removed(REMOVED)
     def __init__(
         self,
         *,
@@ -225,9 +226,7 @@ class CounterfactualOverSampler(TableOverSampler):
         ignore_relations: Any = None,
         n_jobs: int | None = None,
         random_state: Any = None,
-        **removed: Any,
     ) -> None:
-        refuse_removed("CounterfactualOverSampler", removed, REMOVED)
         super().__init__(sampling_strategy=sampling_strategy)
         self.estimator = estimator
         self.search = search

@@ -169,6 +169,7 @@ class InteriorOverSampler(TableOverSampler):
         "agreement": [Interval(Real, 0, None, closed="left")],
     }
 
+    @refuse_removed(REMOVED)
     def __init__(
         self,
         *,
@@ -182,9 +183,7 @@ class InteriorOverSampler(TableOverSampler):
         plausible: Plausible = "auto",
         ignore_relations: Any = None,
         random_state: Any = None,
-        **removed: Any,
     ) -> None:
-        refuse_removed("InteriorOverSampler", removed, REMOVED)
         super().__init__(sampling_strategy=sampling_strategy)
         self.estimator = estimator
         self.spread = spread

@@ -303,8 +303,8 @@ cdef inline bint note(
     int32_t[::1] round_,
 ) noexcept nogil:
     """Note an inversion of a draw; say whether the draw has all that are wanted."""
-    cdef Py_ssize_t c = ensemble.leading(score)
-    if c < 0 or not wanted[c] or round_[c]:
+    cdef Py_ssize_t c = ensemble.first_leading(score)
+    if not wanted[c] or round_[c]:
         return False
     round_[c] = <int32_t>round_number
     for c in range(ensemble.n_classes):
@@ -378,7 +378,7 @@ cdef void follow_by_bounds(
             done += 1
         b = min(a + size, n)
         ahead = most_ahead(sets, a, b, target == 1)
-        if (ahead if target == 1 else -ahead) <= AHEAD:
+        if ahead <= AHEAD if target == 1 else ahead > AHEAD:
             a, size = b, 2 * size
         elif b - a > 1:
             size = (b - a) // 2

@@ -43,7 +43,7 @@ N_LEFT_OUT = 2
 
 
 def choose_references(ids: Integers) -> Mask:
-    """Choose rows that searches for a class may start from, given the ids of rows that f puts there.
+    """Choose rows that searches for a class may start from, given the ids of those of the class.
 
     Any cut of the table gives the same ones, and no seed changes them.
     """

@@ -78,6 +78,8 @@ def resolution(column: Column) -> float:
 
 def _on_grid(known: Floats, per_unit: int, width: int) -> bool:
     with np.errstate(over="ignore"):
+        if np.spacing(np.abs(known).max().astype(f"f{width}")) * per_unit > 1:
+            return False  # the grid is finer than the floats
         nearest = np.rint(known * per_unit) / per_unit
         return np.array_equal(nearest.astype(f"f{width}"), known)
 
