@@ -4,9 +4,9 @@
 
 No gain: tables whose target is shuffled, and normal clouds of one shape, where a logistic
 regression with a moved threshold is the best that there is. A gain: clouds for a classifier that
-learns nothing from a class with less than two fifths of the rows. Every table is new. Each is compared
-with all folds, as the default does it (looking early, leaving out, ending when it is settled), and
-as ``--quick`` does it; all three read the same trials.
+learns nothing from a class with less than two fifths of the rows. Every table is new. Each is
+compared with all folds, as the default does it (looking early, leaving out, ending when it is
+settled), and as ``--quick`` does it; all three read the same trials.
 """
 
 from __future__ import annotations

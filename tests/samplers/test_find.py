@@ -8,8 +8,8 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.naive_bayes import GaussianNB
 
 from counterbalance import CounterfactualOverSampler, InteriorOverSampler
+from counterbalance.samplers import find
 from counterbalance.samplers.find import find_inversions, find_references, wanted_classes
-from counterbalance.search import find
 
 CLASSIFIERS = {
     "own": None,
