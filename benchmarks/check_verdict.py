@@ -6,7 +6,7 @@ No gain: tables whose target is shuffled, and normal clouds of one shape, where 
 regression with a moved threshold is the best that there is. A gain: clouds for a classifier that
 learns nothing from a class with less than two fifths of the rows. Every table is new. Each is
 compared with all folds, as the default does it (looking early, leaving out, ending when it is
-settled), and as ``--quick`` does it; all three read the same trials.
+settled), and with one repeat; all three read the same trials.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ def clouds(seed: int, rows: int, few: int, features: int, shifted: int) -> Table
 
 
 def shuffled_mixed(seed: int, rows: int = 400) -> Table:
-    """Return numbers, counts, texts, booleans and gaps, and classes independent of them."""
+    """Return a mixed table with gaps, and classes that have nothing to do with it."""
     rng = np.random.default_rng(seed)
     z = rng.standard_normal(rows)
     X = pd.DataFrame(

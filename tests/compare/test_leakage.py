@@ -53,9 +53,9 @@ def test_models_and_thresholds_do_not_depend_on_the_test_part(strategy):
     plan = plan_of(*two_clouds(80, 30, apart=1.5), strategies=(strategy,), classifiers=("LR",))
     fold = plan.folds[0]
     cell = {"strategy": strategy, "classifier": "logistic regression", "fold": 0}
-    before = compute(plan, cell)[0]
+    before = compute(plan, cell)
     other = with_other_test_part(plan, fold)
-    after = compute(other, cell)[0]
+    after = compute(other, cell)
     for name in ("g_mean", "f1", "balanced_accuracy"):
         assert before[f"threshold {name}"] == after[f"threshold {name}"]
     assert before["g_mean@tuned"] != after["g_mean@tuned"]

@@ -10,7 +10,7 @@ from sklearn.metrics import average_precision_score, brier_score_loss, f1_score
 from comparison_tables import SMALL, two_clouds
 from counterbalance.compare import Settings
 from counterbalance.compare.data import kept_counts, read_compared
-from counterbalance.compare.metrics import answer_scores, probability_scores
+from counterbalance.compare.metrics import answer_scores, brier, ranking_scores
 from counterbalance.compare.plan import ComparisonPlan
 from counterbalance.compare.trials import at_shares_of_file, compute
 
@@ -58,9 +58,10 @@ def test_weighted_metrics_of_a_subsample_are_those_of_all_rows():
     kept = table.X["0"].to_numpy()
     weights = table.class_weights[y[kept]]
     both = np.column_stack([1 - p, p])
-    scores = probability_scores(y[kept], both[kept], weights)
+    scores = ranking_scores(y[kept], both[kept], weights)
     assert scores["average_precision"] == pytest.approx(average_precision_score(y, p), abs=0.01)
-    assert scores["brier"] == pytest.approx(brier_score_loss(y, p), abs=0.001)
+    found = brier(y[kept], both[kept], weights)
+    assert found == pytest.approx(brier_score_loss(y, p), abs=0.001)
     answers = answer_scores(y[kept], (p[kept] > 0.2).astype(int), 2, weights)
     assert answers["f1"] == pytest.approx(f1_score(y, p > 0.2), abs=0.01)
     unweighted = answer_scores(y[kept], (p[kept] > 0.2).astype(int), 2)
@@ -86,14 +87,12 @@ def test_without_resampling_a_trial_on_a_subsample_is_close_to_one_on_all_rows()
         ComparisonPlan(read_compared(X, y, rows=rows), Settings((), ("LR",), **SMALL))
         for rows in (0, 2400)
     ]
-    whole, part = (
-        [compute(plan, {**cell, "fold": fold})[0] for fold in range(3)] for plan in plans
-    )
+    whole, part = ([compute(plan, {**cell, "fold": fold}) for fold in range(3)] for plan in plans)
 
     def mean(folds, name):
         return np.mean([figures[name] for figures in folds])
 
-    for name in ("f1@0.5", "f1@tuned", "g_mean@0.5", "average_precision", "brier"):
+    for name in ("f1@0.5", "f1@tuned", "g_mean@0.5", "average_precision", "brier@0.5"):
         assert mean(part, name) == pytest.approx(mean(whole, name), abs=0.12), name
     name = "threshold g_mean"
     assert mean(part, name) == pytest.approx(mean(whole, name), abs=0.03)

@@ -66,7 +66,7 @@ def test_rows_put_among_the_majority_are_found_out(monkeypatch):
     made = trust.new_rows
     monkeypatch.setattr(trust, "new_rows", misplaced)
     cell = {"experiment": "trust", "strategy": "SMOTE", "draw": 0}
-    figures, _ = compute_trust(plan, cell)
+    figures = compute_trust(plan, cell)
     assert figures["hidden_majority"] > 0.9
     assert figures["agreement"] < 0.05
     assert figures["outliers"] > 0.9

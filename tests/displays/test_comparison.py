@@ -33,9 +33,11 @@ def test_every_score_is_a_dot_and_failures_are_not_drawn(summary):
 
 
 def test_a_metric_without_threshold_has_one_dot_for_each(summary):
-    display = ComparisonDisplay.from_summary(summary, metric="brier")
+    display = ComparisonDisplay.from_summary(summary, metric="roc_auc")
     assert len(display.dots) == 5
-    assert "lower is better" in display.ax_.get_xlabel()
+    assert "higher is better" in display.ax_.get_xlabel()
+    lower = ComparisonDisplay.from_summary(summary, metric="brier")
+    assert "lower is better" in lower.ax_.get_xlabel()
 
 
 def test_the_line_is_what_others_have_to_beat(summary):

@@ -134,8 +134,6 @@ def kept_counts(counts: Integers, rows: int) -> Integers:
 
     >>> kept_counts(np.array([47_559, 701]), 1000).tolist()
     [750, 250]
-    >>> kept_counts(np.array([7000, 3000]), 1000).tolist()
-    [700, 300]
     """
     by_share = rows * counts / counts.sum()
     least = np.minimum(counts, rows // (2 * len(counts)))
@@ -161,12 +159,13 @@ def _numbered(values: Any, name: str, n_rows: int) -> Integers:
     """Give the distinct values the numbers 0, 1, ... in their order."""
     pd = require_pandas()
     series = values if isinstance(values, pd.Series) else pd.Series(np.asarray(values))
+    missing = int(series.isna().sum())
     if len(series) != n_rows:
         raise TableError(f"{name} has {len(series)} values for {n_rows} rows; give one for each")
-    if series.isna().any():
+    if missing:
         raise TableError(
-            f"the column of {name} must have no missing cell, it has {int(series.isna().sum())}; "
-            "fill them or leave those rows out"
+            f"the column of {name} must have no missing cell, it has {missing}; fill them or leave "
+            "those rows out"
         )
     if name == "time" and not pd.api.types.is_numeric_dtype(series):
         try:
@@ -190,7 +189,7 @@ def _check_classes(table: ComparedTable) -> None:
         )
     if fewest < FEWEST_OF_CLASS:
         raise TableError(
-            f"every class must have at least {FEWEST_OF_CLASS} rows, so that it is in training and "
-            f"in test; class {table.classes[-1]!r} has {fewest}; collect more, merge the class "
-            "with another, or leave its rows out"
+            f"every class must have at least {FEWEST_OF_CLASS} rows, for training and for test; "
+            f"class {table.classes[-1]!r} has {fewest}; collect more, merge the class with "
+            "another, or leave its rows out"
         )

@@ -23,7 +23,7 @@ import numpy as np
 from scipy.stats import t
 
 from counterbalance.arrays import Floats
-from counterbalance.compare.metrics import CALIBRATED, METRICS
+from counterbalance.compare.metrics import METRICS
 from counterbalance.compare.models import HALF, TUNED
 from counterbalance.compare.plan import FEWEST_FOLDS
 from counterbalance.compare.results import Pair, Posterior, Results, posterior
@@ -43,7 +43,7 @@ def hope(d: Floats, ratio: float, folds: int, bound: float, level: float) -> flo
 
     >>> gains = np.array([0.01, -0.02, 0.03, 0.0, -0.01])
     >>> round(hope(gains, 1 / 4, 15, bound=0.01, level=0.95), 3)
-    0.005
+    0.009
     """
     if len(d) < 2:  # noqa: PLR2004 - one fold says nothing of another
         return 1.0
@@ -60,7 +60,6 @@ class Gain:
     strategy: str
     threshold: str
     belief: Posterior
-    score: float
     rope: float
     hope: float = 1.0  # how probable it is that all folds show it to help
     is_whole: bool = True  # whether it was tried on as many folds as the reference
@@ -81,10 +80,9 @@ class Evidence:
     """What the folds say of one classifier."""
 
     classifier: str
-    reference: float  # score of ``none`` at the better of its thresholds
     # What each candidate adds, the largest mean gain first; none that failed on a fold.
     gains: tuple[Gain, ...]
-    # What the tuned threshold adds to 0.5, without resampling; None where there is none.
+    # What threshold and calibration add without resampling; None where they change nothing.
     moving: Gain | None
     # Mean gain on a fold of the candidate that was best on the other folds.
     chosen_gain: float | None
@@ -142,8 +140,8 @@ def still_open(results: Results, folds: int) -> list[tuple[str, str]]:
 def _evidence(results: Results, base: Pair) -> Evidence:
     plan, rope = results.plan, results.plan.settings.rope
     metric = METRICS[plan.settings.metric]
-    thresholds = (HALF, TUNED) if metric.needs_threshold else (HALF,)
-    free = [best_values(base, metric.name, threshold) for threshold in thresholds]
+    thresholds = (HALF, TUNED) if metric.is_tuned else (HALF,)
+    free = [base.values(metric.name, threshold) for threshold in thresholds]
     reference = max(free, key=lambda values: metric.sign * float(values.mean()))
     rows, gains = [], []
     for (strategy, classifier), pair in results.pairs.items():
@@ -152,28 +150,20 @@ def _evidence(results: Results, base: Pair) -> Evidence:
         if is_other or pair.failed is not None or not is_tried:
             continue
         for threshold in thresholds:
-            values = best_values(pair, metric.name, threshold)
+            values = pair.values(metric.name, threshold)
             d = metric.sign * (values - reference[: len(values)])
-            believed = (posterior(d, plan.ratio), float(values.mean()), rope)
             to_come = hope(d, plan.ratio, len(plan.folds), rope, LIKELY)
             is_whole = len(values) == len(reference)
-            gains.append(Gain(strategy, threshold, *believed, to_come, is_whole))
+            belief = posterior(d, plan.ratio)
+            gains.append(Gain(strategy, threshold, belief, rope, to_come, is_whole))
             rows.append(d)
     gains.sort(key=lambda gain: -gain.belief.mean)
-    moving = None
-    if metric.needs_threshold:
-        moved = posterior(metric.sign * (free[1] - free[0]), plan.ratio)
-        moving = Gain(BASELINE, TUNED, moved, float(free[1].mean()), rope)
+    moved = posterior(metric.sign * (free[-1] - free[0]), plan.ratio)
+    moving = Gain(BASELINE, TUNED, moved, rope) if metric.is_tuned else None
     common = min(map(len, rows), default=0)  # folds that all candidates were tried on
     chosen = chosen_gain(np.array([d[:common] for d in rows])) if common else None
     claims = sum(look > FEWEST_FOLDS for look in plan.looks)  # at the end of each repeat
-    score = float(reference.mean())
-    return Evidence(base.classifier, score, tuple(gains), moving, chosen, max(claims, 1))
-
-
-def best_values(pair: Pair, metric: str, threshold: str) -> Floats:
-    """Return a metric on each fold; the Brier score is that of calibrated probabilities."""
-    return pair.values(CALIBRATED if metric == "brier" else metric, threshold)
+    return Evidence(base.classifier, tuple(gains), moving, chosen, max(claims, 1))
 
 
 def chosen_gain(gains: Floats) -> float:

@@ -20,8 +20,6 @@ from counterbalance.arrays import Floats, Integers
 from counterbalance.estimators.decision import THRESHOLDED
 
 BINARY = 2
-CALIBRATED = "brier_corrected"
-VERDICT_METRICS = (*THRESHOLDED, "roc_auc", "average_precision", "brier")
 
 
 @dataclass(frozen=True)
@@ -34,9 +32,9 @@ class Metric:
     higher_is_better: bool = True
 
     @property
-    def needs_threshold(self) -> bool:
-        """Whether it judges answers and not probabilities."""
-        return self.name in THRESHOLDED
+    def is_tuned(self) -> bool:
+        """Whether a threshold or a calibration changes it; a ranking has neither."""
+        return self.name in {*THRESHOLDED, "brier"}
 
     @property
     def sign(self) -> int:
@@ -57,12 +55,6 @@ METRICS = {
             "area under the precision-recall curve of the minority; needs no threshold",
         ),
         Metric("brier", "Brier", "squared error of the probabilities", higher_is_better=False),
-        Metric(
-            CALIBRATED,
-            "Brier, corrected",
-            "the same with prior correction and calibration",
-            higher_is_better=False,
-        ),
     )
 }
 
@@ -85,17 +77,13 @@ def answer_scores(
     }
 
 
-def probability_scores(y: Integers, p: Floats, weights: Floats | None = None) -> dict[str, float]:
-    """Return the metrics of probabilities."""
-    n_classes = p.shape[1]
-    codes = range(1, n_classes) if n_classes == BINARY else range(n_classes)
-    each = [(y == code, p[:, code]) for code in codes]
+def ranking_scores(y: Integers, p: Floats, weights: Floats | None = None) -> dict[str, float]:
+    """Return the metrics of how the rows are ranked."""
+    scores = {"roc_auc": roc_auc_score, "average_precision": average_precision_score}
+    codes = range(1 if p.shape[1] == BINARY else 0, p.shape[1])
     return {
-        "roc_auc": float(np.mean([roc_auc_score(*one, sample_weight=weights) for one in each])),
-        "average_precision": float(
-            np.mean([average_precision_score(*one, sample_weight=weights) for one in each])
-        ),
-        "brier": brier(y, p, weights),
+        name: float(np.mean([score(y == c, p[:, c], sample_weight=weights) for c in codes]))
+        for name, score in scores.items()
     }
 
 

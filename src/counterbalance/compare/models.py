@@ -25,7 +25,6 @@ from sklearn.preprocessing import OneHotEncoder
 
 import counterbalance
 from counterbalance import constraints
-from counterbalance.compare.metrics import METRICS
 from counterbalance.compare.plan import ComparisonPlan
 from counterbalance.compare.strategies import (
     BASELINE,
@@ -34,6 +33,7 @@ from counterbalance.compare.strategies import (
     new_classifier,
     weighted,
 )
+from counterbalance.estimators.decision import THRESHOLDED
 from counterbalance.estimators.resampled import ResampledClassifier
 from counterbalance.methods.registry import all_samplers
 from counterbalance.table.encoder import MOST_LEVELS, TablePreparation
@@ -89,7 +89,7 @@ def make_parts(plan: ComparisonPlan, strategy: str, classifier: str) -> Parts:
     resampled = ResampledClassifier(
         estimator,
         sampler,
-        threshold=settings.metric if METRICS[settings.metric].needs_threshold else None,
+        threshold=settings.metric if settings.metric in THRESHOLDED else None,
         calibration="sigmoid",
         cv=TimeSeriesSplit(settings.inner_folds) if is_timed else settings.inner_folds,
         random_state=settings.seed,

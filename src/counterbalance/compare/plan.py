@@ -10,14 +10,14 @@ class, can neither be resampled nor scored: it is left out and counted.
 
 from dataclasses import asdict, dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from sklearn.model_selection import StratifiedGroupKFold, StratifiedKFold, TimeSeriesSplit
 
 from counterbalance.arrays import Integers
 from counterbalance.compare.data import ComparedTable
-from counterbalance.compare.metrics import VERDICT_METRICS
+from counterbalance.compare.metrics import METRICS
 from counterbalance.compare.strategies import (
     BASELINE,
     DEFAULT_CLASSIFIERS,
@@ -30,7 +30,6 @@ from counterbalance.compare.strategies import (
 from counterbalance.constraints import as_constraints
 from counterbalance.errors import CounterbalanceError, TableError
 
-Split = tuple[Integers, Integers]
 FEWEST_ROWS = 200
 FEWEST_TO_TRAIN = 2
 FEWEST_FOLDS = 3  # that anything is concluded from
@@ -62,15 +61,14 @@ class Settings:
         Folds of the cross-validation, how often it is repeated with other folds, and folds
         inside a training part, for threshold and calibration.
     adaptive : bool
-        Whether to leave out, after the first folds, what can no longer be shown to help, and to
-        end when the answer is settled or the time is over.
+        Whether to leave out what can no longer be shown to help, and to end when the answer is
+        settled or the time is over.
     seconds : float or None
         Most processor time; None depends on the number of rows, 0 is no limit.
     draws : int
         Random halvings of the table for the trust in the new labels; 0 leaves it out.
     rows : int
-        Most rows; where the table has more, they are drawn at random, and small classes keep
-        what they have up to a share (see `data`). 0 takes all.
+        Most rows, drawn at random, sparing small classes (see `data`); 0 takes all.
     seed : int
         Seed of the folds, the samplers and the classifiers.
     constraints : constraint, str or list of them
@@ -101,9 +99,9 @@ class Settings:
             object.__setattr__(self, name, value)
         if not self.classifiers:
             raise ComparisonError("classifiers must name at least one; leave it out for the usual")
-        if self.metric not in VERDICT_METRICS:
+        if self.metric not in METRICS:
             raise ComparisonError(
-                f"metric must be one of {', '.join(VERDICT_METRICS)}, got {self.metric!r}"
+                f"metric must be one of {', '.join(METRICS)}, got {self.metric!r}"
             )
         if not 0 <= self.rope < 1:
             raise ComparisonError(
@@ -121,8 +119,7 @@ class Settings:
         return {name: list(v) if isinstance(v, tuple) else v for name, v in plain.items()}
 
 
-@dataclass(frozen=True, eq=False)
-class Fold:
+class Fold(NamedTuple):
     """A split, by positions of rows."""
 
     repeat: int
@@ -173,12 +170,9 @@ class ComparisonPlan:
     def fewest(self) -> int:
         """Rows of the smallest class in the smallest part that anything is fitted to."""
         parts = [self.table.part(fold.train) for fold in self.folds]
-        inner = [
-            part.codes[rows]
-            for part in parts
-            for rows, _ in splits(part, self.settings.inner_folds, self.settings.seed)
-        ]
-        return min(int(np.bincount(codes).min()) for codes in (*inner, *(p.codes for p in parts)))
+        inner = (self.settings.inner_folds, self.settings.seed)
+        parts += [part.part(rows) for part in parts for rows, _ in splits(part, *inner)]
+        return min(int(part.counts.min()) for part in parts)
 
     @cached_property
     def ratio(self) -> float:
@@ -192,26 +186,22 @@ class ComparisonPlan:
         return (85 + 0.018 * len(self.table.codes) if asked is None else asked) or np.inf
 
 
-def splits(table: ComparedTable, folds: int, seed: int) -> list[Split]:
+def splits(table: ComparedTable, folds: int, seed: int) -> list[tuple[Integers, Integers]]:
     """Return training and test rows of the folds that can be used."""
     codes, groups, times = table.codes, table.groups, table.times
-    if times is not None:
-        most = len(np.unique(times)) - 1
-    else:
-        most = int(table.counts.min()) if groups is None else len(np.unique(groups))
-    if min(folds, most) < FEWEST_TO_TRAIN:
-        return []
-    if times is not None:  # a cut within a moment moves to its beginning
-        tests = [test for _, test in TimeSeriesSplit(min(folds, most)).split(times)]
+    most = int(table.counts.min()) if groups is None else len(np.unique(groups))
+    count = min(folds, most if times is None else len(np.unique(times)) - 1)
+    found = []
+    if count >= FEWEST_TO_TRAIN and times is not None:
+        # a cut within a moment moves to its beginning
+        tests = [test for _, test in TimeSeriesSplit(count).split(times)]
         cuts = [int(np.searchsorted(times, times[test[0]])) for test in tests]
         ends = zip(cuts, [*cuts[1:], len(times)], strict=True)
         found = [(np.arange(start), np.arange(start, stop)) for start, stop in ends]
-    else:
+    elif count >= FEWEST_TO_TRAIN:
         kind = StratifiedKFold if groups is None else StratifiedGroupKFold
-        splitter = kind(min(folds, most), shuffle=True, random_state=seed)
+        splitter = kind(count, shuffle=True, random_state=seed)
         found = list(splitter.split(codes, codes, groups))
-
-    def fewest(rows: Integers) -> int:
-        return int(np.bincount(codes[rows], minlength=len(table.classes)).min())
-
-    return [(a, b) for a, b in found if fewest(a) >= FEWEST_TO_TRAIN and fewest(b) > 0]
+    sizes = [[np.bincount(codes[rows], minlength=len(table.classes)) for rows in f] for f in found]
+    usable = [train.min() >= FEWEST_TO_TRAIN and test.min() > 0 for train, test in sizes]
+    return [fold for fold, is_usable in zip(found, usable, strict=True) if is_usable]

@@ -4,8 +4,7 @@ The Bayesian correlated t-test: folds share training rows, so what they give is 
 about ratio / (1 + ratio), ratio being the rows of a test part over those of its training part
 (Nadeau and Bengio). With a flat prior, the mean of n folds d has a Student posterior with n - 1
 degrees of freedom around mean(d), with variance var(d) (1 / n + ratio) (Corani and Benavoli,
-Machine Learning 2015). The package baycomp has the same test, and our tests check against it; it
-assumes folds of equal size, gives no intervals, and imports matplotlib.
+Machine Learning 2015). Our tests check against baycomp, which assumes folds of equal size.
 """
 
 import platform
@@ -89,7 +88,7 @@ class Pair:
 
     def values(self, metric: str, threshold: str = HALF) -> Floats:
         """Return a metric on each fold that is done."""
-        name = f"{metric}@{threshold}" if METRICS[metric].needs_threshold else metric
+        name = f"{metric}@{threshold}" if METRICS[metric].is_tuned else metric
         return np.array([record.figures[name] for record in self.done])
 
     def thresholds(self, metric: str) -> Floats:

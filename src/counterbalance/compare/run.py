@@ -6,7 +6,7 @@ each repeat     the same; a classifier is settled when nothing is left, or somet
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from html import escape
 from pathlib import Path
@@ -62,7 +62,7 @@ def compare(
     time: Any = None,
     jobs: int = 1,
     progress: Progress | None = None,
-    announce: Callable[[str], None] | None = None,
+    announce: Callable[[str], None] = lambda _: None,
     setup: str = "",
     like: Path | None = None,
 ) -> Comparison:
@@ -82,11 +82,11 @@ def compare(
     groups, time : array-like, optional
         Rows of one group stay together; training never sees the time of the test or later.
     jobs : int, default=1
-        Number of processes; -1 is one per core. It never changes a figure.
-    progress : callable, optional
-        Gets, after each trial, which folds it is about, how many are done and how many there are.
-    announce : callable, optional
-        Gets, before the run, sentences that say on which rows, and how much is to be computed.
+        Number of processes; -1 is one per core. It never changes a figure. With more than one,
+        call this in a script under ``if __name__ == "__main__"``.
+    progress, announce : callable, optional
+        Get after each trial which folds it is about, how many are done and how many there are;
+        and before the run sentences that say on which rows it is.
     setup : str
         Lines of Python that make X and y, to stand before the lines to paste.
     like : Path, optional
@@ -101,10 +101,6 @@ def compare(
     --------
     counterbalance.displays.ComparisonDisplay : Draws what came out.
     counterbalance.report.write_report : Makes a page of ``comparison.summary``.
-
-    Notes
-    -----
-    With more than one job, call this in a script under ``if __name__ == "__main__"``.
     """
     settings = settings or Settings()
     table = read_compared(X, y, groups=groups, times=time, rows=settings.rows)
@@ -114,19 +110,13 @@ def compare(
     most = len(plan.pairs) * len(plan.folds)  # what cannot be cut is said before the run, too
     kept = TrialFile(None if store is None else Path(store), made_by(plan), like)
     before = len(kept.done)
-    if announce is not None:
-        for text in (
-            "the trials in the folder are of something else and computed anew" * kept.replaced,
-            scope(table),
-            f"at most {most:,} trials; stop with Ctrl-C, and run the same again to resume",
-        ):
-            if text:
-                announce(text)
+    anew = "the trials in the folder are of something else, and computed anew" * kept.replaced
+    stop = f"at most {most:,} trials; stop with Ctrl-C, and run the same again to resume"
+    for text in filter(None, (anew, scope(table), stop)):
+        announce(text)
     results = run_looks(plan, kept, jobs=jobs, progress=progress)
-    draws = run(
-        trust_trials(plan), partial(compute_trust, plan), kept, jobs=jobs, progress=progress
-    )
-    trust, verdict = summarise_trust(draws), judge(results, setup)
+    judged = run(trust_trials(plan), partial(compute_trust, plan), kept, jobs=jobs)
+    trust, verdict = summarise_trust(judged), judge(results, setup)
     tables = (score_table(results), *([trust_table(trust)] if trust else []))
     summary = summarise(results, verdict, trust)
     return Comparison(verdict, results, tables, summary, len(kept.done) - before)
@@ -146,16 +136,14 @@ def run_looks(
         ]
         what = f"folds {done + 1} to {look} of {len(plan.folds)}"
         records = run(trials, partial(compute, plan), kept, jobs=jobs, progress=progress, what=what)
-        results, done = Results(plan, [*results.records, *records], results.late), look
-        if not following:
-            break
-        wanted = pairs if look < FEWEST_FOLDS else still_open(results, look)
+        results, done = replace(results, records=[*results.records, *records]), look
         healthy = [pair for pair in plan.pairs if not results.pairs[pair].failed]
-        wanted = [pair for pair in wanted if pair in healthy]
+        wanted = pairs if look < FEWEST_FOLDS else still_open(results, look)
+        wanted = [pair for pair in wanted if pair in healthy and following]
         pairs, late = affordable(results, wanted, following - look)
-        results = Results(plan, results.records, (*results.late, *late))
         if look < one_repeat:  # less than that is too little to speak of a threshold
             pairs = [p for p in healthy if p in pairs or p[0] == BASELINE]
+        results = replace(results, late=(*results.late, *late))
         if not pairs:
             break
     return results
@@ -167,10 +155,8 @@ def affordable(results: Results, pairs: Pairs, folds: int) -> tuple[Pairs, Pairs
     The slowest goes first; a classifier with nothing left to compare is left out.
     """
     left = results.plan.seconds - sum(record.seconds for record in results.records)
-    cost = {
-        pair: folds * float(np.mean([record.seconds for record in results.pairs[pair].records]))
-        for pair in pairs
-    }
+    taken = {pair: [record.seconds for record in results.pairs[pair].records] for pair in pairs}
+    cost = {pair: folds * float(np.mean(seconds)) for pair, seconds in taken.items()}
     late: Pairs = []
     while sum(cost.values()) > left:
         others = [pair for pair in cost if pair[0] != BASELINE]
@@ -185,9 +171,5 @@ def affordable(results: Results, pairs: Pairs, folds: int) -> tuple[Pairs, Pairs
 def made_by(plan: ComparisonPlan) -> dict[str, Any]:
     """Return what makes the figures: the table, some settings, versions, the user's own code."""
     settings = plan.settings.as_dict()
-    return {
-        "table": plan.table.digest(),
-        **{name: settings[name] for name in TRIAL_SETTINGS},
-        **versions(),
-        "own code": own_code(plan.settings.classifiers),
-    }
+    made = {"table": plan.table.digest(), "own code": own_code(plan.settings.classifiers)}
+    return {**made, **versions(), **{name: settings[name] for name in TRIAL_SETTINGS}}

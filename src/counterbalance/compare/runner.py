@@ -14,6 +14,7 @@ import json
 import os
 import signal
 import time
+import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -28,8 +29,7 @@ from counterbalance.io.atomic import make_folder, written_whole
 from counterbalance.safe_path import safe_path_for_children
 
 Trial = Mapping[str, str | int]
-# Takes a trial, returns its figures and the kinds of warnings that were heard.
-Compute = Callable[[Trial], tuple[Mapping[str, float], Sequence[str]]]
+Compute = Callable[[Trial], Mapping[str, float]]  # takes a trial, returns its figures
 # Gets what is done, how many of it, and of how many.
 Progress = Callable[[str, int, int], None]
 
@@ -48,7 +48,6 @@ class TrialRecord:
 
     trial: Trial
     figures: Mapping[str, float] = field(default_factory=dict)
-    warnings: Sequence[str] = ()
     seconds: float = 0.0  # of processor time
     error: str = ""
 
@@ -161,17 +160,18 @@ def _records(compute: Compute, trials: list[Trial], jobs: int) -> Iterable[Trial
 def _computed(compute: Compute, trial: Trial, parent: int = 0) -> TrialRecord:
     """Compute one trial, here or in a process of its own; an error is part of the record.
 
-    Numeric libraries get one thread: a figure must not depend on how many a machine has.
+    Numeric libraries get one thread: a figure must not depend on how many a machine has. Warnings
+    are of what is only tried, and not heard.
     """
     if parent not in {0, os.getpid()}:
         signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the parent's to decide
-    start, figures, heard, error = time.process_time(), {}, [], ""
+    start, figures, error = time.process_time(), {}, ""
     try:
-        with threadpoolctl.threadpool_limits(1):
-            found, warned = compute(trial)
-        figures, heard = {name: float(value) for name, value in found.items()}, list(warned)
+        with threadpoolctl.threadpool_limits(1), warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            figures = {name: float(value) for name, value in compute(trial).items()}
     except CounterbalanceError as raised:
         error = str(raised)  # ours say everything in the message
     except (Exception, SystemExit) as raised:  # noqa: BLE001 - recorded, and the run goes on
         error = f"{type(raised).__name__}: {raised}"
-    return TrialRecord(trial, figures, heard, time.process_time() - start, error)
+    return TrialRecord(trial, figures, time.process_time() - start, error)

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from counterbalance.compare.evidence import find
-from counterbalance.compare.metrics import CALIBRATED, METRICS
+from counterbalance.compare.metrics import METRICS
 from counterbalance.compare.models import HALF, TUNED
 from counterbalance.compare.results import CITATION, Pair, Results, versions
 from counterbalance.compare.strategies import BASELINE
@@ -24,21 +24,22 @@ SCORE = ("mean", "low", "high")
 def score_table(results: Results) -> ResultTable:
     """Return the one table: what each strategy reaches, and what it adds to a threshold."""
     metric = METRICS[results.plan.settings.metric]
-    name = CALIBRATED if metric.name == "brier" else metric.name
-    cuts = (HALF, TUNED) if metric.needs_threshold else (HALF,)
+    cuts = (HALF, TUNED) if metric.is_tuned else (HALF,)
     gains = {
         (gain.strategy, finding.classifier): gain
         for finding in find(results)
-        for gain in reversed(finding.gains)  # the larger one of two thresholds stays
+        # the larger one of two thresholds stays
+        for gain in (*reversed(finding.gains), *filter(None, [finding.moving]))
     }
-    most = max([0.02, *(abs(end) for g in gains.values() for end in g.belief.interval())])
+    ends = [e for g in gains.values() if g.strategy != BASELINE for e in g.belief.interval()]
+    most = max([0.02, *map(abs, ends)])
     rows, last = [], ""
     for (strategy, classifier), pair in results.pairs.items():
-        scores = [pair.score(name, cut) for cut in cuts]
+        scores = [pair.score(metric.name, cut) for cut in cuts]
         cells = [ABSENT if score is None else f"{score[0]:.3f}" for score in scores]
         if pair.failed and pair.records:
             cells[0] = FAILED
-        shown = ["" if strategy == BASELINE else ABSENT, "", "", ""]
+        shown = [ABSENT, "", "", ""]
         if gain := gains.get((strategy, classifier)):
             low, high = gain.belief.interval()
             shown = [signed(gain.belief.mean), f"{signed(low)} to {signed(high)}"]
@@ -46,11 +47,12 @@ def score_table(results: Results) -> ResultTable:
         label = "" if classifier == last else classifier
         rows.append([label, strategy, *cells, *shown[:3], str(len(pair.done)), shown[3]])
         last = classifier
-    heads = [f"{metric.label} {cut}" if metric.needs_threshold else metric.label for cut in cuts]
+    heads = [f"{metric.label} {cut}" if metric.is_tuned else metric.label for cut in cuts]
     axis = f"-{most:.2f}".ljust(WIDTH) + "0" + f"+{most:.2f}".rjust(WIDTH)
     note = (
-        f"P: probability that the gain is above {results.plan.settings.rope:g}. Fewer folds: left "
-        "out early, because more of them could not show it to help."
+        f"P: probability that the gain is above {results.plan.settings.rope:g}. In the line none: "
+        "of the tuned threshold beyond 0.5. Fewer folds: left out early, because more of them "
+        "could not show it to help."
     )
     return ResultTable(
         "scores",
@@ -90,10 +92,7 @@ def summarise(
             ],
         },
         "comparison": {
-            "metrics": [
-                {**asdict(metric), "needs_threshold": metric.needs_threshold}
-                for metric in METRICS.values()
-            ],
+            "metrics": [{**asdict(m), "needs_threshold": m.is_tuned} for m in METRICS.values()],
             "rows": [row for pair in results.pairs.values() for row in _rows(pair)],
             "baseline": BASELINE,
         },
@@ -148,9 +147,10 @@ def _picture(low: float, mean: float, high: float, most: float) -> str:
     """Draw an interval in characters.
 
     >>> _picture(-0.05, 0.02, 0.09, 0.1)
-    '      ------|-o-------- '
+    '      ------|-o--------- '
     """
-    places = WIDTH + np.round(np.array([low, mean, high]) / most * WIDTH).astype(int)
+    shares = np.clip(np.array([low, mean, high]) / most, -1, 1)
+    places = WIDTH + np.round(shares * WIDTH).astype(int)
     cells = ["-" if places[0] <= place <= places[2] else " " for place in range(2 * WIDTH + 1)]
     cells[WIDTH] = "|"
     cells[places[1]] = "o"

@@ -11,37 +11,23 @@ the shares of the file, and the probabilities of a model are corrected for that 
 model of a strategy that changes the shares itself is left as it is.
 """
 
-import warnings
 from typing import Any
 
 import numpy as np
-from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 
 from counterbalance.arrays import Floats
 from counterbalance.compare.data import ComparedTable
-from counterbalance.compare.metrics import CALIBRATED, answer_scores, brier, probability_scores
+from counterbalance.compare.metrics import answer_scores, brier, ranking_scores
 from counterbalance.compare.models import HALF, TUNED, Parts, make_parts
 from counterbalance.compare.plan import ComparisonPlan, splits
 from counterbalance.compare.runner import Trial
 from counterbalance.compare.strategies import BASELINE
-from counterbalance.errors import ClassifierError, ShortfallWarning, TableError
+from counterbalance.errors import ClassifierError, TableError
 from counterbalance.estimators.decision import THRESHOLDED, Rule, prior_corrected, tuned_rule
-from counterbalance.methods import PeerFallbackWarning
-
-WORTH_SAYING = (ShortfallWarning, PeerFallbackWarning, ConvergenceWarning)
 
 
-def compute(plan: ComparisonPlan, trial: Trial) -> tuple[dict[str, float], list[str]]:
-    """Compute one trial, from nothing but the plan and the trial itself."""
-    with warnings.catch_warnings(record=True) as heard:
-        warnings.simplefilter("always")
-        figures = compute_scores(plan, trial)
-    kinds = {w.category.__name__ for w in heard if issubclass(w.category, WORTH_SAYING)}
-    return figures, sorted(kinds)
-
-
-def compute_scores(plan: ComparisonPlan, trial: Trial) -> dict[str, float]:
+def compute(plan: ComparisonPlan, trial: Trial) -> dict[str, float]:
     """Fit a model to a training part and judge it on the test part."""
     table, fold = plan.table, plan.folds[int(trial["fold"])]
     part, test = table.part(fold.train), table.part(fold.test)
@@ -61,8 +47,9 @@ def compute_scores(plan: ComparisonPlan, trial: Trial) -> dict[str, float]:
         raw = at_shares_of_file(raw, part, weights)
         answer = raw.argmax(axis=1)
     rank = np.argsort(table.order)  # from places among the sorted labels to class codes
-    figures = probability_scores(test.codes, raw[:, table.order], w)
-    figures[CALIBRATED] = brier(test.codes, calibrated[:, table.order], w)
+    figures = ranking_scores(test.codes, raw[:, table.order], w)
+    for cut, p in ((HALF, raw), (TUNED, calibrated)):
+        figures[f"brier@{cut}"] = brier(test.codes, p[:, table.order], w)
     for name, score in answer_scores(test.codes, rank[answer], n_classes, w).items():
         figures[f"{name}@{HALF}"] = score
     for name, rule in tuned_rules(model, part, weights, plan.settings.seed).items():

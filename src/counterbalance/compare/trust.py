@@ -44,15 +44,15 @@ NOTE = (
 def trust_trials(plan: ComparisonPlan) -> list[Trial]:
     """Return a trial for each draw and each strategy that adds rows, and for the real rows."""
     kinds = known_strategies()
-    adding = [name for name in plan.settings.strategies if kinds[name] in {"ours", "over"}]
     return [
         {"experiment": "trust", "strategy": strategy, "draw": draw}
-        for strategy in (REAL_ROWS, *adding)
+        for strategy in (REAL_ROWS, *plan.settings.strategies)
+        if kinds.get(strategy, "over") in {"ours", "over"}
         for draw in range(plan.settings.draws)
     ]
 
 
-def compute_trust(plan: ComparisonPlan, trial: Trial) -> tuple[dict[str, float], list[str]]:
+def compute_trust(plan: ComparisonPlan, trial: Trial) -> dict[str, float]:
     """Judge the new rows of a sampler, or the real rows of the smaller classes."""
     seed = plan.settings.seed + int(trial["draw"])
     seen, hidden, other = (plan.table.part(rows) for rows in halves(plan.table, seed))
@@ -64,7 +64,7 @@ def compute_trust(plan: ComparisonPlan, trial: Trial) -> tuple[dict[str, float],
     else:
         rows, labels = new_rows(plan, str(trial["strategy"]), seen, preparation)
     if not len(rows):
-        return {"new": 0.0}, []
+        return {"new": 0.0}
     votes = sum(
         weighted(new_classifier(name, seed)).fit(learned_from, other.codes).predict_proba(rows)
         for name in DEFAULT_CLASSIFIERS
@@ -82,7 +82,7 @@ def compute_trust(plan: ComparisonPlan, trial: Trial) -> tuple[dict[str, float],
     far = float(np.median(_nearest(rows, real, left_out=is_real))) / measure
     shares = (to_hidden < to_own, votes == labels)
     figures = (len(rows), *(float(s.mean()) for s in shares), far, float(outside.mean()))
-    return dict(zip(FIGURES, figures, strict=True)), []
+    return dict(zip(FIGURES, figures, strict=True))
 
 
 def summarise_trust(records: Sequence[TrialRecord]) -> list[dict[str, Any]]:
@@ -90,25 +90,23 @@ def summarise_trust(records: Sequence[TrialRecord]) -> list[dict[str, Any]]:
     rows = []
     for strategy in dict.fromkeys(record.trial["strategy"] for record in records):
         draws = [record for record in records if record.trial["strategy"] == strategy]
-        row: dict[str, Any] = {"strategy": strategy}
-        for name in FIGURES:
-            known = [record.figures[name] for record in draws if name in record.figures]
-            row[name] = float(np.mean(known)) if known else None
+        known = {n: [r.figures[n] for r in draws if n in r.figures] for n in FIGURES}
+        means = {n: float(np.mean(found)) if found else None for n, found in known.items()}
         failed = next((record.error for record in draws if record.error), None)
-        rows.append({**row, "new": round(row["new"] or 0), "failed": failed})
+        new = round(means["new"] or 0)
+        rows.append({"strategy": strategy, **means, "new": new, "failed": failed})
     return rows
 
 
 def trust_table(trust: Sequence[dict[str, Any]]) -> ResultTable:
     """Return the figures as a table to read."""
-    columns = ("strategy", *FIGURES)
-    cells = [[row[name] for name in columns] for row in trust]
-    texts = [
-        [ABSENT if c is None else f"{c:.3f}" if isinstance(c, float) else str(c) for c in row]
-        for row in cells
+    rows = [
+        [row["strategy"], str(row["new"])]
+        + [ABSENT if row[name] is None else f"{row[name]:.3f}" for name in FIGURES[1:]]
+        for row in trust
     ]
-    heads = [name.replace("_", " ") for name in columns]
-    return ResultTable("trust", "Trust in the new labels", heads, texts, (NOTE,))
+    heads = ("strategy", *(name.replace("_", " ") for name in FIGURES))
+    return ResultTable("trust", "Trust in the new labels", heads, rows, (NOTE,))
 
 
 def halves(table: ComparedTable, seed: int) -> tuple[Integers, Integers, Integers]:

@@ -4,7 +4,6 @@ The model is the very object that was compared, as lines of Python to paste. It 
 written from what it is, so that the lines give it again. They expect X and y.
 """
 
-from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -12,17 +11,8 @@ from typing import NamedTuple
 import numpy as np
 
 from counterbalance.compare.data import ComparedTable
-from counterbalance.compare.evidence import (
-    ERROR,
-    HOPE,
-    LIKELY,
-    Evidence,
-    Gain,
-    State,
-    best_values,
-    find,
-)
-from counterbalance.compare.metrics import CALIBRATED, METRICS
+from counterbalance.compare.evidence import ERROR, HOPE, LIKELY, Evidence, Gain, State, find
+from counterbalance.compare.metrics import METRICS
 from counterbalance.compare.models import HALF, TUNED, Imports, as_call, make_parts, smote_of
 from counterbalance.compare.plan import ComparisonPlan
 from counterbalance.compare.results import Results
@@ -31,18 +21,6 @@ from counterbalance.compare.strategies import BASELINE, COUNTERFACTUAL, known_st
 FEWEST_MINORITY, FEWEST_IN_TEST = 20, 10
 WIDE, VERY_WIDE = 0.1, 0.2  # widths of intervals that leave a good sign, or anything, open
 SPOILED = 1.1  # a Brier score so many times as large is worth a sentence
-SURE = 0.995  # beyond this a probability is written as "above 0.99"
-FOUND: dict[State, str] = {
-    "helps": "{} adds",
-    "probably": "{} probably adds, but one of many candidates may look so by chance,",
-    "unclear": "{} may or may not add to it,",
-    "no": "nothing is shown to add to it; the nearest is {},",
-}
-MEANINGS = {
-    "ShortfallWarning": "Fewer counterfactuals than asked for were found, the rest made otherwise",
-    "PeerFallbackWarning": "A method could not follow its paper and did something close to it",
-    "ConvergenceWarning": "A classifier stopped before it had converged, with",
-}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -72,7 +50,6 @@ def judge(results: Results, setup: str = "") -> Verdict:
     sentences = [str(pair.failed) for pair in results.pairs.values() if not findings]
     if findings:
         headline, sentences = _headline(results, findings)
-        sentences += [_sentence(results, finding) for finding in findings]
         sentences.append(_probabilities(results, findings[0].classifier))
         offer = best_offer(results, findings)
         sentences.append(_best_supported(results, offer))
@@ -106,14 +83,15 @@ def _headline(results: Results, findings: Sequence[Evidence]) -> tuple[str, list
     table, metric = results.plan.table, METRICS[results.plan.settings.metric]
     if table.counts.min() < FEWEST_MINORITY:
         return _too_few(table)
+    move = "weigh the probabilities of the classes"
+    if table.is_binary or metric.name == "brier":
+        is_answer = metric.name != "brier"
+        move = "move the decision threshold" if is_answer else "calibrate the probabilities"
     if helped := _in_state(findings, "helps"):
         text = "; ".join(f"{_family(gain)} helps {name}" for name, gain in helped.items())
         rest = [f.classifier for f in findings if f.classifier not in helped]
         tail = f"; nothing is shown to help {_listed(rest, 'or')}" if rest else ""
         return _capital(f"{text}{tail}."), []
-    move = "move the decision threshold"
-    if not table.is_binary:
-        move = "weigh the probabilities of the classes"
     moved, maybe = (_moved(results, findings, least) for least in (LIKELY, HOPE))
     said = [f"To do: {move} ({moved})."] if moved else []
     best = [finding.best for finding in findings if finding.best is not None]
@@ -128,13 +106,12 @@ def _headline(results: Results, findings: Sequence[Evidence]) -> tuple[str, list
     if any(gain.better > ERROR and _width(gain) > VERY_WIDE for gain in best):
         said.append("The data are too few to rule a gain out.")
     if not best:
-        text = move if moved else "no other threshold is shown to help"
-        return _capital(f"{text}; no resampling was compared."), said
+        return "No resampling was compared.", said
     if moved:
         return f"Do not resample: {move} instead.", said
     if maybe:
         return "Do not resample.", [f"At most, it might help to {move} ({maybe}).", *said]
-    either = ", and no threshold either" if metric.needs_threshold else ""
+    either = ", and no threshold either" if metric.is_tuned else ""
     tried = f"No strategy that was tried is shown to help{either}."
     return f"Nothing helps {metric.label}: leave the table as it is.", [tried, *said]
 
@@ -165,54 +142,30 @@ def _moved(results: Results, findings: Iterable[Evidence], least: float) -> str:
     return ", ".join(f"{np.median(cut):.2g} for {c}" if len(cut) else c for c, cut in named)
 
 
-def _sentence(results: Results, finding: Evidence) -> str:
-    """Say what was found for one classifier."""
-    label, moving, gain = METRICS[results.plan.settings.metric].label, finding.moving, finding.best
-    said = f"without resampling {label} is {finding.reference:.3f}"
-    if moving is not None:
-        does = "takes" if moving.better >= LIKELY else "would take"
-        chance = _chance(moving.better, f"{label} rises by more than {moving.rope:g}")
-        plain = moving.score - moving.belief.mean
-        said = f"a tuned threshold {does} {label} from {plain:.3f} to {moving.score:.3f}: {chance}"
-    if gain is not None:
-        low, high = gain.belief.interval()
-        what = FOUND[finding.state].format(_named(results, gain.strategy, gain.threshold))
-        chance = _chance(gain.better, f"the gain is above {gain.rope:g}")
-        over = f"95 % interval {signed(low)} to {signed(high)}"
-        said += f"; {what} {signed(gain.belief.mean)} ({over}, {chance})"
-    else:
-        said += "; there is nothing to compare it with"
-    fine = {gain.strategy for gain in finding.gains if gain.worse < LIKELY}
-    if worse := sorted({gain.strategy for gain in finding.gains} - fine):
-        said += f"; worse than that at either threshold: {_listed(worse, 'and')}"
-    return f"{_capital(finding.classifier)}: {said}."
-
-
 def _named(results: Results, strategy: str, threshold: str) -> str:
     """Name a strategy, with its threshold where there is one."""
     name = "no resampling" if strategy == BASELINE else strategy
-    if not METRICS[results.plan.settings.metric].needs_threshold:
+    if not METRICS[results.plan.settings.metric].is_tuned:
         return name
     return f"{name} at 0.5" if threshold == HALF else f"{name}, tuned"
 
 
 def best_offer(results: Results, findings: Sequence[Evidence]) -> Offer:
     """Return the best model that is supported: a strategy or a threshold counts if it helps."""
-    metric = METRICS[results.plan.settings.metric]
-    plain = TUNED if metric.name == "brier" else HALF  # that of calibrated probabilities
     offers = []
     for finding in findings:
-        name, best, moving = finding.classifier, finding.best, finding.moving
-        if moving is None:
-            offers.append(Offer(name, BASELINE, plain, finding.reference))
-        elif moving.better >= HOPE:
-            offers.append(Offer(name, BASELINE, TUNED, moving.score))
-        else:
-            offers.append(Offer(name, BASELINE, HALF, moving.score - moving.belief.mean))
-        if best is not None and finding.state == "helps":
-            threshold = plain if moving is None else best.threshold
-            offers.append(Offer(name, best.strategy, threshold, best.score))
-    return max(offers, key=lambda o: (metric.sign * o.score, o.classifier, o.strategy))
+        is_moved = finding.moving is not None and finding.moving.better >= HOPE
+        offers.append((finding.classifier, BASELINE, TUNED if is_moved else HALF))
+        if finding.best is not None and finding.state == "helps":
+            offers.append((finding.classifier, finding.best.strategy, finding.best.threshold))
+    metric = METRICS[results.plan.settings.metric]
+    scored = [Offer(*offer, _mean(results, *offer)) for offer in offers]
+    return max(scored, key=lambda offer: (metric.sign * offer.score, *offer))
+
+
+def _mean(results: Results, classifier: str, strategy: str, threshold: str) -> float:
+    pair = results.pairs[strategy, classifier]
+    return float(pair.values(results.plan.settings.metric, threshold).mean())
 
 
 def _best_supported(results: Results, offer: Offer) -> str:
@@ -220,26 +173,28 @@ def _best_supported(results: Results, offer: Offer) -> str:
     metric = METRICS[results.plan.settings.metric]
     named = _named(results, offer.strategy, offer.threshold)
     best = f"Best supported by {metric.label}: {offer.classifier} with {named}, {offer.score:.3f}."
+    folds = {c: len(pair.done) for (s, c), pair in results.pairs.items() if s == BASELINE}
     others = [
-        (metric.sign * float(best_values(pair, metric.name, cut).mean()), classifier, strategy, cut)
+        (classifier, strategy, cut)
         for (strategy, classifier), pair in results.pairs.items()
-        for cut in ((HALF, TUNED) if metric.needs_threshold else (HALF,))
-        if pair.failed is None
+        for cut in (HALF, TUNED)
+        if pair.failed is None and len(pair.done) == folds[classifier]
     ]
-    top, classifier, *other = max(others, key=lambda found: found[0])
-    if round(top, 3) <= round(metric.sign * offer.score, 3):
+    other = max(others, key=lambda model: metric.sign * _mean(results, *model))
+    top = _mean(results, *other)
+    if round(metric.sign * top, 3) <= round(metric.sign * offer.score, 3):
         return best
     return (
-        f"{best} The table shows a better mean, {metric.sign * top:.3f} for {classifier} with "
-        f"{_named(results, *other)}, but it is not shown to be more than the luck of these folds: "
-        "a strategy counts here only where it helps its own classifier beyond a threshold."
+        f"{best} The table shows a better mean, {top:.3f} for {other[0]} with "
+        f"{_named(results, *other[1:])}, but it is not shown to be more than the luck of these "
+        "folds: a strategy counts here only where it helps its own classifier beyond a threshold."
     )
 
 
 def _probabilities(results: Results, classifier: str) -> str:
     """Say what resampling does to the probabilities, by one classifier."""
     means = {
-        strategy: [float(pair.values(name).mean()) for name in ("brier", CALIBRATED)]
+        strategy: [float(pair.values("brier", cut).mean()) for cut in (HALF, TUNED)]
         for (strategy, name), pair in results.pairs.items()
         if name == classifier and pair.failed is None
     }
@@ -315,7 +270,7 @@ def _about_rows(results: Results, findings: Sequence[Evidence]) -> Iterator[str]
 
 
 def _about_trials(results: Results) -> Iterator[str]:
-    """Say what was not computed, what failed and what warned."""
+    """Say what was not computed, and what failed."""
     planned = len(results.pairs) * len(results.plan.folds)
     if saved := planned - len(results.records):
         yield (
@@ -332,11 +287,6 @@ def _about_trials(results: Results) -> Iterator[str]:
     for (classifier, reason), strategies in by_reason.items():
         named = ", ".join(strategies)
         yield f"{named} failed with {classifier} on {reason}. Left out of the verdict."
-    for kind, meaning in MEANINGS.items():
-        heard = Counter(r.trial["strategy"] for r in results.records if kind in r.warnings)
-        if heard:
-            found = ", ".join(f"{name} ({count} trials)" for name, count in heard.items())
-            yield f"{meaning}: {found}."
 
 
 def _family(gain: Gain) -> str:
@@ -351,14 +301,6 @@ def _family(gain: Gain) -> str:
 def _width(gain: Gain) -> float:
     low, high = gain.belief.interval()
     return high - low
-
-
-def _chance(probability: float, what: str) -> str:
-    """Write a probability with two digits, never as a certainty."""
-    text = f"{probability:.2f}"
-    if not 1 - SURE <= probability <= SURE:
-        text = "above 0.99" if probability > SURE else "below 0.01"
-    return f"probability {text} that {what}"
 
 
 def _capital(text: str) -> str:

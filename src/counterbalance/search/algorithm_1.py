@@ -105,14 +105,21 @@ def first_inversions(
     of_f = np.ascontiguousarray(wanted[:, codes] & (codes >= 0), dtype=np.uint8)
     rounds = np.zeros((len(x), space.n_draws, len(codes)), dtype=np.int32)
     if structure.ensemble is not None:
-        kernel.first_inversions(draws, structure.ensemble, of_f, any_draw, rounds)
-    else:
-        screen = structure.screen
-        assert screen is not None  # noqa: S101  (it was just looked at)
-        weight, start = np.ascontiguousarray(screen.weight), screen.scores(x)
-        kernel.first_inversions_linear(
-            draws, weight, np.ascontiguousarray(start), screen.slack, of_f, any_draw, rounds
-        )
+        tied = np.zeros(len(x), dtype=np.uint8)
+        kernel.first_inversions(draws, structure.ensemble, of_f, any_draw, rounds, tied)
+        found = np.asarray(rounds[:, :, structure.places])
+        some = np.flatnonzero(tied)
+        if some.size:
+            found[some] = _by_asking(
+                space, structure.predict, x[some], ids[some], wanted[some], any_draw, None
+            )
+        return found
+    screen = structure.screen
+    assert screen is not None  # noqa: S101  (one of the two is known)
+    weight, start = np.ascontiguousarray(screen.weight), screen.scores(x)
+    kernel.first_inversions_linear(
+        draws, weight, np.ascontiguousarray(start), screen.slack, of_f, any_draw, rounds
+    )
     return np.asarray(rounds[:, :, structure.places])
 
 

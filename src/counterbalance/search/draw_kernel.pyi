@@ -24,6 +24,7 @@ def first_inversions(
     wanted: NDArray[np.uint8],
     any_draw: bool,
     round_: NDArray[np.int32],
+    tied: NDArray[np.uint8],
 ) -> None: ...
 def first_inversions_linear(
     draws: Draws,

@@ -39,10 +39,12 @@ def first_inversions(
     const uint8_t[:, ::1] wanted,
     bint any_draw,
     int32_t[:, :, ::1] round_,
+    uint8_t[::1] tied,
 ):
     """Write the round of the first inversion of each (row, draw, wanted class of f).
 
-    With ``any_draw`` a row is left as soon as every wanted class has one inversion.
+    With ``any_draw`` a row is left as soon as every wanted class has one inversion. ``tied`` rows
+    have a candidate for which two classes are level: only f itself knows which of them it says.
     """
     cdef Py_ssize_t r
     cdef Path path
@@ -52,9 +54,13 @@ def first_inversions(
             for r in range(draws.n_rows):
                 draws.begin()
                 if ensemble.has_sets:
-                    follow_by_sets(draws, ensemble, r, &wanted[r, 0], any_draw, &path, round_[r])
+                    follow_by_sets(
+                        draws, ensemble, r, &wanted[r, 0], any_draw, &path, round_[r], &tied[r]
+                    )
                 else:
-                    follow_by_leaves(draws, ensemble, r, &wanted[r, 0], any_draw, &path, round_[r])
+                    follow_by_leaves(
+                        draws, ensemble, r, &wanted[r, 0], any_draw, &path, round_[r], &tied[r]
+                    )
     finally:
         clear_path(&path)
 
@@ -300,10 +306,13 @@ cdef void clear_path(Path* path) noexcept:
 
 cdef inline bint note(
     Ensemble ensemble, const int64_t* score, const uint8_t* wanted, Py_ssize_t round_number,
-    int32_t[::1] round_,
+    int32_t[::1] round_, uint8_t* tied,
 ) noexcept nogil:
-    """Note an inversion of a draw; say whether the draw has all that are wanted."""
-    cdef Py_ssize_t c = ensemble.first_leading(score)
+    """Note an inversion of a draw, or a tie; say whether the draw has all that are wanted."""
+    cdef Py_ssize_t c = ensemble.leading(score)
+    if c < 0:
+        tied[0] = True
+        return False
     if not wanted[c] or round_[c]:
         return False
     round_[c] = <int32_t>round_number
@@ -315,7 +324,7 @@ cdef inline bint note(
 
 cdef void follow_by_sets(
     Draws draws, Ensemble ensemble, Py_ssize_t r, const uint8_t* wanted, bint any_draw, Path* path,
-    int32_t[:, ::1] round_,
+    int32_t[:, ::1] round_, uint8_t* tied,
 ) noexcept nogil:
     cdef Sets* sets = &path.sets
     cdef Py_ssize_t width = sets.width, n = sets.n, i, k, m, t, first
@@ -351,18 +360,19 @@ cdef void follow_by_sets(
                     break
         memset(sets.prefix, 0xFF, width * sizeof(uint64_t))
         if ensemble.C == 1:
-            follow_by_bounds(ensemble, wanted, path, n, round_[t])
+            follow_by_bounds(ensemble, wanted, path, n, round_[t], tied)
             continue
         for i in range(n):
             narrow(sets.prefix, sets.prefix, sets.drawn[i], width)
             if sets.drawn[i] != sets.home[i]:
                 ensemble.add_up(sets.prefix, sets.behind + (i + 1) * width, path.score)
-                if note(ensemble, path.score, wanted, path.asked[i] + 1, round_[t]):
+                if note(ensemble, path.score, wanted, path.asked[i] + 1, round_[t], tied):
                     break
 
 
 cdef void follow_by_bounds(
-    Ensemble ensemble, const uint8_t* wanted, Path* path, Py_ssize_t n, int32_t[::1] round_
+    Ensemble ensemble, const uint8_t* wanted, Path* path, Py_ssize_t n, int32_t[::1] round_,
+    uint8_t* tied,
 ) noexcept nogil:
     """Find the first inversion of a draw to one of two classes, by bounds.
 
@@ -378,20 +388,22 @@ cdef void follow_by_bounds(
             done += 1
         b = min(a + size, n)
         ahead = most_ahead(sets, a, b, target == 1)
-        if ahead <= AHEAD if target == 1 else ahead > AHEAD:
+        ahead = ahead if target == 1 else -ahead
+        if ahead < -AHEAD:
             a, size = b, 2 * size
         elif b - a > 1:
             size = (b - a) // 2
-        elif sets.drawn[a] != sets.home[a]:
+        elif sets.drawn[a] != sets.home[a] and ahead > AHEAD:
             round_[target] = <int32_t>(path.asked[a] + 1)
             return
         else:
+            tied[0] = tied[0] or ahead <= AHEAD
             a = b
 
 
 cdef void follow_by_leaves(
     Draws draws, Ensemble ensemble, Py_ssize_t r, const uint8_t* wanted, bint any_draw, Path* path,
-    int32_t[:, ::1] round_,
+    int32_t[:, ::1] round_, uint8_t* tied,
 ) noexcept nogil:
     """Do the same for trees of more than 64 leaves: walk those that a moved feature may concern."""
     cdef Py_ssize_t M = draws.x.shape[1], n_trees = ensemble.n_trees, C = ensemble.C
@@ -452,5 +464,5 @@ cdef void follow_by_leaves(
                     score[c] += ensemble.value[reached[tree], c]
                     score[c] -= ensemble.value[leaves[touched[tree]], c]
                 leaves[touched[tree]] = reached[tree]
-            if note(ensemble, score, wanted, k + 1, round_[t]):
+            if note(ensemble, score, wanted, k + 1, round_[t], tied):
                 break

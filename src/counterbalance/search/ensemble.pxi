@@ -212,19 +212,6 @@ cdef class Ensemble:
                 second = score[c]
         return best if score[best] - second > AHEAD else -1
 
-    cdef inline Py_ssize_t first_leading(self, const int64_t* score) noexcept nogil:
-        """The first class of f that no other is ahead of: what f says, too, where classes tie."""
-        cdef Py_ssize_t c
-        cdef int64_t top = 0
-        if self.C == 1:
-            return 1 if score[0] > AHEAD else 0
-        for c in range(self.C):
-            top = score[c] if c == 0 or score[c] > top else top
-        for c in range(self.C):
-            if score[c] >= top - AHEAD:
-                return c
-        return 0
-
     cdef inline Py_ssize_t predict(self, const int32_t* bins, Scores* scores) noexcept nogil:
         """The class of f that the row with these bins is put into, -1 for none."""
         cdef Py_ssize_t m, tree, c
