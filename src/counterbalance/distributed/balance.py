@@ -33,7 +33,7 @@ from pandas.api.types import is_integer_dtype
 from pyarrow import parquet
 
 from counterbalance import CounterfactualOverSampler, __version__
-from counterbalance.distributed.cluster import Engine, Progress, connect, silent
+from counterbalance.distributed.cluster import Engine, Progress, connect
 from counterbalance.distributed.inputs import (
     FileRows,
     Inputs,
@@ -58,7 +58,6 @@ from counterbalance.table.labels import plain
 # Readers of the folder as one table skip names that begin with an underscore.
 PROVENANCE, SUMMARY = "_provenance", "_summary.json"
 RUN = "run-"
-OWNER_ONLY = 0o700
 MODES = ((0o040, 0o070), (0o004, 0o007))  # that the group, and others, may read; all they may do
 
 
@@ -199,7 +198,7 @@ def balance_files(
     fit_rows: int | None = None,
     keep: Sequence[str] = (),
     use: Sequence[str] = (),
-    progress: Progress = silent,
+    progress: Progress | None = None,
     notice: Notice = warn_of,
     remedies: Remedies = IN_PYTHON,
 ) -> BalancedFiles:
@@ -236,7 +235,7 @@ def balance_files(
         those that look like identifiers, dates or free text.
     use : sequence of str, default=()
         Columns to use even if they look like that.
-    progress : callable, default=silent
+    progress : callable, default=None
         Called with what is being done, how many of its tasks are done, and how many there are.
     notice : callable, default=warn_of
         Called with everything remarkable in a column, before the work starts; by default
@@ -255,7 +254,8 @@ def balance_files(
     """
     own = check_sampler(CounterfactualOverSampler(random_state=0) if sampler is None else sampler)
     inputs, out = read_inputs(paths, target), Path(out)
-    _check_out(out)
+    if out.is_file() or (out.exists() and any(out.iterdir())):
+        raise TableError(f"out must be a new folder or an empty one, got {out}; name another")
     with connect(client, scheduler, n_workers, memory, dashboard) as connected:
         engine = Engine.of(connected, progress)
         parts = inputs.parts(engine.memory)
@@ -284,13 +284,6 @@ def balance_files(
     return balanced
 
 
-def _check_out(out: Path) -> None:
-    if out.is_file():
-        raise TableError(f"out is the file {out}; name a folder to make")
-    if out.exists() and any(out.iterdir()):
-        raise TableError(f"out {out} holds files already; name a new folder, or remove it")
-
-
 @contextmanager
 def _unfinished(out: Path) -> Iterator[Path]:
     """Give a folder for the files of a run, which nobody else can read; it is left by a kill only.
@@ -311,7 +304,7 @@ def _unfinished(out: Path) -> Iterator[Path]:
     if place.exists():
         shutil.rmtree(place)
     folder = place / f"{RUN}{secrets.token_hex(8)}"
-    place.mkdir(mode=OWNER_ONLY, parents=True)
+    place.mkdir(mode=0o700, parents=True)
     (folder / PROVENANCE).mkdir(parents=True)
     try:
         yield folder

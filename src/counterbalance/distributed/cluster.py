@@ -40,20 +40,16 @@ LARGE_GRAPH = {"distributed.admin.large-graph-warning-threshold": "1GB"}
 Progress = Callable[[str, int, int], None]
 
 
-def silent(what: str, done: int, total: int) -> None:
-    """Show no progress."""
-
-
 @dataclass(frozen=True)
 class Engine:
     """Where tasks run."""
 
     client: Any | None
     memory: int  # bytes of the smallest worker, for each of its threads
-    progress: Progress = silent
+    progress: Progress | None = None
 
     @classmethod
-    def of(cls, client: Any | None, progress: Progress = silent) -> Engine:
+    def of(cls, client: Any | None, progress: Progress | None = None) -> Engine:
         """Return the engine of a client, of the active one, or of this process."""
         if client is None:
             try:
@@ -71,12 +67,13 @@ class Engine:
         """Run tasks and return their results, in their order."""
         with self._in_words(what):
             if self.client is None:
-                results = list(dask.compute(*tasks))
-                self.progress(what, len(tasks), len(tasks))
-                return results
+                return list(dask.compute(*tasks))
             futures = self.client.compute(tasks)
-            for done, _ in enumerate(as_completed(futures), 1):
-                self.progress(what, done, len(futures))
+            for done, future in enumerate(as_completed(futures), 1):
+                if future.status == "error":
+                    break
+                if self.progress is not None:
+                    self.progress(what, done, len(futures))
             return list(self.client.gather(futures))
 
     @contextmanager
@@ -112,21 +109,18 @@ def _check_workers(client: Any) -> int:
     return int(min(shares))
 
 
-def _check_memory(limit: int, what: str) -> None:
-    """Refuse a worker that would hang."""
-    if limit < SMALLEST_WORKER:
+def _check_memory(limit: int | str, what: str) -> None:
+    """Refuse a worker that would hang, and what is no size."""
+    try:
+        size = int(parse_bytes(limit))
+    except ValueError:
+        raise EngineError(f"memory must be a size such as 2GB, got {limit!r}") from None
+    if size < SMALLEST_WORKER:
         raise EngineError(
-            f"{what} has {format_bytes(limit)} of memory, but needs at least 1 GB: below that Dask "
+            f"{what} has {format_bytes(size)} of memory, but needs at least 1 GB: below that Dask "
             "stops giving it work at 80 % and waits for ever without an error; give fewer workers "
             "more memory each"
         )
-
-
-def _bytes(memory: int | str) -> int:
-    try:
-        return int(parse_bytes(memory))
-    except ValueError:
-        raise EngineError(f"memory must be a size such as 2GB, got {memory!r}") from None
 
 
 @contextmanager
@@ -141,7 +135,7 @@ def local_client(
     owner can read.
     """
     if memory is not None:
-        _check_memory(_bytes(memory), "memory: each worker")
+        _check_memory(memory, "memory: each worker")
     require("cryptography", "a cluster that only you can use", "dask")
     settings: dict[str, Any] = {
         f"distributed.nanny.pre-spawn-environ.{name}": value for name, value in MALLOC.items()

@@ -94,9 +94,7 @@ class FileRows:
                     if some.start < batch.num_rows:
                         yield batch.slice(some.start, some.stop - some.start).select(self.columns)
         except (OSError, pa.ArrowException) as error:
-            raise TableError(
-                f"{self.path}: {first_line(error)}; repair the file or leave it out"
-            ) from error
+            raise TableError(f"{self.path}: {error}; repair the file or leave it out") from error
 
     def read(self) -> pa.Table:
         """Read all the rows."""
@@ -180,7 +178,7 @@ def read_inputs(paths: str | Path | Iterable[str | Path], target: str) -> Inputs
             with parquet.ParquetFile(path) as file:
                 schemas[path], metadata[path] = file.schema_arrow, file.metadata
         except (OSError, pa.ArrowException) as error:
-            faults.append(f"{path} cannot be read as parquet ({first_line(error)})")
+            faults.append(f"{path} cannot be read as parquet ({error})")
     _refuse(faults, "repair it or leave it out")
     first = schemas[files[0]]
     check_target(first.names, target, files[0])
@@ -259,11 +257,6 @@ def _refuse(faults: list[str], remedy: str) -> None:
     if faults:
         more = f"; and {len(faults) - NAMED_FILES} more" if len(faults) > NAMED_FILES else ""
         raise TableError(f"{'; '.join(faults[:NAMED_FILES])}{more}; {remedy}")
-
-
-def first_line(error: Exception) -> str:
-    """Return the first line of what an error says."""
-    return str(error).strip().split("\n", maxsplit=1)[0]
 
 
 def choose_columns(

@@ -201,6 +201,7 @@ class Samples:
     fit: Integers | None  # what profile and f are learned from; None for all
     opinion: tuple[Integers, Floats]  # what the second model is fitted to, and the weights
     fellows: dict[int, Integers]  # by which rows new ones of a class are moved
+    ranks: dict[int, Integers]  # of these in the class
 
     def of_parts(self, first: Integers) -> list[Integers | None]:
         """Return the rows that each part has of them, ascending; None for all of its rows."""
@@ -222,11 +223,10 @@ def choose_samples(
     searches = isinstance(sampler, CounterfactualOverSampler)
     if searches and not is_every(sampler.sampling_strategy):
         opinion = draw_sample(rows.codes.astype(np.intp), seed)
-    fellows = {}
-    for target in asked if not searches or sampler.on_shortfall == "fill" else ():
-        ranks = fellow_ranks(int(rows.counts[target]), seed, target)
-        fellows[target] = np.flatnonzero(rows.codes == target)[ranks]
-    return Samples(fit, opinion, fellows)
+    within = list(asked) if not searches or sampler.on_shortfall == "fill" else []
+    ranks = {target: fellow_ranks(int(rows.counts[target]), seed, target) for target in within}
+    fellows = {target: np.flatnonzero(rows.codes == target)[ranks[target]] for target in within}
+    return Samples(fit, opinion, fellows, ranks)
 
 
 @dataclass(frozen=True)
@@ -382,8 +382,8 @@ def make_plan(
         opinion = SecondOpinion.fit(gathered.rows(at), codes, weight, gathered.nominal)
     fellows, members = {}, {}
     for code, own in samples.fellows.items():
-        at, n = np.searchsorted(ids, own), int(rows.counts[code])
-        fellows[code] = Fellows(gathered.rows(at), fellow_ranks(n, prepared.space.seed, code), n)
+        at = np.searchsorted(ids, own)
+        fellows[code] = Fellows(gathered.rows(at), samples.ranks[code], int(rows.counts[code]))
         if fellows[code].are_all:
             members[code] = frame.iloc[at], own
     prepared = replace(prepared, table=read_frame(X[:1], nominal), labels=rows.labels)
