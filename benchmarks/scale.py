@@ -40,17 +40,18 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
+import dask
 import numpy as np
 import pandas as pd
 import psutil
 import pyarrow as pa
-from counterbalance.distributed.engine import DaskEngine, local_client
 from pyarrow import parquet
 from scale_page import MILLION, put_into, written
 from sklearn.linear_model import LogisticRegression
 
 from counterbalance import CounterfactualOverSampler, InteriorOverSampler
 from counterbalance.distributed import balance_files
+from counterbalance.distributed.cluster import Engine, local_client
 from counterbalance.distributed.inputs import FileRows, read_inputs
 from counterbalance.errors import ShortfallWarning
 
@@ -183,7 +184,6 @@ def balance(folder: Path, name: str, millions: int, n_workers: int) -> dict[str,
             out,
             sampler=SAMPLERS[name](),
             client=client,
-            statistics="passes",
             fit_rows=FIT_ROWS,
             progress=progress,
         )
@@ -200,9 +200,10 @@ def predict_and_write(part: FileRows, f: Any, path: str) -> int:
     with parquet.ParquetFile(part.path) as file:
         schema = file.schema_arrow
     with parquet.ParquetWriter(path, schema) as writer:
-        for batch in part.batches(150_000):
-            n += int(f.predict(part.frame(batch).drop(columns="y")).sum())
-            writer.write_table(pa.Table.from_batches([batch]))
+        for batch in part.batches():
+            rows = pa.Table.from_batches([batch])
+            n += int(f.predict(part.as_frame(rows).drop(columns="y")).sum())
+            writer.write_table(rows)
     return n
 
 
@@ -211,15 +212,14 @@ def floor(folder: Path, millions: int, n_workers: int) -> dict[str, Any]:
     source, out = files(folder, millions), folder / "out-floor"
     shutil.rmtree(out, ignore_errors=True)
     out.mkdir()
-    parts = read_inputs(source, "y").partitions
+    inputs = read_inputs(source, "y")
     first = pd.read_parquet(source[0])
     f = LogisticRegression(class_weight="balanced").fit(first.drop(columns="y"), first["y"])
     with warm_client(n_workers) as client, watched(client) as figures:
-        engine = DaskEngine.of(client)
-        shared = engine.constant(f)
+        engine = Engine.of(client)
         tasks = [
-            engine.task(predict_and_write, part, shared, str(out / f"{number}.parquet"))
-            for number, part in enumerate(parts)
+            dask.delayed(predict_and_write)(part, f, str(out / f"{number}.parquet"))
+            for number, part in enumerate(inputs.parts(engine.memory))
         ]
         engine.compute(tasks, "floor")
     shutil.rmtree(out)

@@ -323,7 +323,10 @@ def test_a_file_whose_pages_are_damaged_is_named(tmp_path):
         (lambda s, o: balance_files([s, s], "y", o / "n"), "given more than once"),
         (lambda s, o: balance_files(s, "label", o / "n"), "target column 'label' is not in"),
         (lambda s, _: balance_files(s, "y", s), "out must be a new folder or an empty one"),
-        (lambda s, _: balance_files(s, "y", s / "in-00.parquet"), "out must be a new folder .*in-00"),
+        (
+            lambda s, _: balance_files(s, "y", s / "in-00.parquet"),
+            "out must be a new folder .*in-00",
+        ),
         (lambda s, o: balance_files(s, "y", o / "n", keep=["y"]), "'y' is neither kept nor used"),
         (lambda s, o: balance_files(s, "y", o / "n", use=["z"]), "use must name a column"),
     ],

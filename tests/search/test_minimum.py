@@ -437,6 +437,7 @@ def test_no_change_of_a_forests_row_can_be_undone_or_shortened(
 ):
     X, y = table(50, 6, n_classes, seed)
     X = np.round(X, decimals).astype(np.float32 if single else np.float64)
+    assume(constraints != "levels" or (X[:, 0].min() <= -1 and X[:, 0].max() >= 1))
     f = RandomForestClassifier(5, max_leaf_nodes=n_leaves, random_state=seed)
     rules = None if constraints is None else CONSTRAINTS[constraints]
     some = solve(X, y, f, constraints=rules, everything=everything)

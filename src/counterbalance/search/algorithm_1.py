@@ -213,17 +213,15 @@ def prune(
     space: Space, structure: Structure, x: Floats, rows: Floats, target: Integers, ids: Integers
 ) -> Floats:
     """Undo the changes that f does not need, the farthest first, until each one is needed."""
-    profile, rules, order = space.perturbation.profile, space.perturbation.rules, space.order
-    rows = rows.copy()
+    profile, rules = space.perturbation.profile, space.perturbation.rules
+    drawn, rows, going = rows, rows.copy(), np.arange(len(rows))
     if structure.ensemble is not None and not rules.checked:
-        nominal = profile.nominal.astype(np.uint8)
-        of_f = np.ascontiguousarray(structure.places[target])
-        kernel.prune(
-            structure.ensemble, np.ascontiguousarray(x), rows, of_f, order, profile.scale, nominal
-        )
-        return rows
+        nominal, tied = profile.nominal.astype(np.uint8), np.zeros(len(rows), dtype=np.uint8)
+        x, of_f = np.ascontiguousarray(x), np.ascontiguousarray(structure.places[target])
+        kernel.prune(structure.ensemble, x, rows, of_f, space.order, profile.scale, nominal, tied)
+        going = np.flatnonzero(tied)
+        rows[going] = drawn[going]
     ranked = farthest_first(space, x, rows)
-    going = np.arange(len(rows))
     while going.size:
         refused, again = np.zeros((2, len(rows)), dtype=bool)
         for m in ranked.T:

@@ -46,5 +46,6 @@ def prune(
     order: Integers,
     scale: Floats,
     nominal: NDArray[np.uint8],
+    tied: NDArray[np.uint8],
 ) -> None: ...
 def predict(ensemble: Ensemble, x: Floats, answer: Integers) -> None: ...

@@ -140,10 +140,12 @@ def prune(
     const Py_ssize_t[::1] order,
     const double[::1] scale,
     const uint8_t[::1] nominal,
+    uint8_t[::1] tied,
 ):
     """Undo the changes that f does not need, the farthest first, until each is needed; in place.
 
-    ``target`` holds classes of f; ``scale`` and ``nominal`` are of all features.
+    ``target`` holds classes of f; ``scale`` and ``nominal`` are of all features. ``tied`` rows are
+    not done: two classes are level on the way, and only f itself knows which of them it says.
     """
     cdef Py_ssize_t M = x.shape[1], r
     cdef Py_ssize_t* queue = <Py_ssize_t*>malloc((M + 1) * sizeof(Py_ssize_t))
@@ -158,7 +160,7 @@ def prune(
             for r in range(x.shape[0]):
                 prune_row(
                     ensemble, &x[r, 0], &rows[r, 0], M, target[r], order, scale, nominal,
-                    queue, share, bins, &scores,
+                    queue, share, bins, &scores, &tied[r],
                 )
     finally:
         clear_scores(&scores)
@@ -170,9 +172,9 @@ def prune(
 cdef void prune_row(
     Ensemble ensemble, const double* x, double* row, Py_ssize_t M, Py_ssize_t target,
     const Py_ssize_t[::1] order, const double[::1] scale, const uint8_t[::1] nominal,
-    Py_ssize_t* queue, double* share, int32_t* bins, Scores* scores,
+    Py_ssize_t* queue, double* share, int32_t* bins, Scores* scores, uint8_t* tied,
 ) noexcept nogil:
-    cdef Py_ssize_t n = 0, left, j, k, m
+    cdef Py_ssize_t n = 0, left, j, k, m, said
     cdef int32_t drawn
     cdef double far
     cdef bint refused, again = True
@@ -196,7 +198,9 @@ cdef void prune_row(
         for j in range(n):
             m = queue[j]
             drawn, bins[m] = bins[m], ensemble.bin(m, x[m])
-            if drawn == bins[m] or ensemble.predict(bins, scores) == target:
+            said = target if drawn == bins[m] else ensemble.predict(bins, scores)
+            tied[0] = tied[0] or said < 0
+            if said == target:
                 row[m] = x[m]
                 again = again or refused
             else:
