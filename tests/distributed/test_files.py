@@ -384,14 +384,3 @@ def test_a_table_of_nothing_but_identifiers_is_refused(tmp_path):
     write_parts(table, tmp_path, 2)
     with pytest.raises(TableError, match="no column is left to work with: column 'person'"):
         balance_files(tmp_path, "y", tmp_path / "out", sampler=sampler())
-
-
-def test_progress_tells_the_steps_in_their_order(tmp_path):
-    source = write_parts(numeric_table(200), tmp_path / "in", 2)
-    told = []
-    balance_files(
-        source, "y", tmp_path / "out", sampler=sampler(), progress=lambda *one: told.append(one)
-    )
-    steps = list(dict.fromkeys(what for what, *_ in told))
-    assert steps == ["columns", "labels", "scan", "fit f", "search", "fill", "write"]
-    assert all(0 < done <= total for _, done, total in told)
