@@ -41,7 +41,7 @@ def test_where_a_threshold_is_enough_it_names_the_threshold():
     assert verdict.headline == "Do not resample: move the decision threshold instead."
     assert verdict.sentences[0].startswith("To do: move the decision threshold (0.1")
     (none,) = (row for row in score_table(results).rows if row[1] == "none")
-    assert float(none[6]) >= 0.95  # the probability that the threshold helps
+    assert none[6] in {">0.99", "0.99", "0.98", "0.97", "0.96", "0.95"}  # that the threshold helps
     assert verdict.scope == ""
     # a model that is right needs no other base rate: its probabilities suffer from one
     assert any(text.startswith("Probabilities of logistic") for text in verdict.sentences)
@@ -59,7 +59,7 @@ def test_a_planted_gain_is_found():
     assert verdict.headline.startswith(expected)
     first = next(row for row in score_table(results).rows if row[1] == "SMOTE")
     assert float(first[4]) > 0.01
-    assert float(first[6]) > 0.99
+    assert first[6] == ">0.99"
 
 
 def test_too_few_rows_are_too_few_whatever_they_seem_to_say():

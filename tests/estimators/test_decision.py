@@ -194,3 +194,13 @@ def test_factors_of_three_classes_are_no_worse_than_none(metric):
 def test_a_rule_without_anything_answers_the_most_probable_class():
     p = np.array([[0.2, 0.5, 0.3], [0.4, 0.35, 0.25]])
     assert Rule(np.ones(3)).answer(p).tolist() == [1, 0]
+
+
+@pytest.mark.parametrize("metric", ["g_mean", "balanced_accuracy"])
+def test_probabilities_that_hardly_differ_are_cut_inside_their_range(metric):
+    """A calibration that found no skill leaves them all near one value, not quite the share."""
+    rng = np.random.default_rng(0)
+    y = (rng.random(300) < 0.15).astype(int)
+    p = 0.1553 + 1e-4 * rng.standard_normal(300)
+    rule = tuned_rule(np.column_stack([1 - p, p]), y, metric)
+    assert 0.1 < (p >= rule.cut).mean() < 0.9

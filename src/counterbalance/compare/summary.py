@@ -43,7 +43,9 @@ def score_table(results: Results) -> ResultTable:
         if gain := gains.get((strategy, classifier)):
             low, high = gain.belief.interval()
             shown = [signed(gain.belief.mean), f"{signed(low)} to {signed(high)}"]
-            shown += [f"{gain.better:.2f}", _picture(low, gain.belief.mean, high, most)]
+            sure = {1.0: ">0.99", 0.0: "<0.01"}  # a probability is never a certainty
+            shown.append(sure.get(round(gain.better, 2), f"{gain.better:.2f}"))
+            shown.append(_picture(low, gain.belief.mean, high, most))
         label = "" if classifier == last else classifier
         rows.append([label, strategy, *cells, *shown[:3], str(len(pair.done)), shown[3]])
         last = classifier
