@@ -3,6 +3,7 @@
 import os
 import subprocess
 import sys
+import time
 from pathlib import Path
 from urllib.error import HTTPError
 from urllib.request import urlopen
@@ -13,9 +14,12 @@ import pytest
 from distributed.security import Security
 
 import counterbalance
+from counterbalance import CounterfactualOverSampler
+from counterbalance.distributed import balance_files
 from counterbalance.distributed.cluster import Engine, local_client
 from counterbalance.safe_path import VARIABLE as SAFE_PATH
 from distributed import Client
+from large_tables import numeric_table, write_parts
 
 WITHOUT_KEY = {"distributed.comm.timeouts.connect": "3s"}
 
@@ -106,6 +110,32 @@ def test_python_files_of_the_current_folder_are_not_imported(tmp_path):
     )
     assert run.returncode == 0, run.stderr
     assert not (tmp_path / "imported").exists()
+
+
+@pytest.mark.filterwarnings("ignore::counterbalance.errors.ShortfallWarning")
+def test_progress_tells_the_steps_in_their_order(client, tmp_path):
+    source, told = write_parts(numeric_table(200), tmp_path / "in", 2), []
+    sampler = CounterfactualOverSampler(random_state=0, n_draws=1)
+    balance_files(
+        source,
+        "y",
+        tmp_path / "out",
+        sampler=sampler,
+        client=client,
+        progress=lambda *one: told.append(one),
+    )
+    steps = list(dict.fromkeys(what for what, *_ in told))
+    assert steps == ["columns", "labels", "scan", "fit f", "search", "fill", "write"]
+    assert all(0 < done <= total for _, done, total in told)
+    assert [one for one in told if one[0] == "write"][-1] == ("write", 5, 5)
+
+
+def test_an_error_of_a_task_is_raised_before_the_others_are_done(client):
+    others = [dask.delayed(time.sleep, pure=False)(1) for _ in range(60)]
+    start = time.monotonic()
+    with pytest.raises(ZeroDivisionError):
+        Engine.of(client).compute([dask.delayed(eval)("1 / 0"), *others], "search")
+    assert time.monotonic() - start < 50
 
 
 @pytest.mark.slow

@@ -323,7 +323,10 @@ def test_a_file_whose_pages_are_damaged_is_named(tmp_path):
         (lambda s, o: balance_files([s, s], "y", o / "n"), "given more than once"),
         (lambda s, o: balance_files(s, "label", o / "n"), "target column 'label' is not in"),
         (lambda s, _: balance_files(s, "y", s), "out must be a new folder or an empty one"),
-        (lambda s, _: balance_files(s, "y", s / "in-00.parquet"), "out must be a new folder .*in-00"),
+        (
+            lambda s, _: balance_files(s, "y", s / "in-00.parquet"),
+            "out must be a new folder .*in-00",
+        ),
         (lambda s, o: balance_files(s, "y", o / "n", keep=["y"]), "'y' is neither kept nor used"),
         (lambda s, o: balance_files(s, "y", o / "n", use=["z"]), "use must name a column"),
     ],
@@ -381,14 +384,3 @@ def test_a_table_of_nothing_but_identifiers_is_refused(tmp_path):
     write_parts(table, tmp_path, 2)
     with pytest.raises(TableError, match="no column is left to work with: column 'person'"):
         balance_files(tmp_path, "y", tmp_path / "out", sampler=sampler())
-
-
-def test_progress_tells_the_steps_in_their_order(tmp_path):
-    source = write_parts(numeric_table(200), tmp_path / "in", 2)
-    told = []
-    balance_files(
-        source, "y", tmp_path / "out", sampler=sampler(), progress=lambda *one: told.append(one)
-    )
-    steps = list(dict.fromkeys(what for what, *_ in told))
-    assert steps == ["columns", "labels", "scan", "fit f", "search", "fill", "write"]
-    assert all(0 < done <= total for _, done, total in told)
