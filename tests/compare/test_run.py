@@ -21,9 +21,7 @@ from counterbalance.errors import ClassifierError
 from counterbalance.table.encoder import TablePreparation
 
 SCRIPT = Path(__file__).parents[1].joinpath("comparison_tables.py")
-ELSEWHERE = tuple(
-    f"counterbalance.{name}" for name in ("datasets", "cli", "report")
-)
+ELSEWHERE = tuple(f"counterbalance.{name}" for name in ("datasets", "cli", "report"))
 CHOSEN = Settings(("SMOTE", "weights"), ("LR", "RF"), **{**SMALL, "draws": 1})
 X, Y = two_clouds(120, 40, apart=1.5)
 

@@ -333,6 +333,7 @@ def test_on_paper_it_is_light_without_controls_and_no_table_is_cut_off(visit, ex
     page.pdf(path=ARTEFACTS / "example.pdf", format="A4")
 
 
+@pytest.mark.filterwarnings("ignore::counterbalance.errors.ShortfallWarning")
 def test_hostile_names_of_a_real_table_stay_text(visit, tmp_path):
     rng = np.random.default_rng(0)
     names = [
