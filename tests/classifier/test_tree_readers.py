@@ -108,6 +108,16 @@ def test_a_missing_cell_is_a_zero_where_lightgbm_saw_no_gap():
 
 
 @needed
+def test_a_cell_that_lightgbm_reads_as_zero_goes_where_zero_goes():
+    X = np.repeat([[-1.0], [0.0], [1.0]], 20, axis=0)
+    f = lightgbm(n_estimators=3, min_child_samples=1).fit(X, (X[:, 0] == 0).astype(int))
+    tiny = float(np.float32(1e-35))
+    cells = np.array([[-2 * tiny], [-tiny], [0.0], [tiny], [2 * tiny]])
+    np.testing.assert_allclose(raw_scores(read_trees(f), cells)[:, 1], raw_score(f, cells))
+    assert len(np.unique(raw_score(f, cells))) > 1
+
+
+@needed
 def test_a_cell_on_the_threshold_of_xgboost_goes_right():
     X = np.repeat([[0.0], [1.0], [2.0]], 20, axis=0)
     f = xgboost(n_estimators=1, max_depth=1, min_child_weight=0)

@@ -487,17 +487,56 @@ def test_no_change_in_a_frame_of_all_kinds_can_be_undone_or_shortened():
     some.assert_shortest(some.beside_cuts)
 
 
-@pytest.mark.parametrize("name", ["own", "k-NN"])
-def test_no_change_that_others_follow_can_be_undone_or_halved(name):
-    X, y = table(200)
-    frame = pd.DataFrame(X[:, :4], columns=list("abcd"))
+FOLLOWERS = {
+    "sum": ["sum follows a + b", "low <= c"],
+    "product": ["sum follows a + b", "product follows a * c"],
+    "ratio": ["ratio follows b / d"],
+}
+
+
+def frame_with_followers(n_rows, seed, decimals):
+    X, y = table(n_rows, seed=seed)
+    frame = pd.DataFrame(X[:, :4], columns=list("abcd")).round(decimals)
+    frame["d"] = np.abs(frame["d"]) + 0.5
     frame["sum"] = frame["a"] + frame["b"]
+    frame["product"] = frame["a"] * frame["c"]
+    frame["ratio"] = frame["b"] / frame["d"]
     frame["low"] = frame["c"] - np.abs(X[:, 4])
-    rules = ["sum follows a + b", "low <= c"]
-    some = solve(frame, y, CLASSIFIERS[name], constraints=rules, plausible=True)
+    return frame.round(decimals), y
+
+
+def test_no_change_that_others_follow_can_be_undone_or_halved_for_any_f():
+    rules = FOLLOWERS["sum"]
+    frame, y = frame_with_followers(200, 1, 9)
+    some = solve(frame, y, CLASSIFIERS["k-NN"], constraints=rules, plausible=True)
     some.assert_inversions()
     assert differs(some.new, some.old)[:, 4].any()
     some.assert_shortest(some.half_way)
+
+
+@needs_kernel
+@settings(max_examples=10, deadline=None)
+@given(
+    seed=st.integers(0, 10**6),
+    name=st.sampled_from(list(FOLLOWERS)),
+    decimals=st.sampled_from([1, 9]),
+    plausible=st.booleans(),
+)
+def test_no_change_that_others_follow_can_be_undone_or_shortened(seed, name, decimals, plausible):
+    frame, y = frame_with_followers(150, seed, decimals)
+    some = solve(frame, y, constraints=FOLLOWERS[name], plausible=plausible)
+    assume(len(some.found))
+    some.assert_inversions()
+    rng = np.random.default_rng(seed)
+
+    def nearer(m, old, new):
+        """Return the thresholds of the column itself, and values anywhere in between."""
+        between = old + (new - old) * rng.random((10, 1)) * (1 - 1e-6)
+        between = some.prepared.space.perturbation.grid.snap(between, np.array([m]))[:, 0]
+        between = between[np.abs(between - old) < np.abs(new - old) * (1 - 1e-6)]
+        return np.concatenate([some.beside_cuts(m, old, new), between])
+
+    some.assert_shortest(nearer)
 
 
 @given(

@@ -37,6 +37,8 @@ Cell = type[np.floating[Any]]
 LIGHTGBM, XGBOOST = ("lightgbm.sklearn", "LGBMClassifier"), ("xgboost.sklearn", "XGBClassifier")
 # How LightGBM may grow trees whose leaves are simply added up; the first two are of one kind.
 ADDED_UP = frozenset({"gbdt", "gbrt", "goss", "dart"})
+# LightGBM reads numbers of at most this size as zeros.
+LIGHTGBM_ZERO = float(np.float32(1e-35))
 
 
 class Tree(NamedTuple):
@@ -206,6 +208,10 @@ def _read_lightgbm(f: Any) -> list[Tree]:
             for side in ("left_child", "right_child")
         )
         threshold = np.array([node.get("threshold", 0.0) for node in nodes], dtype=float)
+        # A cell this near to zero is a zero to LightGBM, so a threshold there moves to the end.
+        near = np.abs(threshold) <= LIGHTGBM_ZERO
+        end = np.where(threshold < 0, np.nextafter(-LIGHTGBM_ZERO, -np.inf), LIGHTGBM_ZERO)
+        threshold = np.where(near, end, threshold)
         # Where no row of the training table had a gap, a missing cell is a zero.
         missing = [
             node["default_left"] if node.get("missing_type") == "NaN" else cut >= 0

@@ -78,7 +78,8 @@ class Trees:
             finite = cuts[np.isfinite(cuts)]  # a cut may set missing cells apart from all others
             low[m] = finite[0] if len(finite) else 0.0
             rate[m] = n / (finite[-1] - finite[0]) if len(finite) > 1 else 1.0
-            place = np.clip((cuts - low[m]) * rate[m], 0, n - 1).astype(np.int32)
+            offset = np.nan_to_num((cuts - low[m]) * rate[m])  # of an infinite cut it may be nan
+            place = np.clip(offset, 0, n - 1).astype(np.int32)
             counts.append(np.searchsorted(place, np.arange(n + 1)))
             first.append(first[-1] + n + 1)
         return np.array(first, np.int32), np.concatenate(counts).astype(np.int32), low, rate

@@ -232,7 +232,7 @@ def _choose(case: _Case, n_answers: int) -> Floats:
         if not waiting:
             break
         frozen = waiting.pop(0)
-        other, far, _ = minimum.solve(x, target, ids, frozen)
+        other, far = minimum.solve(x, target, ids, frozen)
         if not far[0] < prepared.space.epsilon or any((other[0] == one).all() for one in pool):
             continue
         if known and far[0] < least:  # the row that the sampler makes stays the first answer

@@ -104,17 +104,39 @@ class Minimum:
         leads nearer. The kernel does so itself for all others.
         """
         no_cells = np.zeros(x.shape, dtype=bool)
-        rows, far, bound = self.solve(x, target, ids, no_cells, N_LEFT_OUT)
+        rows, far, bound = self._solve(x, target, ids, no_cells, N_LEFT_OUT)
         going = np.flatnonzero(bound)
         while going.size:
             nearer = np.zeros(len(going), dtype=bool)
             for some, frozen in self.left_out(x[going], rows[going]):
                 at = going[some]
-                again, least, _ = self.solve(x[at], target[at], ids[at], frozen)
+                again, least, _ = self._solve(x[at], target[at], ids[at], frozen)
                 better = least < far[at]
                 rows[at[better]], far[at[better]] = again[better], least[better]
                 nearer[some] |= better
             going = going[nearer]
+        return self._at_thresholds(x, rows, far, target, ids)
+
+    def _at_thresholds(
+        self, x: Floats, rows: Floats, far: Floats, target: Integers, ids: Integers
+    ) -> tuple[Floats, Floats]:
+        """Shorten to thresholds the rows for which the search in trees did not do so.
+
+        Those are rows with followers, which the kernel does not know, and rows of a search that
+        only asks f.
+        """
+        if self.structure.land is None:
+            return rows, far
+        at = np.isfinite(far)
+        if self.by_trees is not None:
+            rules = self.space.perturbation.rules
+            sources = [source for follower in rules.followers for source in follower.sources]
+            at &= differs(rows, x)[:, sources].any(axis=1)
+        at = np.flatnonzero(at)
+        if at.size:
+            some = self.by_asking.refine(x[at], rows[at], target[at], ids[at], exact=True)
+            profile, order = self.space.perturbation.profile, self.space.order
+            rows[at], far[at] = some, distance(profile, order, x[at], some)
         return rows, far
 
     def left_out(self, x: Floats, rows: Floats) -> Iterator[tuple[Integers, Mask]]:
@@ -131,6 +153,13 @@ class Minimum:
             yield some, changed[some]
 
     def solve(
+        self, x: Floats, target: Integers, ids: Integers, frozen: Mask
+    ) -> tuple[Floats, Floats]:
+        """Return a near row for each row, and how far it is; ``frozen`` cells stay."""
+        rows, far, _ = self._solve(x, target, ids, frozen)
+        return self._at_thresholds(x, rows, far, target, ids)
+
+    def _solve(
         self, x: Floats, target: Integers, ids: Integers, frozen: Mask, n_left_out: int = 0
     ) -> tuple[Floats, Floats, Mask]:
         """Return a near row for each row, how far it is, and whether rules or a grid bound it.
@@ -152,6 +181,9 @@ class Minimum:
             rows[left], reached[left] = found
             for r in left[reached[left]] if self.by_trees is not None else ():
                 rows[r] = self._walk_on(x[[r]], rows[[r]], target[[r]], ids[[r]], frozen[[r]])[0]
+            if self.by_trees is not None:
+                at = left[reached[left]]
+                rows[at] = self.by_asking.refine(x[at], rows[at], target[at], ids[at], exact=True)
         far = distance(self.space.perturbation.profile, self.space.order, x, rows)
         return rows, np.where(reached, far, np.inf), bound
 
@@ -176,8 +208,10 @@ class Minimum:
         reached = np.isfinite(far)
         some = np.flatnonzero(reached)
         reached[some] = self._agrees(x[some], rows[some], target[some], ids[some])
-        # Followers that moved along may let other changes be undone or shortened.
-        moved = np.flatnonzero(reached & differs(rows, plain).any(axis=1))
+        # The kernel does not know the followers of what it moved. With them other changes may be
+        # undone or shortened.
+        sources = sorted({source for follower in rules.followers for source in follower.sources})
+        moved = np.flatnonzero(reached & differs(rows, x)[:, sources].any(axis=1))
         if moved.size:
             rows[moved] = self.by_asking.refine(x[moved], rows[moved], target[moved], ids[moved])
             bound[moved] = True

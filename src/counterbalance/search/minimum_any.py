@@ -3,7 +3,7 @@
     start      a row that f puts into the wanted class: a row of the table, of which the factual
                takes every cell that may change, or what a draw of Algorithm 1 inverts
     prune      give a changed cell its old value, if f still agrees
-    shorten    bring a changed number back as far as f agrees, by halves
+    shorten    bring a changed number back as far as f agrees
 
 Every step asks f about all factuals at once, a batch for each feature in turn. The result is
 an inversion without needless changes; it need not be the nearest.
@@ -17,21 +17,21 @@ import numpy as np
 from sklearn.neighbors import NearestNeighbors
 
 from counterbalance.arrays import Floats, Integers, Mask
+from counterbalance.constraints.rules import differs
 from counterbalance.search.algorithm_1 import (
     agrees,
     build,
     farthest_first,
     first_inversions,
     prune,
-    put,
 )
+from counterbalance.search.shorten import shorten
 from counterbalance.search.space import Space
 from counterbalance.search.structure import Structure
 
 # Rows of the class that are tried as starts, the nearest first.
 STARTS = 5
-# So many steps of a bisection shorten each change, and so often all changes are gone through.
-HALVES = 8
+# So often all changes are gone through.
 MOST_SWEEPS = 20
 
 
@@ -119,7 +119,9 @@ class AnyMinimum:
         rows[:, order] = np.where(keep, cells, wanted)
         return perturbation.rules.complete(rows, x)
 
-    def refine(self, x: Floats, rows: Floats, target: Integers, ids: Integers) -> Floats:
+    def refine(
+        self, x: Floats, rows: Floats, target: Integers, ids: Integers, *, exact: bool = False
+    ) -> Floats:
         """Prune, shorten what is left, and so on until nothing is gained."""
         rows = prune(self.space, self.structure, x, rows, target, ids)
         going = np.arange(len(rows))
@@ -129,35 +131,11 @@ class AnyMinimum:
             before = rows[going].copy()
             some, old = before.copy(), x[going]
             for m in farthest_first(self.space, old, some).T:
-                self._shorten(old, some, m, target[going], ids[going])
+                some_ids = ids[going]
+                shorten(
+                    self.space, self.structure, old, some, m, target[going], some_ids, exact=exact
+                )
             some = prune(self.space, self.structure, old, some, target[going], ids[going])
             rows[going] = some
-            going = going[(some != before).any(axis=1)]
+            going = going[differs(some, before).any(axis=1)]
         return rows
-
-    def _shorten(
-        self, x: Floats, rows: Floats, m: Integers, target: Integers, ids: Integers
-    ) -> None:
-        """Bring each row's feature back as far as f agrees, between what it was and what it is."""
-        rules, predict = self.space.perturbation.rules, self.structure.predict
-        at = np.flatnonzero(~self.space.perturbation.profile.nominal[m])
-        refused = x[at, m[at]]
-        for _ in range(HALVES):
-            good = rows[at, m[at]]
-            middle = self._snap(refused + (good - refused) / 2, m[at])
-            open_ = (middle != refused) & (np.abs(middle - good) < np.abs(refused - good))
-            open_ &= middle != good
-            at, refused, middle = at[open_], refused[open_], middle[open_]
-            if not at.size:
-                break
-            accepted = put(predict, rules, x, rows, at, m[at], middle, target, ids)
-            refused = np.where(accepted, refused, middle)
-
-    def _snap(self, values: Floats, m: Integers) -> Floats:
-        snapped = values.copy()
-        for feature in np.unique(m):
-            here = m == feature
-            column = snapped[here][:, None]
-            self.space.perturbation.snap(column, np.array([feature]))
-            snapped[here] = column[:, 0]
-        return snapped

@@ -1,0 +1,217 @@
+"""Shorten: bring a changed number back to the value nearest to the old one that f accepts.
+
+    thresholds   where f is made of trees its answer can only change where the feature, or a column
+                 that is computed from it (a follower), crosses a threshold. The values on both
+                 sides of each are tried, the nearest to the old one first
+    halves       bisection between a value that is refused and one that is accepted
+
+For trees both together leave no nearer value that f and the rules accept, up to rounding; the
+halves find where a rule, not f, ends to allow a change. Any other f gets a few halves.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from counterbalance.arrays import Floats, Integers
+from counterbalance.constraints.follower import Follower, Lookup
+from counterbalance.search.algorithm_1 import agrees, put
+from counterbalance.search.landscape import Landscape
+from counterbalance.search.space import Space
+from counterbalance.search.structure import Structure
+
+# Steps of the bisection, for any f and for trees: the second ends at neighbouring numbers.
+HALVES = 8
+ALL_HALVES = 60
+# Values that are tried at a time for each row; twice as many the next time.
+FIRST_TRIED = 8
+# A crossing of a column that is linear in the feature lies so near to the one interpolated.
+NEAR = 1e-11
+
+
+def shorten(
+    space: Space,
+    structure: Structure,
+    x: Floats,
+    rows: Floats,
+    m: Integers,
+    target: Integers,
+    ids: Integers,
+    *,
+    exact: bool = False,
+) -> None:
+    """Bring the feature ``m`` of each row back as far as f and the rules agree, in place.
+
+    With ``exact`` the thresholds of trees are tried.
+    """
+    nominal = space.perturbation.profile.nominal[m]
+    at = np.flatnonzero(~nominal & (rows[np.arange(len(m)), m] != x[np.arange(len(m)), m]))
+    refused, halves = x[at, m[at]], HALVES
+    rules = space.perturbation.rules
+    if exact and structure.land is not None:
+        refused = _to_thresholds(space, structure, x, rows, at, m, target, ids)
+        tried = rows[at]
+        tried[np.arange(len(at)), m[at]] = refused
+        tried = rules.complete(tried, x[at])
+        by_rules = structure.predict(tried, ids[at]) == target[at] if len(at) else at > 0
+        at, refused, halves = at[by_rules], refused[by_rules], ALL_HALVES
+    for _ in range(halves):
+        good = rows[at, m[at]]
+        middle = _snap(space, refused + (good - refused) / 2, m[at])
+        open_ = (middle != refused) & (np.abs(middle - good) < np.abs(refused - good))
+        open_ &= middle != good
+        at, refused, middle = at[open_], refused[open_], middle[open_]
+        if not at.size:
+            break
+        accepted = put(structure.predict, rules, x, rows, at, m[at], middle, target, ids)
+        refused = np.where(accepted, refused, middle)
+
+
+def _to_thresholds(
+    space: Space,
+    structure: Structure,
+    x: Floats,
+    rows: Floats,
+    at: Integers,
+    m: Integers,
+    target: Integers,
+    ids: Integers,
+) -> Floats:
+    """Bring rows to the first threshold that f and the rules accept, in place.
+
+    Returns for each of the rows ``at`` the last value before it, which is refused.
+    """
+    rules, predict = space.perturbation.rules, structure.predict
+    assert structure.land is not None  # noqa: S101  (the caller looked)
+    place, value = _thresholds(space, structure.land, x[at], rows[at], m[at])
+    first = np.searchsorted(place, np.arange(len(at)))
+    end = np.append(first[1:], len(place))
+    going, n = np.flatnonzero(first < end), FIRST_TRIED
+    while going.size:
+        take = np.minimum(end[going] - first[going], n)
+        one = np.repeat(going, take)
+        entry = np.arange(len(one)) + np.repeat(first[going] - np.cumsum(take) + take, take)
+        tried = rows[at[one]]
+        tried[np.arange(len(one)), m[at[one]]] = value[entry]
+        tried = rules.complete(tried, x[at[one]])
+        row = at[one]
+        good = np.flatnonzero(agrees(predict, rules, x[row], tried, target[row], ids[row]))
+        hit = good[np.unique(one[good], return_index=True)[1]]  # the nearest of each row
+        rows[row[hit]] = tried[hit]
+        first[going] += take
+        first[one[hit]] = end[one[hit]]
+        going, n = going[first[going] < end[going]], 2 * n
+    # All nearer values are refused. The last of them on the side of the new value counts.
+    old, new = x[at, m[at]], rows[at, m[at]]
+    step = (value - old[place]) * np.sign(new - old)[place]
+    step[step >= np.abs(new - old)[place]] = 0.0
+    farthest = np.zeros(len(at))
+    np.maximum.at(farthest, place, step)
+    return np.asarray(old + farthest * np.sign(new - old))
+
+
+def _thresholds(
+    space: Space, land: Landscape, x: Floats, rows: Floats, m: Integers
+) -> tuple[Integers, Floats]:
+    """Return values beside thresholds that are nearer to the old one than the new one is.
+
+    They lie on either side of the old value. With each comes its row; they are sorted by row, then
+    by their distance from the old value.
+    """
+    places, values = [np.zeros(0, dtype=np.intp)], [np.zeros(0)]
+    for j in np.unique(m):
+        here = np.flatnonzero(m == j)
+        feature, old, new = np.array([j]), x[here, j], rows[here, j]
+        low, high = space.perturbation.bounds(old[:, None], feature)
+        low, high = (np.broadcast_to(bound, (len(here), 1))[:, 0] for bound in (low, high))
+        bins = slice(land.first_bin[j], land.first_bin[j + 1])
+        least, most = land.least[bins], land.most[bins]
+        for end in (new, np.clip(old - (new - old), np.minimum(low, old), np.maximum(high, old))):
+            for beside in (least[1:], most[:-1]):
+                one, cut = np.nonzero(_between(beside, old, end))
+                places.append(here[one])
+                values.append(beside[cut])
+            for follower in space.perturbation.rules.followers:
+                one, value = _crossings(space, land, x[here], rows[here], end, int(j), follower)
+                places.append(here[one])
+                values.append(value)
+    place, value = np.concatenate(places), np.concatenate(values)
+    old, new = x[place, m[place]], rows[place, m[place]]
+    nearer = (np.abs(value - old) < np.abs(new - old)) & (value != old)
+    place, value, old = place[nearer], value[nearer], old[nearer]
+    order = np.lexsort((np.abs(value - old), place))
+    return place[order], value[order]
+
+
+def _between(values: Floats, old: Floats, new: Floats) -> np.ndarray:
+    low, high = np.minimum(old, new)[:, None], np.maximum(old, new)[:, None]
+    return np.asarray((values > low) & (values < high))
+
+
+def _crossings(
+    space: Space,
+    land: Landscape,
+    x: Floats,
+    rows: Floats,
+    new: Floats,
+    j: int,
+    follower: Follower,
+) -> tuple[Integers, Floats]:
+    """Return values of feature ``j``, up to ``new``, where a follower is just beyond a threshold."""
+    rules, c = space.perturbation.rules, follower.column
+    old = x[:, j]
+    if isinstance(follower.rule, Lookup):
+        if j != follower.sources[0]:
+            return np.zeros(0, dtype=np.intp), np.zeros(0)
+        middle = (follower.rule.source[1:] + follower.rule.source[:-1]) / 2
+        one, cut = np.nonzero(_between(middle, old, new))
+        return _beyond(space, one, middle[cut], middle[cut], j, old, new)
+
+    def follow(one: Integers, value: Floats) -> Floats:
+        tried = rows[one]
+        tried[:, j] = value
+        return rules.complete(tried, x[one])[:, c]
+
+    every = np.arange(len(x))
+    start, stop = follow(every, old), follow(every, new)
+    bins = slice(land.first_bin[c], land.first_bin[c + 1])
+    ends = (land.most[bins][:-1] + land.least[bins][1:]) / 2
+    one, cut = np.nonzero(_between(ends, start, stop) & np.isfinite(ends))
+    if not one.size:
+        return one, np.zeros(0)
+    end, side = ends[cut], start[one] > ends[cut]
+    share = (end - start[one]) / (stop[one] - start[one])
+    span = new[one] - old[one]
+    before, after = np.maximum(share - NEAR, 0.0), np.minimum(share + NEAR, 1.0)
+    before = np.where((follow(one, old[one] + before * span) > end) == side, before, 0.0)
+    after = np.where((follow(one, old[one] + after * span) > end) != side, after, 1.0)
+    curved = np.flatnonzero(after - before > 4 * NEAR)
+    for _ in range(ALL_HALVES if curved.size else 0):
+        middle = (before[curved] + after[curved]) / 2
+        row = one[curved]
+        passed = (follow(row, old[row] + middle * span[curved]) > end[curved]) != side[curved]
+        after[curved] = np.where(passed, middle, after[curved])
+        before[curved] = np.where(passed, before[curved], middle)
+    return _beyond(space, one, old[one] + before * span, old[one] + after * span, j, old, new)
+
+
+def _beyond(
+    space: Space, one: Integers, before: Floats, after: Floats, j: int, old: Floats, new: Floats
+) -> tuple[Integers, Floats]:
+    """Put the ends of crossings onto the grid of the feature, a step to both sides included."""
+    resolution = space.perturbation.grid.resolution[j]
+    feature = np.full(len(one), j)
+    step = 1 / resolution if resolution else 0.0
+    step = np.copysign(step, (new - old)[one])
+    ends = [before, after, after + step] if resolution else [before, after]
+    return np.tile(one, len(ends)), np.concatenate([_snap(space, e, feature) for e in ends])
+
+
+def _snap(space: Space, values: Floats, m: Integers) -> Floats:
+    snapped = values.copy()
+    for feature in np.unique(m):
+        here = m == feature
+        column = snapped[here][:, None]
+        space.perturbation.snap(column, np.array([feature]))
+        snapped[here] = column[:, 0]
+    return snapped
