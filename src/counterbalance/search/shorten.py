@@ -157,7 +157,7 @@ def _crossings(
     j: int,
     follower: Follower,
 ) -> tuple[Integers, Floats]:
-    """Return values of feature ``j``, up to ``new``, where a follower is just beyond a threshold."""
+    """Return values of feature ``j``, up to ``new``, beside thresholds of a follower."""
     rules, c = space.perturbation.rules, follower.column
     old = x[:, j]
     if isinstance(follower.rule, Lookup):
