@@ -130,7 +130,7 @@ def write_inline(translator: nodes.NodeVisitor, node: nodes.math) -> None:
 def write_block(translator: nodes.NodeVisitor, node: nodes.math_block) -> None:
     """Write a formula of its own as MathML."""
     formula = convert(node.astext(), display="block")
-    translator.body.append(f'<div class="math">{formula}</div>')
+    translator.body.append(f'<div class="formula">{formula}</div>')
     raise nodes.SkipNode
 
 
