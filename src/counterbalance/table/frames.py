@@ -16,6 +16,7 @@ from typing import Any
 import narwhals as nw
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import issparse
 
 from counterbalance.arrays import Floats, Integers, Mask
 from counterbalance.errors import CellError, TableError
@@ -95,7 +96,8 @@ def column(X: Any, m: int) -> Any:
         case "polars":
             return X.to_series(m)
         case _:
-            return X[:, m]
+            # SciPy before 1.15 has no sparse arrays of one dimension.
+            return X[:, [m]].toarray().ravel() if issparse(X) else X[:, m]
 
 
 def from_columns(X: Any, columns: list[Any]) -> Any:
