@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import numbers
 from collections import Counter
-from typing import Any
+from typing import Any, cast
 
 import narwhals as nw
 import numpy as np
@@ -95,9 +95,10 @@ def column(X: Any, m: int) -> Any:
             return X.iloc[:, m]
         case "polars":
             return X.to_series(m)
+        case _ if issparse(X):  # SciPy before 1.15 has no sparse arrays of one dimension
+            return cast("Any", X)[:, [m]].toarray().ravel()
         case _:
-            # SciPy before 1.15 has no sparse arrays of one dimension.
-            return X[:, [m]].toarray().ravel() if issparse(X) else X[:, m]
+            return X[:, m]
 
 
 def from_columns(X: Any, columns: list[Any]) -> Any:
