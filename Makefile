@@ -62,6 +62,17 @@ PYTEST = OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n $(JOBS) -q
 test: $(READY) ## run the tests: a few minutes, every module
 	@$(PYTEST) --dist loadfile -m "not slow"
 
+# The oldest versions that pyproject.toml admits; what they need of others is of their time.
+FLOOR := 'numpy==2.0.*' 'scipy==1.13.*' 'scikit-learn==1.6.*' 'imbalanced-learn==0.14.0' 'narwhals==2.0.*' \
+  'pandas==2.2.*' 'polars==1.30.*' 'pyarrow==16.*' 'matplotlib==3.9.*'
+.PHONY: test-floor
+test-floor: ## run the tests of the method with the oldest versions that are supported
+	@$(PYTHON) -m venv .venv-floor
+	@.venv-floor/bin/python -m pip install --quiet --disable-pip-version-check $(FLOOR) 'setuptools>=77' 'Cython>=3.1' pytest pytest-xdist hypothesis jinja2 rich
+	@.venv-floor/bin/python -m pip install --quiet --disable-pip-version-check --no-build-isolation --no-deps --target .venv-floor/built .
+	@OMP_NUM_THREADS=1 PYTHONPATH=.venv-floor/built .venv-floor/bin/python -m pytest -n $(JOBS) -q --dist loadfile -m "not slow" \
+	  $(addprefix tests/,samplers search classifier rows table constraints plausible estimators explain) tests/methods/test_smote.py
+
 # The report is tested in a real browser. Without one those tests are left out, and say so.
 .PHONY: browser
 browser: ## install chromium, which tests the report, where apt-get can

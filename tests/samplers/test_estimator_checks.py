@@ -3,6 +3,7 @@
 import warnings
 
 import pytest
+import sklearn
 from imblearn.utils.estimator_checks import (
     check_dataframe_column_names_consistency,
     check_param_validation,
@@ -24,6 +25,7 @@ SAMPLERS = [
     ),
     InteriorOverSampler(random_state=0),
 ]
+OLD_CHECKS = sklearn.__version__.startswith("1.6.")
 EVERY_INVERSION = CounterfactualOverSampler(sampling_strategy="all", n_draws=3, random_state=0)
 
 
@@ -44,6 +46,8 @@ def test_imbalanced_learn(estimator, check):
 
 @parametrize_with_scikit_learn_checks(SAMPLERS)
 def test_scikit_learn(estimator, check):
+    if check.func.__name__ == "check_positive_only_tag_during_fit" and OLD_CHECKS:
+        pytest.skip("the check of scikit-learn 1.6 subtracts floats from whole numbers in place")
     check(estimator)
 
 

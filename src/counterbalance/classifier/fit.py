@@ -76,7 +76,7 @@ def _behind_encoder(
     steps: list[Any] = []
     if issparse(table.native):
         steps.append(FunctionTransformer(_dense, accept_sparse=True))
-    elif not isinstance(table, Block):
+    if not isinstance(table, Block):
         steps.append(encoder)
     if rescaler is not None and rescaler.too_fine.any():
         steps.append(rescaler)

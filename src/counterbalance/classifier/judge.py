@@ -140,10 +140,10 @@ def judge(
 
 def _ends(table: Table) -> Any:
     """Return rows with the least and the largest cells that f sees; None if codes stand for any."""
-    if not isinstance(table, Columns):
-        return table.native
     if any(kind.has_levels for kind in table.kinds):
         return None
+    if not isinstance(table, Columns):
+        return table.native
     ends = np.array([table.codes.min(axis=0), table.codes.max(axis=0)])
     return ends.astype(f"f{table.grid.width.max()}")  # the dtype of the matrix that f makes of it
 

@@ -14,6 +14,7 @@ from counterbalance.constraints.follower import Follower, Lookup, in_turn, reach
 from counterbalance.constraints.rules import Rules
 from counterbalance.errors import ConstraintError, TableError
 from counterbalance.table.columns import column_position
+from counterbalance.table.dummies import group_text
 from counterbalance.table.kinds import Kind
 from counterbalance.table.table import Table
 
@@ -185,8 +186,10 @@ class OneOf(Constraint):
         m = _find(self.column, table, self)
         if not self.values:
             raise ConstraintError(f"{self} names no value; name values of the column")
-        codes = _codes(self.values, table, m, self)
-        absent = [value for value, code in zip(self.values, codes, strict=True) if np.isnan(code)]
+        codes = _codes_of_dummy(self.column, self.values, table)
+        if codes is None:
+            codes = _codes(self.values, table, m, self)
+        absent = [value for value, code in zip(self.values, codes, strict=False) if np.isnan(code)]
         if absent:
             raise ConstraintError(
                 f"{self} names {absent[0]!r}, which the column does not have; "
@@ -245,7 +248,9 @@ class Relation(Constraint):
         return self.text
 
     def apply(self, rules: Rules, table: Table) -> None:
-        """Parse the text."""
+        """Parse the text; what dummy columns keep by themselves needs no rule."""
+        if " ".join(self.text.split()) in {group_text(one, table.names) for one in table.groups}:
+            return
         parsed = relations.parse(self.text, lambda name: _find(name, table, self, "numbers"))
         rules.relations.append(parsed)
 
@@ -311,6 +316,17 @@ def _find(column: Any, table: Table, constraint: Constraint, need: str = "") -> 
         m = column_position(column, table.names, str(constraint))
     except TableError as error:
         raise ConstraintError(str(error)) from None
+    for group in table.groups:
+        if m in group.columns:
+            if need:
+                raise ConstraintError(
+                    f"{constraint} needs a column {'of' if need == 'numbers' else 'with'} {need}, "
+                    f"but {table.names[m]!r} is one of the dummy columns "
+                    f"{', '.join(str(table.names[k]) for k in group.columns)}, which are one "
+                    "category; use OneOf or Immutable for it, or take the group apart with "
+                    f"ignore_relations={group_text(group, table.names)!r}"
+                )
+            return int(group.first)
     kind = table.kinds[m]
     has = {"": True, "an order": kind.has_order, "numbers": kind in _NUMBERS}
     if not has[need]:
@@ -354,6 +370,17 @@ def _codes(values: tuple[Any, ...], table: Table, m: int, constraint: Constraint
         lookup.get(value, written.get(value, np.nan) if isinstance(value, str) else np.nan)
         for value in hashable
     ]
+
+
+def _codes_of_dummy(column: Any, values: tuple[Any, ...], table: Table) -> list[float] | None:
+    """Return the levels of a group in which one of its columns has such a value."""
+    m = column_position(column, table.names, "OneOf")
+    for group in table.groups:
+        if m in group.columns:
+            wanted = {str(float(value)) for value in values}
+            cells = group.patterns[:, group.columns.index(m)]
+            return [float(k) for k in group.allowed if str(float(cells[k])) in wanted] or [np.nan]
+    return None
 
 
 def _examples(table: Table, m: int) -> str:

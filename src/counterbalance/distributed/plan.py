@@ -47,9 +47,10 @@ from counterbalance.samplers.interior import check_scores
 from counterbalance.search.draws import sample_number, sample_of_classes
 from counterbalance.search.minimum import MOST_CANDIDATES, MOST_REFERENCES
 from counterbalance.search.selection import is_every
+from counterbalance.table.dummies import group_dummies, with_groups
 from counterbalance.table.kinds import Grid
 from counterbalance.table.labels import Labels, plain, read_labels
-from counterbalance.table.table import Columns, read_table
+from counterbalance.table.table import Columns, Table, read_table
 from counterbalance.user_warnings import warn_user
 
 OurSampler = CounterfactualOverSampler | InteriorOverSampler
@@ -310,8 +311,9 @@ class Plan:
         """Return a part, ready to be searched; its first row has the id ``first``."""
         n, classes, known = len(self.sketch), self.rows.classes, self.prepared
         rows = pd.concat([self.sketch, frame], ignore_index=True) if n else frame
-        table = read_frame(rows[self.features], self.sampler.categorical_features)
-        table.grid = self.grid
+        part = read_frame(rows[self.features], self.sampler.categorical_features)
+        part.grid = self.grid
+        table = with_groups(part, known.table.groups)
         own = read_codes(frame[self.target], classes)
         codes = np.concatenate([np.full(n, NO_CLASS), own])
         ends = np.array([known.profile.lower, known.profile.upper], f"f{self.grid.width.max()}")
@@ -358,12 +360,18 @@ def make_plan(
     frame = pd.concat([scan.rows for scan in found], ignore_index=True)
     ids = np.concatenate([scan.ids for scan in found])
     X, nominal = frame.drop(columns=target), sampler.categorical_features
-    table = gathered = read_frame(X, nominal)
+    gathered = read_frame(X, nominal)
+    table: Table = gathered
     shown, fit = shown_rows(gathered), np.arange(len(ids))
     if samples.fit is not None:
         fit = np.unique(np.concatenate([np.searchsorted(ids, samples.fit), *shown.values()]))
         table = read_frame(X.iloc[fit], nominal)
         table.grid = Grid(_join_grids(scans), gathered.grid.width)
+    grid = table.grid
+    groups: tuple[Any, ...] = ()
+    if sampler.plausible is not False and profile is None:
+        groups = group_dummies(gathered, sampler.ignore_relations).groups
+    table, rows_of = with_groups(table, groups), with_groups(gathered, groups)
     labels = read_labels(frame[target].iloc[fit])
     if sampler.estimator is not None:
         check_takes(make_classifier(sampler, table), table)
@@ -379,18 +387,19 @@ def make_plan(
     if len(drawn):
         at = np.searchsorted(ids, drawn)
         codes = read_codes(frame[target].iloc[at], rows.classes)
-        opinion = SecondOpinion.fit(gathered.rows(at), codes, weight, gathered.nominal)
+        opinion = SecondOpinion.fit(rows_of.rows(at), codes, weight, rows_of.nominal)
     fellows, members = {}, {}
     for code, own in samples.fellows.items():
         at = np.searchsorted(ids, own)
-        fellows[code] = Fellows(gathered.rows(at), samples.ranks[code], int(rows.counts[code]))
+        fellows[code] = Fellows(rows_of.rows(at), samples.ranks[code], int(rows.counts[code]))
         if fellows[code].are_all:
             members[code] = frame.iloc[at], own
-    prepared = replace(prepared, table=read_frame(X[:1], nominal), labels=rows.labels)
+    first = with_groups(read_frame(X[:1], nominal), groups)
+    prepared = replace(prepared, table=first, labels=rows.labels)
     levels = [shown[column.name] for column in gathered.columns if column.kind.has_levels]
     sketch = frame.iloc[np.unique(np.concatenate([fit[:0], *levels]))]
     given, learned = (sampler, names, target, rows, asked), (references, opinion, fellows, members)
-    plan = Plan(*given, sketch, table.grid, prepared, *learned)
+    plan = Plan(*given, sketch, grid, prepared, *learned)
     return plan, [one.message for one in warned]
 
 

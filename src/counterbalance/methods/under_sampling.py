@@ -1,7 +1,7 @@
 """Undersamplers: by cluster centres, by sensitivity (USS), inside clusters; and CUSBoost."""
 
 from numbers import Integral, Real
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.ensemble import AdaBoostClassifier
@@ -256,10 +256,12 @@ class CUSBoostClassifier(AdaBoostClassifier):
         Cluster of each training row inside its class; -1 in the smallest class.
     """
 
-    _parameter_constraints = AdaBoostClassifier._parameter_constraints | {  # noqa: SLF001  # scikit-learn's way to inherit constraints
+    _parameter_constraints: ClassVar[dict[str, Any]] = {
+        **AdaBoostClassifier._parameter_constraints,  # noqa: SLF001  (scikit-learn's way to inherit)
         "n_clusters": [Interval(Integral, 1, None, closed="left")],
         "share": [Interval(Real, 0, 1, closed="right")],
     }
+    _parameter_constraints.pop("algorithm", None)  # gone with scikit-learn 1.8
 
     def __init__(
         self,

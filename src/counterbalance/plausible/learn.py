@@ -17,12 +17,14 @@ import numpy as np
 
 from counterbalance.arrays import Integers
 from counterbalance.constraints import Follows, compile_rules
+from counterbalance.constraints import Relation as RelationConstraint
 from counterbalance.constraints.relations import Relation, quoted
 from counterbalance.constraints.rules import Rules
 from counterbalance.errors import ConstraintError
 from counterbalance.plausible.evidence import Evidence
 from counterbalance.plausible.relations import Found, find_relations, without
 from counterbalance.profile import Profile
+from counterbalance.table.dummies import Group, group_text
 from counterbalance.table.kinds import Kind, is_mixed
 from counterbalance.table.table import Table
 
@@ -46,10 +48,23 @@ def learn(
     evidence: Evidence, table: Table, profile: Profile, plausible: Plausible, unwanted: Any
 ) -> Learned:
     """Find the relations of a table in its evidence."""
-    if not learns(plausible, table.kinds):
+    if plausible is False:
         return Learned(evidence)
-    found = find_relations(table.names, table.kinds, profile, evidence.sample)
-    return Learned(evidence, tuple(without(found, unwanted)))
+    groups = [_found_group(group, table.names) for group in table.groups]
+    if not learns(plausible, table.kinds):
+        return Learned(evidence, tuple(groups))
+    dummies = [m for group in table.groups for m in group.columns]
+    names = [None if m in dummies else name for m, name in enumerate(table.names)]
+    found = find_relations(names, table.kinds, profile, evidence.sample)
+    return Learned(evidence, (*groups, *without(found, unwanted)))
+
+
+def _found_group(group: Group, names: list[Any]) -> Found:
+    """Return the relation that dummy columns keep."""
+    text = group_text(group, names)
+    listed = ", ".join(str(names[m]) for m in group.columns)
+    words = f"{listed}: {'one of them' if group.exactly else 'at most one of them'}"
+    return Found(RelationConstraint(text), text, group.kept, words)
 
 
 def make_rules(constraints: Any, table: Table, learned: Learned | None) -> Rules:
@@ -66,6 +81,10 @@ def make_rules(constraints: Any, table: Table, learned: Learned | None) -> Rules
                 rules.usual += _tolerated(found, table)
         else:
             rules.usual += compile_rules([found.constraint], table).relations
+    for group in table.groups:
+        if len(group.allowed) < len(group.patterns):
+            own = rules.levels.get(group.first, np.arange(len(group.patterns)))
+            rules.levels[group.first] = np.intersect1d(own, group.allowed).astype(np.float64)
     rules.together = learned.evidence.together
     return rules
 

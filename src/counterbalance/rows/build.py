@@ -98,7 +98,8 @@ class Builder:
             raise RuntimeError("a new row breaks a constraint: this is a fault of counterbalance")
         self.factual[at], self.target[at], self.origin[at] = factual, target, origin
         self.distance[at] = distance(space.perturbation.profile, space.order, old, new)
-        self.changed[at] = np.packbits(differs(new, old), axis=1)
+        shown = (self.prepared.table.unfolded(rows, factual) for rows in (new, old))
+        self.changed[at] = np.packbits(differs(*shown), axis=1)
         self._unscored.append(_Unscored(at, target, old, new, factual, score))
         waiting = sum(len(some.factual) for some in self._unscored)
         if waiting >= self._block or at.stop == self.n_new:

@@ -28,6 +28,7 @@ from counterbalance.prepare import Prepared, make_classifier, prepare
 from counterbalance.rows.build import Builder
 from counterbalance.search.selection import is_every
 from counterbalance.table import containers, frames
+from counterbalance.table.dummies import group_dummies
 from counterbalance.table.encoder import TableEncoder
 from counterbalance.table.labels import Labels, plain, read_labels
 from counterbalance.table.table import Table, read_table
@@ -153,6 +154,8 @@ class TableOverSampler(BaseOverSampler):
             )
         self.sampling_strategy_ = self._strategy(labels)
         table = read_table(X, categorical_features=self.categorical_features)
+        if self.plausible is not False:
+            table = group_dummies(table, self.ignore_relations)
         if self.estimator is not None:
             check_takes(make_classifier(self, table), table)
         return table, labels

@@ -77,6 +77,8 @@ class TableEncoder(_TableTransformer):
     def learn(self, table: Table) -> Self:
         """Learn the levels of a table that has been read already."""
         self.n_features_in_ = len(table.names)
+        self.groups_ = table.groups
+        table = getattr(table, "inner", table)
         self.levels_: list[dict[Any, float] | None] = [
             table.codes_of_levels(m) if kind.has_levels else None
             for m, kind in enumerate(table.kinds)
@@ -92,6 +94,8 @@ class TableEncoder(_TableTransformer):
                 codes[:, m] = frames.number_codes(column)
             else:
                 codes[:, m] = [levels.get(cell, np.nan) for cell in frames.cells_of(column)]
+        for group in self.groups_:
+            group.fold(codes)
         return codes
 
 

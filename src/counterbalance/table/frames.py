@@ -11,11 +11,12 @@ from __future__ import annotations
 
 import numbers
 from collections import Counter
-from typing import Any
+from typing import Any, cast
 
 import narwhals as nw
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import issparse
 
 from counterbalance.arrays import Floats, Integers, Mask
 from counterbalance.errors import CellError, TableError
@@ -94,6 +95,8 @@ def column(X: Any, m: int) -> Any:
             return X.iloc[:, m]
         case "polars":
             return X.to_series(m)
+        case _ if issparse(X):  # SciPy before 1.15 has no sparse arrays of one dimension
+            return cast("Any", X)[:, [m]].toarray().ravel()
         case _:
             return X[:, m]
 

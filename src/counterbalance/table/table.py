@@ -49,6 +49,7 @@ class Table(ABC):
     names: list[Any]
     kinds: list[Kind]
     grid: Grid
+    groups: tuple[Any, ...] = ()  # of dummy columns that are one category each (see ``dummies``)
 
     @property
     def nominal(self) -> Mask:
@@ -67,6 +68,11 @@ class Table(ABC):
     @abstractmethod
     def column(self, m: int) -> Floats:
         """Return one encoded column."""
+
+    def unfolded(self, codes: Floats, origin: Integers | None = None) -> Floats:
+        """Return encoded rows with each dummy column on its own; others are what they are."""
+        del origin
+        return codes
 
     @abstractmethod
     def decode(self, codes: Floats, origin: Integers | None = None) -> Any:

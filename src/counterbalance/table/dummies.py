@@ -1,0 +1,243 @@
+"""Dummies: columns of 0 and 1 that stand for one category, found and searched as one.
+
+    group      columns of which one, or at most one, is 1 in nearly all rows: dummy columns
+    pattern    the cells of a group in one row; the patterns of the table are the category's levels
+
+The first column of a group carries the category: the place of a row's pattern. The other columns
+of the group are 0 in every row. So the encoded table keeps its shape, whatever searches it sees
+one category and columns that never change, and decoding writes the dummies back as they were.
+
+Columns are tried together if their names share a beginning, as those of ``pandas.get_dummies``
+do, or if they stand side by side, as those of ``OneHotEncoder`` do in an array.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from counterbalance.table.kinds import Grid, Kind
+from counterbalance.table.table import Table
+
+if TYPE_CHECKING:
+    from counterbalance.arrays import Floats, Integers, Mask
+
+# The share of the rows that keep a group, and the rows that it takes to see one.
+KEPT = 0.99
+FEWEST_ROWS = 20
+# Rows that are looked at first: most columns hold more than 0 and 1.
+FIRST_LOOK = 100
+# The chance, at most, that columns which have nothing to do with each other look like a group.
+CHANCE = 0.001
+TRUTHS = {"0", "1", "0.0", "1.0", "False", "True", "false", "true"}
+
+
+@dataclass(frozen=True, eq=False)
+class Group:
+    """Dummy columns of one category."""
+
+    columns: tuple[int, ...]
+    patterns: Floats  # (levels, columns)
+    exactly: bool  # whether one of them is 1, or at most one
+    kept: float
+
+    @property
+    def first(self) -> int:
+        """The column that carries the category."""
+        return self.columns[0]
+
+    @property
+    def allowed(self) -> Integers:
+        """The levels that a new row may have: the patterns of clean rows."""
+        ones = self.patterns.sum(axis=1)
+        return np.flatnonzero(ones == 1 if self.exactly else ones <= 1)
+
+    def fold(self, codes: Floats) -> None:
+        """Replace dummies by the category, in place; an unknown pattern is missing."""
+        cells = codes[:, list(self.columns)]
+        known = {pattern.tobytes(): float(k) for k, pattern in enumerate(self.patterns + 0.0)}
+        shown, place = np.unique(cells + 0.0, axis=0, return_inverse=True)
+        level = np.array([known.get(pattern.tobytes(), np.nan) for pattern in shown])
+        codes[:, list(self.columns)] = 0.0
+        codes[:, self.first] = level[place.ravel()]
+
+    def unfold(self, codes: Floats) -> None:
+        """Replace the category by its dummies, in place."""
+        level = codes[:, self.first].copy()
+        codes[:, list(self.columns)] = self.patterns[np.nan_to_num(level).astype(np.intp)]
+        codes[np.isnan(level)[:, None] & np.isin(np.arange(codes.shape[1]), self.columns)] = np.nan
+
+
+class Grouped(Table):
+    """A table whose groups of dummy columns are one category each."""
+
+    def __init__(self, inner: Table, groups: Sequence[Group]) -> None:
+        self.inner, self.groups = inner, tuple(groups)
+        self.native, self.names = inner.native, inner.names
+        self.kinds = list(inner.kinds)
+        self.carrier = list(range(len(self.names)))
+        resolution, width = inner.grid.resolution.copy(), inner.grid.width.copy()
+        for group in groups:
+            for m in group.columns:
+                self.carrier[m], self.kinds[m] = group.first, Kind.NOMINAL
+                resolution[m], width[m] = 0.0, 8
+        self.grid = Grid(resolution, width)
+
+    def rows(self, positions: Integers | slice) -> Floats:
+        """Return the encoded rows, dummies folded."""
+        codes = np.array(self.inner.rows(positions))
+        for group in self.groups:
+            group.fold(codes)
+        return codes
+
+    def column(self, m: int) -> Floats:
+        """Return one encoded column."""
+        for group in self.groups:
+            if m in group.columns:
+                codes = np.column_stack([self.inner.column(c) for c in group.columns])
+                replace(group, columns=tuple(range(len(group.columns)))).fold(codes)
+                return np.ascontiguousarray(codes[:, group.columns.index(m)])
+        return self.inner.column(m)
+
+    def unfolded(self, codes: Floats, origin: Integers | None = None) -> Floats:
+        """Return encoded rows with the dummies as the user's table has them.
+
+        A pattern that is in no level is that of row ``origin``.
+        """
+        codes = np.array(codes)
+        for group in self.groups:
+            unknown = np.flatnonzero(np.isnan(codes[:, group.first]))
+            group.unfold(codes)
+            if unknown.size and origin is not None:
+                own = self.inner.rows(origin[unknown])[:, list(group.columns)]
+                codes[np.ix_(unknown, list(group.columns))] = own
+        return codes
+
+    def decode(self, codes: Floats, origin: Integers | None = None) -> Any:
+        """Write the dummies back, then decode as the table without groups does."""
+        return self.inner.decode(self.unfolded(codes, origin), origin)
+
+    def append(self, n_new: int, new: Iterator[tuple[Floats, Integers]]) -> Any:
+        """Return the user's table with new rows below."""
+        unfolded = ((self.unfolded(codes, origin), origin) for codes, origin in new)
+        return self.inner.append(n_new, unfolded)
+
+    def codes_of_levels(self, m: int) -> dict[Any, float]:
+        """Return the code of every level; a group is named by the column that is 1."""
+        for group in self.groups:
+            if m == group.first:
+                return {
+                    tuple(pattern.tolist()): float(k) for k, pattern in enumerate(group.patterns)
+                }
+        return {0.0: 0.0} if self.carrier[m] != m else self.inner.codes_of_levels(m)
+
+
+def group_dummies(table: Table, apart: Iterable[str] | str | None = None) -> Table:
+    """Return the table with its groups of dummy columns as categories.
+
+    Groups whose relation is among the texts ``apart`` stay columns of their own.
+    """
+    unwanted = {
+        " ".join(text.split()) for text in ([apart] if isinstance(apart, str) else apart or ())
+    }
+    groups = [
+        group for group in find_groups(table) if group_text(group, table.names) not in unwanted
+    ]
+    return with_groups(table, groups)
+
+
+def with_groups(table: Table, groups: Sequence[Group]) -> Table:
+    """Return the table with these groups as categories."""
+    return Grouped(table, groups) if groups else table
+
+
+def group_text(group: Group, names: Sequence[Any]) -> str:
+    """Return a group as the relation that its columns keep, as ``constraints`` takes it."""
+    quoted = (
+        name if re.fullmatch(r"[^\W\d][\w.]*", name) else f"`{name}`"
+        for name in (str(names[m]) for m in group.columns)
+    )
+    return f"{' + '.join(quoted)} {'==' if group.exactly else '<='} 1"
+
+
+def find_groups(table: Table) -> list[Group]:
+    """Return the groups of dummy columns of a table, each column in one at most."""
+    n_rows = table.native.shape[0]
+    if n_rows < FEWEST_ROWS:
+        return []
+    columns = [m for m in range(len(table.names)) if _is_dummy(table, m)]
+    if len(columns) < 2:  # noqa: PLR2004  (a group has two columns)
+        return []
+    ones = np.column_stack([table.column(m) for m in columns])
+    shared = ones.T @ ones
+    count = np.diag(shared)
+    # The most rows of two columns that may be 1 in both.
+    dirty = (1 - KEPT) * np.minimum(count[:, None], count[None, :])
+    apart, expected = shared <= dirty, count[:, None] * count[None, :] / n_rows
+    least = np.log(len(columns) ** 2 / CHANCE)
+    found: list[Group] = []
+    taken = np.zeros(len(columns), dtype=bool)
+    tried = [*_by_name([str(table.names[m]) for m in columns]), *_side_by_side(columns, apart)]
+    for places in tried:
+        if taken[places].any():
+            continue
+        total = ones[:, places].sum(axis=1)
+        exactly, kept = True, float((total == 1).mean())
+        if kept < KEPT:
+            exactly, kept = False, float((total <= 1).mean())
+            enough = np.triu(expected[np.ix_(places, places)], 1).sum() >= least
+            if (
+                kept < KEPT
+                or not enough
+                or not apart[np.ix_(places, places)][np.triu_indices(len(places), 1)].all()
+            ):
+                continue
+        patterns = np.unique(ones[:, places], axis=0)[::-1]
+        taken[places] = True
+        found.append(Group(tuple(columns[k] for k in places), patterns, exactly, kept))
+    return sorted(found, key=lambda group: group.first)
+
+
+def _is_dummy(table: Table, m: int) -> bool:
+    """Say whether a column holds 0 and 1, or False and True, and nothing else."""
+    kind = table.kinds[m]
+    if kind is Kind.ORDINAL:
+        return False
+    column = table.column(m)
+    for some in (column[:FIRST_LOOK], column):
+        if not ((some == 0) | (some == 1)).all():
+            return False
+    if column.min() == column.max():
+        return False
+    return kind is not Kind.NOMINAL or {str(v) for v in table.codes_of_levels(m)} <= TRUTHS
+
+
+def _by_name(names: list[str]) -> list[list[int]]:
+    """Return columns whose names share a beginning before a separator, the largest sets first."""
+    sets: dict[str, list[int]] = defaultdict(list)
+    for k, name in enumerate(names):
+        for separator in re.finditer(r"[\W_]+", name):
+            if separator.start():
+                sets[name[: separator.start()]].append(k)
+    several = {tuple(places) for places in sets.values() if len(set(places)) > 1}
+    return [list(places) for places in sorted(several, key=lambda one: (-len(one), one))]
+
+
+def _side_by_side(columns: list[int], apart: Mask) -> Iterator[list[int]]:
+    """Give runs of neighbouring columns that are never 1 together, the longest first."""
+    runs = []
+    for start in range(len(columns)):
+        stop = start + 1
+        while (
+            stop < len(columns)
+            and columns[stop] == columns[stop - 1] + 1
+            and apart[start:stop, stop].all()
+        ):
+            stop += 1
+            runs.append(list(range(start, stop)))
+    yield from sorted(runs, key=len, reverse=True)
