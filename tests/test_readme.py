@@ -31,7 +31,7 @@ PAGES = {name: (ROOT / name).read_text(encoding="utf-8") for name in FILES}
 FENCED = re.compile(r"^```([^\n]*)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 LINK = re.compile(r"\]\((?!https?:)([^)#]+)")
 INDENTED = re.compile(r"(?:^    .*\n(?:^\n(?=    ))*)+", re.MULTILINE)
-STARTS = ("counterbalance ", "make ", "pip ")
+STARTS = ("counterbalance ", "make ", "pip ", "$ counterbalance ")
 EXAMPLES = sorted((ROOT / "examples").glob("*.py"))
 ON_DASK, ON_DASK_PAGE = "--engine dask", "docs/guide/beyond-one-machine.md"
 # What takes hours on the paper's sizes runs as it stands, with these to make it small.
@@ -123,9 +123,15 @@ def test_a_command_of_a_page_runs(command, patients):
 
 
 def sessions():
-    """Return the commands of the page of the command line that are shown with what they print."""
-    text = (ROOT / "docs/command-line.md").read_text(encoding="utf-8")
-    return [block for block in indented_blocks(text) if block[0].startswith("$ counterbalance ")]
+    """Return the commands that are shown with what they print, each with those lines."""
+    found = []
+    for name in ("README.md", "docs/command-line.md"):
+        text = (ROOT / name).read_text(encoding="utf-8")
+        for block in indented_blocks(text):
+            starts = [at for at, line in enumerate(block) if line.startswith("$ counterbalance ")]
+            ends = [*starts[1:], len(block)] if starts else []
+            found += [block[start:end] for start, end in zip(starts, ends, strict=True)]
+    return found
 
 
 @pytest.mark.parametrize("block", sessions(), ids=lambda block: block[0])
@@ -134,7 +140,7 @@ def test_a_command_prints_what_its_page_shows(block, capsys):
     assert main(shlex.split(block[0])[2:]) == 0
     said = capsys.readouterr()
     printed = {line.rstrip() for line in (said.out + said.err).splitlines()}
-    assert [line for line in block[1:] if line not in printed | {"", "..."}] == []
+    assert [line for line in map(str.rstrip, block[1:]) if line not in printed | {"", "..."}] == []
 
 
 @pytest.mark.parametrize("command", commands("make"))
