@@ -2,10 +2,10 @@
 Where new rows fall
 ===================
 
-A thousand rows, one in twelve of the small class, some of those lost among the majority. SMOTE and
-ADASYN draw lines between minority rows, also from the lost ones; the counterfactuals start from
-majority rows and stop just beyond the boundary of f; the interior sampler spreads rows where the
-class is.
+A thousand rows, one in twelve of the small class, some of them noise among the majority. SMOTE and
+ADASYN interpolate between minority rows, also from the noise. Counterfactuals start from majority
+rows and lie just beyond the boundary of a classifier. The interior sampler makes rows within the
+class.
 """
 
 import matplotlib.pyplot as plt

@@ -2,8 +2,8 @@
 The boundary before and after
 =============================
 
-A random forest trained on the table as it is, and on the table with counterfactuals added. What
-was called majority for lack of examples is now contested.
+A random forest trained on the table as it is, and on the table with counterfactuals added: the area
+of the small class grows at the boundary.
 """
 
 import matplotlib.pyplot as plt

@@ -2,8 +2,9 @@
 Constraints at work
 ===================
 
-Without a rule a counterfactual may ask for what cannot be: a borrower who gets younger, a part that
-is larger than its whole. Rules say which changes make sense, and the search obeys them. The loans
+Without constraints a counterfactual may be impossible: a borrower who gets younger, a part that is
+larger than its whole. Constraints say which changes make sense, and the search obeys them. The
+loans
 are simulated: the young and those who have used most of their credit fail more often.
 """
 
@@ -27,7 +28,7 @@ X = pd.DataFrame(
 risk = 5 * X["used"] / X["limit"] - 0.08 * X["age"] + rng.normal(0, 0.5, n)
 y = np.where(risk > 0.3, "failed", "repaid")
 
-# A counterfactual of every row for which one is found, however many these are.
+# One counterfactual for every factual that inverts.
 every = {"sampling_strategy": "all", "n_draws": 30, "random_state": 0}
 free = CounterfactualOverSampler(**every)
 ruled = CounterfactualOverSampler(constraints=[Increasing("age"), "used <= limit"], **every)

@@ -2,7 +2,8 @@
 More than two classes
 =====================
 
-Every class may serve every smaller one. The provenance says from where to where each new row went.
+Rows of every class may become rows of every smaller class. The provenance says from which class to
+which each new row went.
 """
 
 import matplotlib.pyplot as plt
@@ -23,21 +24,21 @@ X, y = make_classification(
 sampler = CounterfactualOverSampler(random_state=0)
 sampler.fit_resample(X, y)
 table = sampler.provenance_.to_pandas()
-ways = pd.crosstab(table["from_class"], table["to_class"])
+counts = pd.crosstab(table["from_class"], table["to_class"])
 
 figure, ax = plt.subplots(figsize=(5.5, 4), layout="constrained")
-ax.imshow(ways, cmap="Blues")
+ax.imshow(counts, cmap="Blues")
 ax.set(
-    xticks=range(ways.shape[1]),
-    yticks=range(ways.shape[0]),
-    xticklabels=ways.columns,
-    yticklabels=ways.index,
+    xticks=range(counts.shape[1]),
+    yticks=range(counts.shape[0]),
+    xticklabels=counts.columns,
+    yticklabels=counts.index,
     xlabel="to class",
     ylabel="from class",
     title="new rows",
 )
-for i, row in enumerate(ways.to_numpy()):
+for i, row in enumerate(counts.to_numpy()):
     for j, count in enumerate(row):
-        dark = count > ways.to_numpy().max() / 2
+        dark = count > counts.to_numpy().max() / 2
         ax.text(j, i, count, ha="center", va="center", color="white" if dark else "black")
 plt.show()

@@ -2,8 +2,8 @@
 Probabilities before and after
 ==============================
 
-A model that was trained on a balanced table believes that half of the world is positive.
-``ResampledClassifier`` corrects its probabilities for the share that the class really has.
+A model that was trained on a balanced table predicts as if half of all rows were positive.
+``ResampledClassifier`` corrects its probabilities for the real share of the class.
 """
 
 import matplotlib.pyplot as plt

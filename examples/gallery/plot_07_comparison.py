@@ -2,9 +2,9 @@
 Should this table be resampled?
 ===============================
 
-``compare`` cross-validates strategies and classifiers on the user's own table and answers in
-words. The picture shows what it rests on: a dot for each strategy with its interval, and a dashed
-line for what the plain classifier reaches without resampling.
+``compare`` cross-validates strategies and classifiers on the user's own table and answers in words.
+The plot shows the evidence: a dot for each strategy with its interval, and a dashed line for the
+classifier without resampling.
 """
 
 import matplotlib.pyplot as plt

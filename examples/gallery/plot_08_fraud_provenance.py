@@ -2,8 +2,8 @@
 Reading a case of fraud
 =======================
 
-One new row says which real transaction it came from, what changed, and how sure f is: what an
-analyst can nod at or object to. The transactions are simulated.
+Each new row says which real transaction it came from, what changed, and which score the classifier
+(f in the paper) gives it: an analyst can check that. The transactions are simulated.
 """
 
 import matplotlib.pyplot as plt
@@ -38,8 +38,9 @@ real, new = X.iloc[case["factual"]], X_balanced.iloc[case["sample"]]
 print(pd.DataFrame({"real": real, "new": new}), "\n")
 
 # %%
-# f calls every new row fraud. Where an amount changes, the row lies just beyond the boundary, at a
-# score of one half; where a yes-no column does, it lands where it lands.
+# f predicts fraud for every new row. Where an amount changes, the row lies just beyond the
+# boundary, at a score of one half. A yes-no column cannot change by less than one step, so the score
+# may be higher.
 figure, ax = plt.subplots(figsize=(6, 3.5), layout="constrained")
 ax.hist([table["score_before"], table["score_after"]], bins=25, label=["real row", "new row"])
 ax.set(xlabel="f's score of fraud", ylabel="rows")

@@ -1,8 +1,9 @@
 """
-The effect of f
-===============
+The effect of the classifier
+============================
 
-f decides where the boundary is, and so where the new rows lie. The same table with four of them.
+The classifier (f in the paper) decides where the boundary is, and so where the new rows lie. The
+same table with four classifiers.
 """
 
 import matplotlib.pyplot as plt

@@ -2,9 +2,9 @@
 In a pipeline, with a grid search
 =================================
 
-The sampler stands where SMOTE would. Inside a pipeline it sees training folds only, and its
-parameters are tuned like any other. Here balance is too much of a good thing: the F-measure of a
-logistic regression is higher with two minority rows for every five of the majority.
+The sampler is used as SMOTE is. Inside a pipeline it sees training folds only, and its parameters
+are tuned like any other. Here full balance is not the best: the F-measure of a logistic regression
+is higher with two minority rows for every five of the majority.
 """
 
 import matplotlib.pyplot as plt

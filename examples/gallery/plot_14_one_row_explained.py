@@ -14,7 +14,6 @@ from counterbalance.datasets import load_wisconsin
 from counterbalance.explain import explain
 
 data = load_wisconsin()
-# The column has missing cells, so that pandas holds it as floats: it is whole numbers all the same.
 sampler = CounterfactualOverSampler(random_state=0)
 found = explain(sampler, data.X, data.y, row=0, to="malignant")
 for answer in found.answers:

@@ -24,8 +24,8 @@ print(y.value_counts())
 X.describe().loc[["count", "mean", "min", "max"]].round(1)
 
 # %%
-# Put a part of the rows away before anything else. A new row is a near copy of a real one: whoever
-# resamples first and splits then tests a model on copies of what it has learned.
+# Hold out test rows before anything else. A new row is a near copy of a real one: resampling before
+# the split would test a model on copies of its training rows.
 X_train, X_test, y_train, y_test = train_test_split(X, y, stratify=y, random_state=0)
 
 # %%
@@ -48,21 +48,19 @@ for sentence in found.verdict.sentences:
     print("-", sentence)
 
 # %%
-# A dot for each strategy with its interval, a dashed line for what there is to beat. (In a
-# notebook, ``found`` on a line of its own shows the verdict and all its tables.)
+# A dot for each strategy with its interval, a dashed line for the classifier without resampling.
+# (In a notebook, ``found`` on a line of its own shows the verdict and all its tables.)
 ComparisonDisplay.from_comparison(found)
 plt.show()
 
 # %%
-# This table is easy, and nothing has to be resampled to classify it. What counterfactuals are good
-# for here is reading.
+# This table is easy to classify, and resampling is not needed. Counterfactuals are for reading.
 #
 # New rows that can be read
 # -------------------------
 #
-# For every benign tumour that the classifier f gets right, the sampler looks for the smallest
-# change that f calls malignant. A column with missing cells is one of floats to pandas; we say
-# that it holds whole numbers. What changed is marked:
+# For every benign tumour that the classifier (f in the paper) gets right, the sampler looks for the
+# smallest change for which it predicts malignant. Changed cells are marked:
 sampler = CounterfactualOverSampler(random_state=0)
 X_balanced, y_balanced = sampler.fit_resample(X_train, y_train)
 sampler.provenance_
@@ -109,5 +107,5 @@ for name, model in models.items():
     print(f"{name:16} F-measure {f1:.3f}, Brier score {brier:.3f}")
 
 # %%
-# The rows that were put away agree with the verdict: on this table, leave it as it is.
+# The held-out rows agree with the verdict: leave this table as it is.
 model

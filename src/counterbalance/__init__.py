@@ -22,7 +22,7 @@ __all__ = [
     "show_versions",
 ]
 
-# Where a name is, from which module it is loaded when it is first asked for.
+# The module of each public name, imported on first use.
 _MODULES = {
     "CounterfactualOverSampler": "counterbalance.samplers.counterfactual",
     "InteriorOverSampler": "counterbalance.samplers.interior",
@@ -33,7 +33,7 @@ _MODULES = {
 
 
 def __getattr__(name: str) -> Any:
-    """Load a public name, and scikit-learn with it, when it is first asked for."""
+    """Import a public name, and scikit-learn with it, on first use."""
     from importlib import import_module  # noqa: PLC0415  (lazily)
 
     if name in _MODULES:
@@ -44,13 +44,13 @@ def __getattr__(name: str) -> Any:
 
 
 def show_versions() -> None:
-    """Print what a report of a fault should say: versions, and whether the kernel is compiled."""
+    """Print versions, and whether the kernels are compiled, for a bug report."""
     import sys  # noqa: PLC0415  (lazily, as everything here)
     from importlib.metadata import PackageNotFoundError, version  # noqa: PLC0415
 
     from counterbalance.search.structure import kernel_status  # noqa: PLC0415
 
-    print(f"counterbalance {__version__}, {kernel_status()}")  # noqa: T201  (it is asked for)
+    print(f"counterbalance {__version__}, {kernel_status()}")  # noqa: T201  (its purpose)
     print(f"python {sys.version.split()[0]} on {sys.platform}")  # noqa: T201
     for package in (
         "numpy",

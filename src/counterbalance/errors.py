@@ -1,4 +1,4 @@
-"""What can go wrong, as a tree.
+"""Errors and warnings, as a tree.
 
     Exception
     └── ValueError
@@ -6,14 +6,14 @@
             ├── TableError        X, y or sample_weight cannot be used
             │   ├── CellError     a cell is neither number nor text (a TypeError, too)
             │   └── DataNotFoundError   a file or a data set is not on this machine
-            ├── ClassifierError   f cannot be used
+            ├── ClassifierError   the classifier (f in the paper) cannot be used
             ├── ConstraintError   the constraints cannot be read or met
-            ├── ShortfallError    fewer samples than asked for, and no policy left
-            └── EngineError       the distributed engine cannot start or go on
+            ├── ShortfallError    fewer new rows than requested
+            └── EngineError       the distributed engine cannot start or continue
     Warning
     └── UserWarning
-        ├── ShortfallWarning      samples that are no inversions were returned
-        │   └── InflatedClassWarning  a class got far more rows than its real ones bear out
+        ├── ShortfallWarning      fewer counterfactuals than requested
+        │   └── InflatedClassWarning  a class got very many new rows for its real ones
         ├── IdentifierWarning     a column that may change looks like an identifier
         └── UntunedWarning        too few rows to learn a threshold or a calibration from
 
@@ -38,11 +38,11 @@ class CellError(TableError, TypeError):
 
 
 class DataNotFoundError(TableError):
-    """Data are not on this machine; the message names every way to get them."""
+    """Data are not on this machine; the message says how to get them."""
 
 
 class ClassifierError(CounterbalanceError):
-    """The classifier f cannot be used: not a classifier, not fitted, or blind to a class."""
+    """The classifier cannot be used: not a classifier, not fitted, or it never predicts a class."""
 
 
 class ConstraintError(CounterbalanceError):
@@ -50,19 +50,19 @@ class ConstraintError(CounterbalanceError):
 
 
 class ShortfallError(CounterbalanceError):
-    """A class got fewer samples than asked for and no policy is left to mend it."""
+    """A class got fewer new rows than requested, and ``on_shortfall="raise"``."""
 
 
 class EngineError(CounterbalanceError):
-    """The distributed engine cannot start or go on: workers too small, scheduler lost."""
+    """The distributed engine cannot start or continue: workers too small, scheduler lost."""
 
 
 class ShortfallWarning(UserWarning):
-    """A class got fewer inversions than asked for; the message says what was done."""
+    """A class got fewer counterfactuals than requested; the message says what was done."""
 
 
 class InflatedClassWarning(ShortfallWarning):
-    """A class got far more new rows than its real ones bear out; the message says what to ask for.
+    """A class got very many new rows for its real ones; the message names a number to request.
 
     ``classes`` holds an :class:`~counterbalance.rows.origins.Inflated` for each such class.
     """
@@ -81,7 +81,7 @@ class UntunedWarning(UserWarning):
 
 
 def near_names(name: str, names: Sequence[str]) -> str:
-    """Return a hint at the names that look alike, for an error.
+    """Return the similar names, as a hint for an error message.
 
     >>> near_names("RISK", [" risk", "age"])
     " (near: ' risk')"

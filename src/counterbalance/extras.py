@@ -1,11 +1,11 @@
-"""Extras: packages that some parts need and others do without."""
+"""Optional packages, and the extras that install them."""
 
 from __future__ import annotations
 
 from importlib import import_module
 from typing import Any
 
-# The extra that brings a package, where it is not called the same.
+# The extra that installs a package, where its name differs.
 EXTRA_OF = {
     "pyarrow": "parquet",
     "openpyxl": "xlsx",
@@ -16,7 +16,7 @@ EXTRA_OF = {
 
 
 def require(module: str, what: str, extra: str | None = None) -> Any:
-    """Return a module that ``what`` needs, or say how to install it (by ``extra``, if given)."""
+    """Import a module that ``what`` needs; if it is missing, the error says how to install it."""
     package = module.split(".", maxsplit=1)[0]
     try:
         return import_module(module)
@@ -29,5 +29,5 @@ def require(module: str, what: str, extra: str | None = None) -> Any:
 
 
 def require_pandas() -> Any:
-    """Return the module pandas, or say how to install it."""
+    """Import pandas; if it is missing, the error says how to install it."""
     return require("pandas", "a pandas table")

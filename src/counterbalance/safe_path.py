@@ -1,8 +1,7 @@
-"""New Python processes import nothing from the folder in which the user happens to stand.
+"""Keep the current folder off the import path of new Python processes.
 
-Python puts the current folder in front of the path of a process that starts with ``-c`` or
-``-m``, which is how every worker starts. A ``random.py`` in a folder of downloads would then be
-run in place of Python's own.
+Workers start with ``python -c`` or ``-m``, and Python then puts the current folder first on the
+import path. A file ``random.py`` in that folder would be imported instead of Python's module.
 """
 
 from __future__ import annotations
@@ -16,7 +15,7 @@ VARIABLE = "PYTHONSAFEPATH"
 
 @contextmanager
 def safe_path_for_children() -> Iterator[None]:
-    """Keep the current folder off the path of the processes that are started meanwhile."""
+    """Set PYTHONSAFEPATH for processes that start within this context."""
     before = os.environ.get(VARIABLE)
     os.environ[VARIABLE] = "1"
     try:

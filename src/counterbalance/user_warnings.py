@@ -1,12 +1,12 @@
-"""Warnings that point at the user's own line, and are said once for each such line.
+"""Warnings that point at the user's own line, shown once for each such line.
 
-    place     file and line of the nearest caller outside of our own and the borrowed code
+    place     file and line of the nearest caller outside this package and the packages that call it
     subject   what a warning is about, such as a class: the part of it that does not vary
 
-Python's default filter shows a warning once for each place, but it takes two texts for two
-warnings: the counts in ours differ from fold to fold. It also forgets what it has shown
-whenever filters change, and scikit-learn changes them around every job. So what was shown is
-remembered here. Every other filter ("always", "error", "ignore") does what it always does.
+Python's default filter shows a warning once for each place, but two texts count as two warnings,
+and the counts in our texts differ from fold to fold. It also forgets what was shown whenever
+filters change, and scikit-learn changes them around every job. So this module records what was
+shown. Every other filter ("always", "error", "ignore") does what it always does.
 """
 
 from __future__ import annotations
@@ -16,10 +16,10 @@ import sys
 import warnings
 from types import FrameType
 
-# Code between the user's line and ours: a sampler is called by a pipeline, by a cross-validation,
-# by a job of it.
-BORROWED = frozenset({"counterbalance", "sklearn", "imblearn", "joblib", "threadpoolctl"})
-# Actions of a filter that show a warning for its first time only.
+# Packages between the user's line and ours: a pipeline, a cross-validation or one of its jobs may
+# call the sampler.
+CALLERS = frozenset({"counterbalance", "sklearn", "imblearn", "joblib", "threadpoolctl"})
+# Filter actions that show a warning only the first time.
 FIRST_ONLY = frozenset({"default", "module", "once"})
 NUMBER = re.compile(r"\d+(?:[.,]\d+)*")
 
@@ -29,7 +29,7 @@ _shown: set[tuple[str, int, type[Warning], str]] = set()
 def warn_user(warning: Warning, subject: str | None = None) -> None:
     """Warn at the user's line; once for each ``subject`` there, where the filters say so.
 
-    Without a subject, texts that differ in their numbers only are taken for one.
+    Without a subject, texts that differ only in their numbers count as one.
     """
     text, category = str(warning), type(warning)
     frame = _user_frame(sys._getframe(1))  # noqa: SLF001  (as the module warnings does)
@@ -45,12 +45,12 @@ def warn_user(warning: Warning, subject: str | None = None) -> None:
 
 
 def _user_frame(frame: FrameType) -> FrameType:
-    """Return the nearest frame of the user, or the nearest that is not ours in a bare worker."""
+    """Return the nearest frame of the user; in a worker process the nearest that is not ours."""
     nearest: FrameType | None = None
     at: FrameType | None = frame
     while at is not None:
         package = _package(at)
-        if package not in BORROWED and package not in sys.stdlib_module_names:
+        if package not in CALLERS and package not in sys.stdlib_module_names:
             return at
         if nearest is None and package != "counterbalance":
             nearest = at
@@ -61,7 +61,7 @@ def _user_frame(frame: FrameType) -> FrameType:
 def _package(frame: FrameType) -> str:
     """Return the top-level package that a frame's code belongs to.
 
-    A module that is run by ``python -m`` is called ``__main__`` and knows its name all the same.
+    A module that is run by ``python -m`` is called ``__main__``; its spec holds its real name.
     """
     spec = frame.f_globals.get("__spec__")
     name = getattr(spec, "name", None) or frame.f_globals.get("__name__") or ""
@@ -69,7 +69,7 @@ def _package(frame: FrameType) -> str:
 
 
 def _action(text: str, category: type[Warning], module: str, line: int) -> str:
-    """Return what the filters say of a warning, as the module ``warnings`` reads them."""
+    """Return the action of the first filter that matches, as the module ``warnings`` does."""
     for action, message, kind, where, at in warnings.filters:
         if (
             _matches(message, text)
@@ -82,7 +82,7 @@ def _action(text: str, category: type[Warning], module: str, line: int) -> str:
 
 
 def _matches(pattern: object, text: str) -> bool:
-    """Return whether part of a filter fits: an expression, a whole text, or None for any."""
+    """Return whether part of a filter matches: an expression, a whole text, or None for any."""
     if pattern is None or isinstance(pattern, str):
         return pattern is None or pattern == text
     match = getattr(pattern, "match", None)
