@@ -39,8 +39,8 @@ print(pd.DataFrame({"real": real, "new": new}), "\n")
 
 # %%
 # f predicts fraud for every new row. Where an amount changes, the row lies just beyond the
-# boundary, at a score of one half. A yes-no column cannot change by less than one step, so the score
-# may be higher.
+# boundary, at a score of one half. A yes-no column cannot change by less than one step, so the
+# score may be higher.
 figure, ax = plt.subplots(figsize=(6, 3.5), layout="constrained")
 ax.hist([table["score_before"], table["score_after"]], bins=25, label=["real row", "new row"])
 ax.set(xlabel="f's score of fraud", ylabel="rows")
