@@ -28,7 +28,7 @@ from sklearn.linear_model import LogisticRegression
 from timing import TEN_TABLES
 
 from counterbalance import CounterfactualOverSampler
-from counterbalance.samplers.find import find_references
+from counterbalance.samplers.counterfactual import find_references
 from counterbalance.search.minimum import Minimum
 from counterbalance.search.structure import read_structure
 from paper.datasets import load

@@ -1,9 +1,9 @@
 """The interior sampler, line by line: one candidate at a time, one cell at a time.
 
     base       the row of the class that a candidate starts from
-    fellows    all rows of the class, or a sample of 10,000
-    partner    one of the five fellows that are nearest to it
-    a, b       any two fellows
+    sample    all rows of the class, or a sample of 10,000
+    partner    one of the five sample that are nearest to it
+    a, b       any two sample
     h          Silverman's bandwidth for n rows and d features that may change, times ``spread``
 
     between    base + step (partner - base)          with the chance ``between``
@@ -27,7 +27,7 @@ import naive
 NEAREST = 5
 CANDIDATES = 8
 LEAST_SCORE = 1e-6
-LOTS_PER_CLASS = 2**40
+IDS_PER_CLASS = 2**40
 
 
 @dataclass
@@ -58,7 +58,7 @@ class Settings:
     between: float = 0.3
     agreement: float = 1.5
     most_changed: int | None = None
-    most_fellows: int = 10_000
+    most_sampled: int = 10_000
     relation: object = field(default=lambda row: True)  # noqa: ARG005 - allows every row
 
 
@@ -72,31 +72,33 @@ def resample(features, rows, target, asked, seed, score, settings):
     n, total = len(own), CANDIDATES * asked
     # A class of more rows is met by a sample: one row of each of so many equal stretches.
     met = range(n)
-    if n > settings.most_fellows:
+    if n > settings.most_sampled:
         met = [
             stretch(
-                k, settings.most_fellows, n, naive.uniform(seed, target * LOTS_PER_CLASS + k, 4, 0)
+                k, settings.most_sampled, n, naive.uniform(seed, target * IDS_PER_CLASS + k, 4, 0)
             )
-            for k in range(settings.most_fellows)
+            for k in range(settings.most_sampled)
         ]
-    fellows = [own[place] for place in met]
-    partners = [nearest(features, own[place], fellows, met, place) for place in range(n)]
+    sample = [own[place] for place in met]
+    partners = [nearest(features, own[place], sample, met, place) for place in range(n)]
     d = sum(feature.varies and not feature.frozen for feature in features)
     h = settings.spread * (4 / ((d + 2) * n)) ** (1 / (d + 4))
     keyed = []
     for number in range(total):
-        lot = target * LOTS_PER_CLASS + number
-        u = naive.uniform(seed, lot, 0, 0)
-        base = int(u * n) if len(fellows) == n else stretch(number, total, n, u)
-        if naive.uniform(seed, lot, 3, 0) < settings.between and partners[base]:
-            new = between(features, own[base], fellows, partners[base], seed, lot)
+        sample_id = target * IDS_PER_CLASS + number
+        u = naive.uniform(seed, sample_id, 0, 0)
+        base = int(u * n) if len(sample) == n else stretch(number, total, n, u)
+        if naive.uniform(seed, sample_id, 3, 0) < settings.between and partners[base]:
+            new = between(features, own[base], sample, partners[base], seed, sample_id)
         else:
-            new = around(features, own[base], fellows, h, seed, lot)
-        new = at_most(settings.most_changed, new, own[base], seed, lot)
+            new = around(features, own[base], sample, h, seed, sample_id)
+        new = at_most(settings.most_changed, new, own[base], seed, sample_id)
         if same(new, own[base]) or not allowed(features, new) or not settings.relation(new):
             continue
         weight = min(max(score(new, rows[base]), LEAST_SCORE), 1.0) ** settings.agreement
-        keyed.append((np.log(naive.uniform(seed, lot, 2, 0)) / weight, lot, new, rows[base]))
+        keyed.append(
+            (np.log(naive.uniform(seed, sample_id, 2, 0)) / weight, sample_id, new, rows[base])
+        )
     keyed.sort(key=lambda candidate: (-candidate[0], candidate[1]))
     drawn = sorted(keyed[:asked], key=lambda candidate: candidate[1])
     return [new for _, _, new, _ in drawn], [row for _, _, _, row in drawn]
@@ -108,21 +110,21 @@ def stretch(number, n_stretches, n, u):
     return start + int(u * max(1, stop - start))
 
 
-def nearest(features, row, fellows, met, place):
-    """Return the fellows that are nearest to a row, the nearest first, without itself.
+def nearest(features, row, sample, met, place):
+    """Return the sample that are nearest to a row, the nearest first, without itself.
 
-    ``met`` are the places of the fellows in their class, ``place`` is that of the row.
+    ``met`` are the places of the sample in their class, ``place`` is that of the row.
     """
-    others = [other for other in range(len(fellows)) if met[other] != place]
-    far = {other: distance(features, fellows, row, fellows[other]) for other in others}
+    others = [other for other in range(len(sample)) if met[other] != place]
+    far = {other: distance(features, sample, row, sample[other]) for other in others}
     ordered = sorted(others, key=far.get)
     steps = [far[b] - far[a] for a, b in pairwise(ordered[: NEAREST + 1])]
     assert all(step > 1e-12 for step in steps), "ties have no order: give rows that have none"
-    return ordered[: min(NEAREST, len(fellows) - 1)]
+    return ordered[: min(NEAREST, len(sample) - 1)]
 
 
 def distance(features, own, first, second):
-    """Sum |difference| / MAD; another level counts 1, a missing one half, as does its fellow."""
+    """Sum |difference| / MAD; another level counts 1, a missing one half on either side."""
     total = 0.0
     for m, feature in enumerate(features):
         pair = first[m], second[m]
@@ -139,10 +141,10 @@ def distance(features, own, first, second):
     return total
 
 
-def between(features, start, fellows, partners, seed, lot):
+def between(features, start, sample, partners, seed, sample_id):
     """Go a step towards a partner; a level is that of the nearer of the two."""
-    end = fellows[partners[int(naive.uniform(seed, lot, 0, 1) * len(partners))]]
-    step = naive.uniform(seed, lot, 0, 2)
+    end = sample[partners[int(naive.uniform(seed, sample_id, 0, 1) * len(partners))]]
+    step = naive.uniform(seed, sample_id, 0, 2)
     new = []
     for m, feature in enumerate(features):
         if feature.nominal:
@@ -154,10 +156,10 @@ def between(features, start, fellows, partners, seed, lot):
     return new
 
 
-def around(features, start, fellows, h, seed, lot):
+def around(features, start, sample, h, seed, sample_id):
     """Add h times the difference of two rows; h is the chance that a level is the first one's."""
-    a, b = (fellows[int(naive.uniform(seed, lot, 0, k) * len(fellows))] for k in (1, 2))
-    state = naive.stream(seed, lot, 0)
+    a, b = (sample[int(naive.uniform(seed, sample_id, 0, k) * len(sample))] for k in (1, 2))
+    state = naive.stream(seed, sample_id, 0)
     new = []
     for m, feature in enumerate(features):
         if feature.nominal:
@@ -187,10 +189,10 @@ def settle(feature, start, value, lower, upper):
     return start if lower > upper else min(max(value, lower), upper)
 
 
-def at_most(most, new, start, seed, lot):
-    """Take changes back, those with the largest lots, until no more are left than may be."""
+def at_most(most, new, start, seed, sample_id):
+    """Take changes back, those with the largest ids, until no more are left than may be."""
     changed = [m for m in range(len(new)) if differs(new[m], start[m])]
-    changed.sort(key=lambda m: naive.uniform(seed, lot, 0, 3 + m))
+    changed.sort(key=lambda m: naive.uniform(seed, sample_id, 0, 3 + m))
     taken_back = changed[most:] if most is not None else []
     return [start[m] if m in taken_back else new[m] for m in range(len(new))]
 

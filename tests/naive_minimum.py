@@ -35,7 +35,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from counterbalance.arrays import Floats, Small
-from counterbalance.search.landscape import AHEAD, LONGEST, Landscape
+from counterbalance.classifier.trees import AHEAD, LONGEST
+from counterbalance.search.structure import Landscape
 
 NOWHERE = float("inf")
 

@@ -11,7 +11,6 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from scipy.special import ndtr
 from scipy.stats import truncnorm
 
 from counterbalance.errors import DataNotFoundError
@@ -205,4 +204,4 @@ def draws(way: str, low: float, high: float, count: int = SAMPLES) -> Any:
     lower, upper = np.full(count, low), np.full(count, high)
     if way == "gibbs":
         return gibbs_normal(state, 0, 1, lower, upper)
-    return exact_normal(uniform(state, 0), ndtr(lower), ndtr(upper) - ndtr(lower))
+    return exact_normal(uniform(state, 0), lower, upper)

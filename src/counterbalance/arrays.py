@@ -9,7 +9,7 @@ Floats = NDArray[np.float64]
 Integers = NDArray[np.intp]  # positions, class codes, counts
 Mask = NDArray[np.bool_]
 Small = NDArray[np.int32]  # kept by the million
-Words = NDArray[np.uint64]  # states of streams of random numbers
+Unsigned = NDArray[np.uint64]  # states of streams of random numbers, sets as bits
 Rng = np.random.Generator
 
 # Memory that work on one cell takes: its value, its share of the distance, their sums, the

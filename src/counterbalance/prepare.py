@@ -14,15 +14,13 @@ from sklearn.utils import check_random_state
 
 from counterbalance.arrays import blocks, cells_in
 from counterbalance.classifier.fit import fit_classifier, paper_classifier
-from counterbalance.classifier.judge import Classifier, check_not_constant, judge
+from counterbalance.classifier.predict import Classifier, check_not_constant, wrap_classifier
 from counterbalance.errors import ClassifierError, ConstraintError, IdentifierWarning, TableError
 from counterbalance.plausible.evidence import gather
 from counterbalance.plausible.learn import Learned, Plausible, free, learn, learns, make_rules
 from counterbalance.plausible.outliers import Outliers
 from counterbalance.profile import Profile, by_importance, profile_table
-from counterbalance.search.draws import Way
-from counterbalance.search.perturbation import Perturbation
-from counterbalance.search.space import Space
+from counterbalance.search.draws import Space
 from counterbalance.table.columns import column_position
 from counterbalance.table.encoder import TableEncoder
 from counterbalance.table.table import Table, identifiers
@@ -74,13 +72,15 @@ class Prepared:
     @property
     def profile(self) -> Profile:
         """What is known of each feature."""
-        return self.space.perturbation.profile
+        return self.space.profile
 
     def answers(self) -> Integers:
         """Return the class code that f gives every row."""
         rows = np.arange(len(self.labels.codes))
         parts = self.blocks(len(rows), 1)
-        return np.concatenate([self.f(self.table.rows(some), rows[some]) for some in parts])
+        return np.concatenate(
+            [self.f.predict_codes(self.table.rows(some), rows[some]) for some in parts]
+        )
 
     def predict(self) -> Integers:
         """Return the class code that f gives every row; refuse an f that says the same of all."""
@@ -121,7 +121,7 @@ def prepare(
     space = make_space(sampler, table, profile, seed, learned)
     _warn_of_identifiers(table, space.order)
     estimator = fit_f(sampler, table, labels, weights, random_state)
-    f = judge(estimator, table, labels.classes, own=sampler.estimator is None)
+    f = wrap_classifier(estimator, table, labels.classes, own=sampler.estimator is None)
     outliers = Outliers.of(evidence, profile)
     n_jobs = getattr(sampler, "n_jobs", None)
     return Prepared(table, labels, space, estimator, f, learned, outliers, n_jobs)
@@ -148,15 +148,16 @@ def make_space(
     listed = _order(table, profile, rules, getattr(sampler, "feature_order", "spearman"))
     for follower in rules.followers:  # a feature that is not listed never changes
         rules.frozen[follower.column] |= follower.column not in listed
-    draws: Way = getattr(sampler, "draws", "exact")
-    perturbation = Perturbation(profile, table.grid, rules, draws)
     epsilon = getattr(sampler, "epsilon", None)
     return Space(
-        perturbation,
+        profile,
+        table.grid,
+        rules,
         free(rules, listed),
         seed,
         getattr(sampler, "n_draws", 1),
         np.inf if epsilon is None else float(epsilon),
+        getattr(sampler, "draws", "exact"),
     )
 
 

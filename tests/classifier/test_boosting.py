@@ -14,7 +14,7 @@ from sklearn.metrics import log_loss, roc_auc_score
 
 import naive_boosting
 from counterbalance import InteriorOverSampler
-from counterbalance.classifier import bins, boosting
+from counterbalance.classifier import boosting
 from counterbalance.classifier.boosting import LEAST_OF_CLASS, Boosting, draw_rows
 
 
@@ -53,7 +53,6 @@ def test_the_kernel_gives_the_bits_of_the_plain_version(
     compiled = f.fit(X, y, weight).predict_proba(X)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(boosting, "kernel", naive_boosting)
-        patch.setattr(bins, "kernel", naive_boosting)
         plain = clone(f).fit(X, y, weight).predict_proba(X)
     assert compiled.tobytes() == plain.tobytes()
     np.testing.assert_allclose(compiled.sum(axis=1), 1)

@@ -18,7 +18,7 @@ from sklearn.tree import DecisionTreeClassifier
 from counterbalance import CounterfactualOverSampler, InteriorOverSampler
 from counterbalance.constraints import Immutable, Increasing, MaxChanged, OneOf
 from counterbalance.distributed import fit_resample
-from counterbalance.distributed.search import Tasks, judge_lots
+from counterbalance.distributed.search import Tasks, score_candidates
 from counterbalance.errors import (
     ClassifierError,
     IdentifierWarning,
@@ -136,7 +136,7 @@ def test_the_search_looks_at_the_same_references_for_any_cut(monkeypatch):
 def test_a_class_that_no_worker_need_hold_gives_the_rows_of_the_in_memory_sampler(
     make, kind, most, monkeypatch
 ):
-    monkeypatch.setattr("counterbalance.rows.fellows.MOST_FELLOWS", most)
+    monkeypatch.setattr("counterbalance.rows.interior.MOST_SAMPLED", most)
     sampler = make(n_draws=1) if make is counterfactual else make()
     made = assert_as_in_memory(sampler, TABLES[kind](200), (3, 50))
     assert made["interior"] > 20
@@ -153,7 +153,7 @@ def test_a_small_class_is_worked_on_in_several_runs(monkeypatch):
 def test_rows_are_copied_and_warned_of_as_in_memory_where_a_class_is_too_much_alike(
     make, most, monkeypatch
 ):
-    monkeypatch.setattr("counterbalance.rows.fellows.MOST_FELLOWS", most)
+    monkeypatch.setattr("counterbalance.rows.interior.MOST_SAMPLED", most)
     monkeypatch.setattr("counterbalance.distributed.search.CELLS_PER_PIECE", 200)
     table = numeric_table(240)
     few = table["y"] == 1
@@ -171,7 +171,7 @@ def test_rows_are_copied_and_warned_of_as_in_memory_where_a_class_is_too_much_al
 
 @pytest.mark.parametrize("sort", [True, False])
 def test_candidates_that_cannot_be_drawn_are_not_judged(sort, monkeypatch):
-    monkeypatch.setattr("counterbalance.rows.fellows.MOST_FELLOWS", 9)
+    monkeypatch.setattr("counterbalance.rows.interior.MOST_SAMPLED", 9)
     table = numeric_table(600)
     if sort:  # what f calls the class stands in a few partitions, and these draw twice
         table = table.sort_values("a", ignore_index=True)
@@ -179,9 +179,9 @@ def test_candidates_that_cannot_be_drawn_are_not_judged(sort, monkeypatch):
 
     def counted(pieces, *rest):
         judged.extend(len(at) for _, at in pieces)
-        judge_lots(pieces, *rest)
+        score_candidates(pieces, *rest)
 
-    monkeypatch.setattr("counterbalance.distributed.search.judge_lots", counted)
+    monkeypatch.setattr("counterbalance.distributed.search.score_candidates", counted)
     assert_as_in_memory(interior(random_state=2), table, (4,))
     n_asked = (table["y"] == 0).sum() - (table["y"] == 1).sum()
     assert n_asked < sum(judged) < 8 * n_asked
@@ -196,7 +196,7 @@ def small_samples(monkeypatch):
     monkeypatch.setattr("counterbalance.search.minimum.MOST_REFERENCES", 20)
     monkeypatch.setattr("counterbalance.plausible.evidence.MOST_OF_CLASS", 20)
     monkeypatch.setattr("counterbalance.classifier.second_opinion.MOST_ROWS", 100)
-    monkeypatch.setattr("counterbalance.rows.fellows.MOST_FELLOWS", 30)
+    monkeypatch.setattr("counterbalance.rows.interior.MOST_SAMPLED", 30)
 
 
 @pytest.mark.usefixtures("small_samples")

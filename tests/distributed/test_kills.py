@@ -90,7 +90,7 @@ def kill_a_worker(client):
 )
 def test_a_killed_worker_changes_nothing(make, step, client, source, table, tmp_path, monkeypatch):
     if step == "draw":  # only the client decides whether a class is large, and worked on in parts
-        monkeypatch.setattr("counterbalance.rows.fellows.MOST_FELLOWS", 50)
+        monkeypatch.setattr("counterbalance.rows.interior.MOST_SAMPLED", 50)
     expected = in_memory(make(), table)
     strike, out = Once(step, lambda: kill_a_worker(client)), tmp_path / "out"
     balance_files(source, "y", out, sampler=make(), client=client, progress=strike)

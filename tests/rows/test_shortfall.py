@@ -15,7 +15,7 @@ from sklearn.tree import DecisionTreeClassifier
 from counterbalance import CounterfactualOverSampler, InteriorOverSampler
 from counterbalance.constraints import Increasing
 from counterbalance.errors import InflatedClassWarning, ShortfallError, ShortfallWarning
-from counterbalance.rows.shortfall import POLICIES
+from counterbalance.rows.origins import POLICIES
 
 # f says "minority" for few candidates only, and for none within a small epsilon.
 RNG = np.random.default_rng(0)

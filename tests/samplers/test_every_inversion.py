@@ -140,8 +140,8 @@ def test_constraints_hold_and_frames_come_back():
     X_new, _ = sampler.fit_resample(frame, pd.Series(y, name="y"))
     provenance = sampler.provenance_
     assert len(provenance)
-    twins = X_new["a"].to_numpy()[provenance["factual"]]
-    assert (X_new["a"].to_numpy()[provenance["sample"]] == twins).all()
+    pairs = X_new["a"].to_numpy()[provenance["factual"]]
+    assert (X_new["a"].to_numpy()[provenance["sample"]] == pairs).all()
 
 
 def test_it_works_in_a_pipeline():

@@ -68,8 +68,8 @@ def features_of(frame, **rules):
     ]
 
 
-def both(X, y, features, twin, random_state=5, **parameters):
-    """Resample with the fast sampler and with its twin; f is the one that the fast one fitted."""
+def both(X, y, features, reference, random_state=5, **parameters):
+    """Resample with the fast sampler and with its reference, which has the same f."""
     sampler = InteriorOverSampler(random_state=random_state, plausible=False, **parameters)
     resampled, _ = sampler.fit_resample(X, y)
     f = sampler.estimator_
@@ -81,7 +81,7 @@ def both(X, y, features, twin, random_state=5, **parameters):
     rows = np.flatnonzero(y == 1).tolist()
     asked = int(np.sum(y == 0) - len(rows))
     expected, bases = naive_interior.resample(
-        features, rows, 1, asked, seed_of(random_state), score, twin
+        features, rows, 1, asked, seed_of(random_state), score, reference
     )
     return sampler, resampled[len(y) :], np.array(expected), bases
 
@@ -134,8 +134,8 @@ def test_rows_under_constraints_are_those_of_the_twin():
         MaxChanged(2),
         "age >= 21",
     ]
-    twin = Settings(most_changed=2, relation=lambda row: row[0] >= 21)
-    assert_same(*both(X, y, features, twin, constraints=rules))
+    reference = Settings(most_changed=2, relation=lambda row: row[0] >= 21)
+    assert_same(*both(X, y, features, reference, constraints=rules))
 
 
 def test_a_class_of_few_rows_has_as_many_partners_as_there_are():
@@ -150,17 +150,17 @@ def test_the_twin_refuses_ties_because_they_have_no_order():
         naive_interior.nearest(features, [1.0], [[0.0], [1.0], [2.0]], range(3), 1)
 
 
-@given(seed=st.integers(0, 10_000), most_fellows=st.sampled_from([2, 5, 9]))
+@given(seed=st.integers(0, 10_000), most_sampled=st.sampled_from([2, 5, 9]))
 @settings(max_examples=8)
-def test_a_class_of_many_rows_is_met_by_a_sample_of_them(seed, most_fellows):
+def test_a_class_of_many_rows_is_met_by_a_sample_of_them(seed, most_sampled):
     X, y = table_of_numbers(seed, n_small=13)
     features = [Feature(column.tolist()) for column in X.T]
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("counterbalance.rows.fellows.MOST_FELLOWS", most_fellows)
-        assert_same(*both(X, y, features, Settings(most_fellows=most_fellows)))
+        patch.setattr("counterbalance.rows.interior.MOST_SAMPLED", most_sampled)
+        assert_same(*both(X, y, features, Settings(most_sampled=most_sampled)))
 
 
 def test_a_mixed_class_of_many_rows_is_met_by_a_sample_of_them(monkeypatch):
-    monkeypatch.setattr("counterbalance.rows.fellows.MOST_FELLOWS", 8)
+    monkeypatch.setattr("counterbalance.rows.interior.MOST_SAMPLED", 8)
     frame, y = mixed_table(3)
-    assert_same(*both(frame, y, features_of(frame), Settings(most_fellows=8)))
+    assert_same(*both(frame, y, features_of(frame), Settings(most_sampled=8)))

@@ -135,8 +135,8 @@ def test_what_the_user_says_of_a_follower_is_kept_too():
     rules = [Increasing("total"), MaxChanged(3)]
     sampler = CounterfactualOverSampler(random_state=0, constraints=rules, on_shortfall="accept")
     new = sampler.fit_resample(X, y)[0].iloc[len(X) :]
-    twins = X.iloc[sampler.provenance_["factual"]]
-    assert (new["total"].to_numpy() >= twins["total"].to_numpy()).all()
+    pairs = X.iloc[sampler.provenance_["factual"]]
+    assert (new["total"].to_numpy() >= pairs["total"].to_numpy()).all()
     assert sampler.provenance_.changed_mask().sum(axis=1).max() <= 3
 
 
@@ -146,9 +146,9 @@ def test_a_follower_that_may_not_change_holds_its_sources():
         random_state=0, constraints=Immutable("total"), on_shortfall="accept"
     )
     new = sampler.fit_resample(X, y)[0].iloc[len(X) :]
-    twins = X.iloc[sampler.provenance_["factual"]]
-    assert np.array_equal(new["total"], twins["total"])
-    assert np.array_equal(new["months"] * new["monthly"], twins["months"] * twins["monthly"])
+    pairs = X.iloc[sampler.provenance_["factual"]]
+    assert np.array_equal(new["total"], pairs["total"])
+    assert np.array_equal(new["months"] * new["monthly"], pairs["months"] * pairs["monthly"])
 
 
 def test_a_feature_that_is_not_listed_never_changes():

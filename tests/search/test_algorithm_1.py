@@ -25,7 +25,7 @@ from sklearn.tree import DecisionTreeClassifier
 import naive
 from counterbalance import CounterfactualOverSampler
 from counterbalance.classifier import trees
-from counterbalance.classifier.leaf_sets import RankedSets
+from counterbalance.classifier.trees import RankedSets
 from counterbalance.constraints import Decreasing, Immutable, Increasing, MaxChanged, OneOf, Range
 from counterbalance.constraints.rules import Rules, differs
 from counterbalance.profile import profile_table
@@ -37,9 +37,7 @@ from counterbalance.search.algorithm_1 import (
     prune,
     which_invert,
 )
-from counterbalance.search.draws import stream, uniform
-from counterbalance.search.perturbation import Perturbation
-from counterbalance.search.space import Space
+from counterbalance.search.draws import Space, stream, uniform
 from counterbalance.search.structure import Structure, read_structure
 from counterbalance.table.table import read_table
 
@@ -95,7 +93,7 @@ class Searched:
     def predict(self, rows, ids=None):
         """Say what f says, -1 where two classes tie, for the kernel counts no such answer."""
         ids = np.zeros(len(rows), dtype=np.intp) if ids is None else ids
-        said, screen = self.structure.f.on_candidates(rows, ids), self.structure.screen
+        said, screen = self.structure.f.predict_codes(rows, ids), self.structure.screen
         if screen is not None:
             certain = screen.certain(rows)
             assert ((certain == said) | (certain < 0)).all()
@@ -112,8 +110,8 @@ class Searched:
 
     def features(self):
         """Return what the paper's loops know of each column."""
-        grid, rules = self.space.perturbation.grid, self.space.perturbation.rules
-        nominal = self.space.perturbation.profile.nominal
+        grid, rules = self.space.grid, self.space.rules
+        nominal = self.space.profile.nominal
         found = []
         for m, column in enumerate(self.every.T):
             one = naive.Feature.of(
@@ -199,7 +197,7 @@ def assert_as_printed(some, *, n_rows=6):
             space.seed,
             space.n_draws,
             space.epsilon,
-            space.perturbation.way,
+            space.method,
         )
         printed = np.zeros(rounds.shape[1:], dtype=int)
         seen = set()
@@ -332,7 +330,7 @@ def test_a_missing_cell_stays_missing(name):
 @pytest.mark.usefixtures("either_way")
 def test_categories_levels_and_booleans_are_drawn_as_the_loops_draw_them():
     some = searched(*mixed())
-    assert some.space.perturbation.profile.nominal.sum() == 2
+    assert some.space.profile.nominal.sum() == 2
     assert_as_printed(some, n_rows=15)
     assert_as_printed(searched(*mixed(), epsilon=3.0), n_rows=15)
 
@@ -379,12 +377,14 @@ def test_where_votes_tie_it_counts_what_f_says(f):
     X = np.repeat([[0.0], [1.0], [2.0], [3.0]], [20, 20, 10, 10], axis=0)
     y = np.repeat([1, 1, 0, 1], [20, 20, 10, 10])  # half of all rows above 1.5: f says 0
     some = searched(X, y, f, n_draws=20)
-    assert some.structure.f(np.array([[3.0]]), np.zeros(1, dtype=np.intp)) == [0]
+    assert some.structure.f.predict_codes(np.array([[3.0]]), np.zeros(1, dtype=np.intp)) == [0]
     features, inverting = some.features(), which_invert(*some.given)[:, 0]
     expected = [
         bool(
             naive.first_inversions(
-                lambda rows: some.structure.f(rows, np.zeros(len(rows), dtype=np.intp)),
+                lambda rows: some.structure.f.predict_codes(
+                    rows, np.zeros(len(rows), dtype=np.intp)
+                ),
                 x,
                 int(row),
                 {0},
@@ -641,13 +641,13 @@ def test_what_is_returned_keeps_every_rule_and_needs_every_change(name):
     assert len(found)
     old = some.x[np.searchsorted(some.ids, found.factual)]
     new = found.rows(old)
-    assert some.space.perturbation.rules.kept(new, old)
+    assert some.space.rules.kept(new, old)
     assert (some.structure.f(new, found.factual) == found.target).all()
     for place in range(len(new)):
         for m in np.flatnonzero(new[place] != old[place]):
             tried = new[[place]]
             tried[0, m] = old[place, m]
-            allowed = some.space.perturbation.rules.allow(tried, old[[place]])[0]
+            allowed = some.space.rules.allow(tried, old[[place]])[0]
             assert not (allowed and some.structure.f(tried, found.factual[[place]])[0] == 1)
 
 
@@ -668,7 +668,7 @@ def test_the_quantiles_of_the_kernel_are_those_of_scipy():
     x = np.linspace(-40.0, 40.0, 3)[:, None]
     read = read_table(x)
     profile = replace(profile_table(read, np.array([0, 1, 0])), deviation=np.ones(1))
-    space = Space(Perturbation(profile, _no_grid(read.grid), Rules.none(1)), np.array([0]), seed=7)
+    space = Space(profile, _no_grid(read.grid), Rules.none(1), np.array([0]), seed=7)
     draw = np.arange(n)
     row, once = np.zeros(n, dtype=np.intp), np.ones(n, dtype=np.intp)
     z = build(space, np.zeros((1, 1)), np.array([5]), row, draw, once)[:, 0]
@@ -702,7 +702,7 @@ def test_the_kernel_judges_cells_on_and_beside_every_cut_as_f_does(n_cuts):
     rows = np.concatenate(rows)
     ids = np.zeros(len(rows), dtype=np.intp)
     np.testing.assert_array_equal(
-        some.structure.predict(rows, ids), some.structure.f.on_candidates(rows, ids)
+        some.structure.predict(rows, ids), some.structure.f.predict_codes(rows, ids)
     )
 
 
@@ -713,7 +713,7 @@ def test_ranked_sets_are_leaf_sets_with_the_largest_value_first(seed, n_leaves):
     read = trees.read_trees(f)
     value = np.rint(read.value[:, 1] * 2**40).astype(np.int64)
     plain = read.leaf_sets
-    ranked = RankedSets.of(read.nodes, read.roots, read.missing_left, read.first_cut, value)
+    ranked = RankedSets.from_nodes(read.nodes, read.roots, read.missing_left, read.first_cut, value)
     assert np.array_equal(plain.first, ranked.first)
 
     def nodes(sets, row, tree):

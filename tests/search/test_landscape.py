@@ -10,8 +10,8 @@ from sklearn.ensemble import ExtraTreesClassifier, RandomForestClassifier
 from counterbalance.classifier.trees import read_trees
 from counterbalance.constraints.rules import Rules
 from counterbalance.profile import profile_table
-from counterbalance.search.landscape import Landscape
-from counterbalance.search.perturbation import Perturbation
+from counterbalance.search.draws import Space
+from counterbalance.search.structure import Landscape
 from counterbalance.table.table import read_table
 
 
@@ -19,8 +19,8 @@ def landscape(X, y, f, *, levels=None):
     table = read_table(X)
     rules = Rules.none(X.shape[1])
     rules.levels.update(levels or {})
-    perturbation = Perturbation(profile_table(table, y), table.grid, rules)
-    return Landscape.of(read_trees(f), perturbation), perturbation
+    space = Space(profile_table(table, y), table.grid, rules, np.arange(X.shape[1]), seed=0)
+    return Landscape.from_trees(read_trees(f), space), space
 
 
 def leaves(trees, bins):
@@ -105,9 +105,9 @@ def test_the_ends_of_a_bin_lie_in_it_and_on_the_grid_and_nothing_of_the_column_i
     X, y = make_classification(200, 3, n_informative=3, n_redundant=0, random_state=0)
     X = np.round(10 * X, decimals).astype(dtype)
     f = RandomForestClassifier(8, random_state=0).fit(X, y)
-    land, perturbation = landscape(X, y, f)
+    land, space = landscape(X, y, f)
     if dtype is np.float64:
-        assert (perturbation.grid.resolution == {0: 1, 1: 10, 6: 0}[decimals]).all()
+        assert (space.grid.resolution == {0: 1, 1: 10, 6: 0}[decimals]).all()
     for m in range(3):
         bins = slice(land.first_bin[m], land.first_bin[m + 1])
         least, most = land.least[bins], land.most[bins]
@@ -118,7 +118,7 @@ def test_the_ends_of_a_bin_lie_in_it_and_on_the_grid_and_nothing_of_the_column_i
             rows = np.tile(X[:1].astype(float), (held.sum(), 1))
             rows[:, m] = ends[held]
             np.testing.assert_array_equal(land.trees.bins(rows)[:, m], np.flatnonzero(held))
-            snapped = perturbation.grid.snap(ends[held][:, None].copy(), np.array([m]))[:, 0]
+            snapped = space.grid.snap(ends[held][:, None].copy(), np.array([m]))[:, 0]
             np.testing.assert_array_equal(snapped, ends[held])
         place = land.trees.bins(X.astype(float))[:, m]
         rounding = np.abs(X[:, m].astype(float)) * 1e-7  # a float64 may round into the bin

@@ -39,15 +39,15 @@ from counterbalance.constraints import (
 )
 from counterbalance.constraints.rules import differs
 from counterbalance.prepare import Prepared
-from counterbalance.samplers.find import find_references
-from counterbalance.search import minimum, minimum_trees
+from counterbalance.samplers.counterfactual import find_references
+from counterbalance.search import minimum
 from counterbalance.search.algorithm_1 import nearest_of_each_draw, which_invert
 from counterbalance.search.inversions import Inversions
 from counterbalance.search.minimum import MOST_REFERENCES, Minimum, choose_references
 from counterbalance.search.structure import read_structure
 
 needs_kernel = pytest.mark.skipif(
-    minimum_trees.kernel is None, reason="no kernel: install a C compiler, then make clean test"
+    minimum.kernel is None, reason="no kernel: install a C compiler, then make clean test"
 )
 BALANCED = LogisticRegression(class_weight="balanced")
 CLASSIFIERS = {
@@ -116,7 +116,7 @@ class Solved:
 
     def accepted(self, rows, places):
         """Say which of other rows for those at ``places`` keep the rules and are of the class."""
-        rules, old = self.prepared.space.perturbation.rules, self.old[places]
+        rules, old = self.prepared.space.rules, self.old[places]
         good = rules.allow(rows, old)
         good &= ~((rows < old) & rules.rising).any(axis=1)
         good &= ~((rows > old) & rules.falling).any(axis=1)
@@ -128,11 +128,11 @@ class Solved:
             of_class = scores[np.arange(len(rows)), target]
             scores[np.arange(len(rows)), target] = -np.inf
             good &= of_class - scores.max(axis=1) > TIE
-        return good & (self.f(rows, ids) == target)
+        return good & (self.f.predict_codes(rows, ids) == target)
 
     def assert_inversions(self):
-        assert (self.f(self.new, self.found.factual) == self.found.target).all()
-        assert self.prepared.space.perturbation.rules.kept(self.new, self.old)
+        assert (self.f.predict_codes(self.new, self.found.factual) == self.found.target).all()
+        assert self.prepared.space.rules.kept(self.new, self.old)
 
     def assert_shortest(self, nearer):
         """Try each change undone, and at ``nearer(m, old, new)``; f accepts none of them."""
@@ -144,7 +144,7 @@ class Solved:
         places, features, values = (np.array(part) for part in zip(*tried, strict=True))
         rows = self.new[places]
         rows[np.arange(len(rows)), features] = values
-        rules = self.prepared.space.perturbation.rules
+        rules = self.prepared.space.rules
         rows = rules.complete(rows, self.old[places])
         wrong = np.flatnonzero(self.accepted(rows, places))
         assert not wrong.size, [tried[one] for one in wrong[:3]]
@@ -154,7 +154,7 @@ class Solved:
         if self.prepared.profile.nominal[m]:  # all other categories are as far
             return np.zeros(0)
         read = self.prepared.f.trees
-        grid = self.prepared.space.perturbation.grid
+        grid = self.prepared.space.grid
         cuts = read.cuts_of(m).astype(read.cell)
         per_unit = grid.resolution[m]
         if per_unit:
@@ -167,7 +167,7 @@ class Solved:
 
     def a_step_back(self, m, old, new):
         """Return the next value towards ``old``: on the grid, or a little."""
-        per_unit = self.prepared.space.perturbation.grid.resolution[m]
+        per_unit = self.prepared.space.grid.resolution[m]
         step = 1 / per_unit if per_unit else 1e-5 * self.prepared.profile.scale[m]
         back = new - np.copysign(step, new - old)
         if abs(new - old) <= step * (1 + 1e-9):
@@ -179,7 +179,7 @@ class Solved:
         if self.prepared.profile.nominal[m]:
             return np.zeros(0)
         middle = np.array([[old + (new - old) / 2]])
-        self.prepared.space.perturbation.snap(middle, np.array([m]))
+        self.prepared.space.snap(middle, np.array([m]))
         value = middle[0]
         return value[(value != old) & (value != new)]
 
@@ -402,7 +402,7 @@ def test_the_structure_of_boosting_leads_nearer_than_questions_do(f, n_classes, 
     X, y = table(500, n_classes=n_classes, seed=2)
     by_structure = solve(X, y, f)
     assert by_structure.inverted == 1
-    monkeypatch.setattr(minimum_trees, "kernel", None)
+    monkeypatch.setattr(minimum, "kernel", None)
     by_questions = solve(X, y, f)
     assert by_questions.inverted == 1
     assert by_structure.found.distance.mean() < 0.95 * by_questions.found.distance.mean()
@@ -532,7 +532,7 @@ def test_no_change_that_others_follow_can_be_undone_or_shortened(seed, name, dec
     def nearer(m, old, new):
         """Return the thresholds of the column itself, and values anywhere in between."""
         between = old + (new - old) * rng.random((10, 1)) * (1 - 1e-6)
-        between = some.prepared.space.perturbation.grid.snap(between, np.array([m]))[:, 0]
+        between = some.prepared.space.grid.snap(between, np.array([m]))[:, 0]
         between = between[np.abs(between - old) < np.abs(new - old) * (1 - 1e-6)]
         return np.concatenate([some.beside_cuts(m, old, new), between])
 
@@ -571,7 +571,7 @@ def test_no_change_that_was_asked_for_can_be_undone_or_halved(
     X, y = table(70, 6, n_classes, seed)
     rules = None if constraints is None else CONSTRAINTS[constraints]
     with pytest.MonkeyPatch.context() as patch:  # whatever is known of f
-        patch.setattr(minimum_trees, "kernel", None)
+        patch.setattr(minimum, "kernel", None)
         patch.setattr(Minimum, "by_weights", None)
         some = solve(np.round(X, decimals), y, CLASSIFIERS[name], constraints=rules)
     assume(len(some.found))
@@ -593,7 +593,7 @@ def assert_as_plain(X, y, f=None, **parameters):
     """Hold the walk of the kernel against the plain one; return how many rows were found."""
     compiled = solve(X, y, f, **parameters)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(minimum_trees, "kernel", naive_minimum)
+        patch.setattr(minimum, "kernel", naive_minimum)
         plain = solve(X, y, f, **parameters)
     np.testing.assert_array_equal(compiled.found.factual, plain.found.factual)
     assert compiled.new.tobytes() == plain.new.tobytes()
@@ -669,7 +669,7 @@ def test_the_kernel_walks_as_the_plain_version_does_in_a_frame_of_all_kinds():
 @pytest.mark.parametrize("n_classes", [2, 3])
 @pytest.mark.parametrize("name", ["own", "forest", "histogram"])
 def test_without_a_compiler_every_factual_is_inverted_by_asking(name, n_classes, monkeypatch):
-    monkeypatch.setattr(minimum_trees, "kernel", None)
+    monkeypatch.setattr(minimum, "kernel", None)
     monkeypatch.setattr("counterbalance.search.structure.kernel", None)
     monkeypatch.setattr("counterbalance.search.algorithm_1.kernel", None)
     some = solve(*table(100, n_classes=n_classes), CLASSIFIERS[name])

@@ -10,20 +10,18 @@ from counterbalance import CounterfactualOverSampler
 from counterbalance.classifier.second_opinion import SecondOpinion
 from counterbalance.constraints.rules import Rules
 from counterbalance.profile import profile_table
-from counterbalance.samplers.find import find_inversions
-from counterbalance.search.draws import stream, uniform
-from counterbalance.search.inversions import Inversions
-from counterbalance.search.perturbation import Perturbation
-from counterbalance.search.selection import (
+from counterbalance.samplers.counterfactual import find_inversions
+from counterbalance.search.draws import Space, stream, uniform
+from counterbalance.search.inversions import (
     KEY_COUNTER,
     POWER,
+    Inversions,
     is_every,
     keys,
     most_inversions,
     nearest_of_each,
     smallest,
 )
-from counterbalance.search.space import Space
 from counterbalance.table.table import read_table
 
 F = LogisticRegression(class_weight="balanced")
@@ -38,14 +36,14 @@ def found_by_hand(n, n_draws=1, distance=None):
     factual, draw = (part.ravel() for part in np.indices((n, n_draws)))
     far = np.ones(n * n_draws) if distance is None else np.asarray(distance, dtype=float)
     old = np.zeros((n * n_draws, 1))
-    return Inversions.of_rows(factual, np.ones_like(factual), far, old, old + 1, draw, draw + 1)
+    return Inversions.from_rows(factual, np.ones_like(factual), far, old, old + 1, draw, draw + 1)
 
 
 def space(seed=0, first_row=0):
     read = read_table(np.arange(4.0)[:, None])
     profile = profile_table(read, np.array([0, 0, 1, 1]))
-    perturbation = Perturbation(profile, read.grid, Rules.none(1))
-    return Space(perturbation, np.array([0]), seed, first_row=first_row)
+    rules = Rules.none(1)
+    return Space(profile, read.grid, rules, np.array([0]), seed, first_row=first_row)
 
 
 class Fixed:

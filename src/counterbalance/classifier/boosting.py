@@ -8,11 +8,10 @@
     node        (feature, cut, left child, missing goes left); a leaf has the feature -1, and the
                 right child follows the left one
 
-It is the method of LightGBM and of scikit-learn's histogram boosting: the leaf that gains most is
-split next, and of two children only the smaller one is added up. Theirs take 40 to 90 ms for
-twenty rounds on a thousand to ten thousand rows, most of it not for the arithmetic. Where the
-kernel is not built, scikit-learn's takes its place (see ``fit``). The tests hold the kernel against
-a plain version (``tests/naive_boosting.py``).
+This is the method of LightGBM and of scikit-learn's histogram boosting: the leaf that gains most is
+split next, and of two children only the smaller one is added up. Theirs take 40 to 90 ms for twenty
+rounds on a thousand to ten thousand rows. Where the kernel is not built, scikit-learn's takes its
+place (see ``fit``). ``tests/naive_boosting.py`` is a plain version.
 """
 
 from __future__ import annotations
@@ -28,12 +27,52 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from counterbalance.arrays import Floats, Integers, Small
-from counterbalance.classifier.bins import Binned
 
 try:
     from counterbalance.classifier import boosting_kernel as kernel
 except ImportError:  # not built
     kernel = None  # type: ignore[assignment]
+
+
+# Bins of a feature, without that of missing values.
+MOST_BINS = 64
+
+
+@dataclass(frozen=True)
+class Binned:
+    """A table as bins."""
+
+    bins: NDArray[np.uint8]
+    by_row: NDArray[np.uint8]  # the same, (n, M)
+    cuts: list[Floats]  # of each feature: a cell is in the bin of so many cuts as are below it
+    n_cuts: Small
+    width: int
+
+    @classmethod
+    def from_table(cls, X: Floats) -> Self:
+        """Put every cell into a bin of its feature."""
+        columns = np.ascontiguousarray(X.T)
+        cuts = [_cuts(column) for column in columns]
+        width = max(map(len, cuts)) + 2
+        bins = np.empty(columns.shape, dtype=np.uint8)
+        for cells, column, own in zip(bins, columns, cuts, strict=True):
+            kernel.put_in_bins(column, own, width - 1, cells)
+        n_cuts = np.array([len(own) for own in cuts], dtype=np.int32)
+        return cls(bins, np.ascontiguousarray(bins.T), cuts, n_cuts, width)
+
+
+def _cuts(column: Floats) -> Floats:
+    """Cut between different values, into bins of about as many rows each."""
+    ordered = np.sort(column)  # missing values come last
+    ordered = ordered[: len(ordered) - np.count_nonzero(np.isnan(column))]
+    steps = np.flatnonzero(ordered[1:] > ordered[:-1]) + 1
+    if len(steps) >= MOST_BINS:  # the first step at or behind each of so many ranks
+        ranks = np.arange(1, MOST_BINS) * len(ordered) // MOST_BINS
+        at = np.searchsorted(steps, ranks)
+        steps = np.unique(steps[np.minimum(at, len(steps) - 1)])
+    below, above = ordered[steps - 1], ordered[steps]
+    return np.minimum(below / 2 + above / 2, np.nextafter(above, -np.inf))
+
 
 # A class keeps so many of its rows, however small its share is of those that f is fitted to.
 LEAST_OF_CLASS = 1_000
@@ -113,7 +152,7 @@ class Boosting(ClassifierMixin, BaseEstimator):
         share = np.bincount(codes, weights=weight) / weight.sum()
         start = np.log(np.maximum(share, np.finfo(float).tiny))  # a class may have no weight
         self.start_ = start if len(share) > 2 else start[1:] - start[:1]  # noqa: PLR2004
-        binned = Binned.of(X)
+        binned = Binned.from_table(X)
         raw = np.tile(self.start_, (len(codes), 1))
         grown = [
             tree for _ in range(self.n_rounds) for tree in self._round(raw, codes, weight, binned)

@@ -22,10 +22,15 @@ from sklearn.utils import get_tags
 from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 
 from counterbalance.arrays import Floats
-from counterbalance.classifier import response
 from counterbalance.classifier.boosting import Boosting, is_compiled
-from counterbalance.classifier.forest import fit_trees
+from counterbalance.classifier.predict import (
+    cannot_take,
+    changes_its_input,
+    has_missing,
+    without_missing,
+)
 from counterbalance.errors import ClassifierError
+from counterbalance.sklearn_private import fit_trees
 from counterbalance.table import containers
 from counterbalance.table.encoder import Rescaler, TableEncoder, too_fine
 from counterbalance.table.table import Block, Table
@@ -152,7 +157,7 @@ def fit_classifier(
     except Exception as error:
         raise ClassifierError(cannot_take(last, table, error, own=own)) from error
     if not own and not containers.same(rows, table.native):
-        raise ClassifierError(response.changes_its_input(f, "fitted to"))
+        raise ClassifierError(changes_its_input(f, "fitted to"))
     return f
 
 
@@ -199,8 +204,8 @@ def check_takes(f: Any, table: Table) -> None:
     check_classifier(f)
     simple = type(f).__module__.startswith("sklearn.") and not hasattr(f, "_validate_steps")
     nested = any(hasattr(value, "fit") for value in f.get_params(deep=False).values())
-    if simple and not nested and not get_tags(f).input_tags.allow_nan and _has_missing(table):
-        raise ClassifierError(_without_missing(f, "Input X contains NaN."))
+    if simple and not nested and not get_tags(f).input_tags.allow_nan and has_missing(table):
+        raise ClassifierError(without_missing(f, "Input X contains NaN."))
 
 
 def _dense(X: Any) -> Floats:
@@ -222,36 +227,3 @@ def weight_parameter(f: Any, sample_weight: Floats | None) -> dict[str, Floats]:
 def takes_weights(f: Any) -> bool:
     """Say whether f, or the last step of it, can be fitted to weighted rows."""
     return bool(has_fit_parameter(f[-1] if isinstance(f, Pipeline) else f, "sample_weight"))
-
-
-def _has_missing(table: Table) -> bool:
-    return any(np.isnan(table.column(m)).any() for m in range(len(table.names)))
-
-
-def _without_missing(f: Any, reason: Any) -> str:
-    return (
-        f"estimator {type(f).__name__} cannot be fitted to a table with missing values; use "
-        "estimator=None, or put an imputer before it, as in make_pipeline(SimpleImputer(), "
-        f"LogisticRegression()). It said: {reason}"
-    )
-
-
-def cannot_take(f: Any, table: Table, error: BaseException, *, own: bool = False) -> str:
-    """Say why f cannot take this table, and what to do."""
-    name = type(f).__name__
-    if own:
-        return (
-            f"the default f ({name}) cannot be fitted to or asked about this table: {error}; "
-            "pass another classifier as estimator"
-        )
-    if _has_missing(table) and "nan" in str(error).lower():
-        return _without_missing(f, error)
-    if table.nominal.any():
-        return (
-            f"estimator {name} cannot be fitted to a table with categories; use "
-            "estimator=None, or encode them before it, as in make_pipeline("
-            "make_column_transformer((OneHotEncoder(), columns), remainder='passthrough'), "
-            f"LogisticRegression()). It said: {error}"
-        )
-    said = error if isinstance(error, (ValueError, TypeError)) else repr(error)
-    return f"estimator {name} cannot be fitted to or asked about this table: {said}"

@@ -62,7 +62,8 @@ class SecondOpinion:
     def fit(cls, x: Floats, codes: Integers, weight: Floats, nominal: Mask) -> Self:
         """Fit it to encoded rows; ``nominal`` features hold codes of levels."""
         columns = [
-            Columns.of(cell, nominal=bool(one)) for cell, one in zip(x.T, nominal, strict=True)
+            Columns.from_cells(cell, nominal=bool(one))
+            for cell, one in zip(x.T, nominal, strict=True)
         ]
         placed = np.ascontiguousarray(_place(columns, x).T)
         # One thread: a product of matrices is rounded as the threads share it. The fit need not
@@ -97,7 +98,7 @@ class Columns:
     holes: bool = False  # whether a missing cell has a column of its own, the last
 
     @classmethod
-    def of(cls, cell: Floats, *, nominal: bool) -> Self:
+    def from_cells(cls, cell: Floats, *, nominal: bool) -> Self:
         """Learn it from the cells."""
         known = cell[~np.isnan(cell)]
         holes = len(known) < len(cell)

@@ -26,11 +26,15 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.ensemble import GradientBoostingClassifier, HistGradientBoostingClassifier
+from sklearn.ensemble import (
+    ExtraTreesClassifier,
+    GradientBoostingClassifier,
+    HistGradientBoostingClassifier,
+    RandomForestClassifier,
+)
 from sklearn.tree import DecisionTreeClassifier
 
 from counterbalance.arrays import Floats
-from counterbalance.classifier.forest import is_forest
 
 Cell = type[np.floating[Any]]
 # Boosters of other libraries, by the module and name of their class.
@@ -52,6 +56,11 @@ class Tree(NamedTuple):
     missing_left: NDArray[Any]
     value: Floats  # (nodes, classes)
     depth: int
+
+
+def is_forest(f: Any) -> bool:
+    """Tell a plain forest: a subclass may predict in a way of its own."""
+    return type(f) in {RandomForestClassifier, ExtraTreesClassifier}
 
 
 def has_trees(f: Any) -> bool:

@@ -6,29 +6,202 @@
     node       (feature, cut, left, right): a row goes left where its bin <= cut; a leaf has
                the feature -1
     value      what a leaf adds to the sum of each class
+    leaf set   some leaves of a tree as the bits of a 64-bit integer (QuickScorer); that of a bin
+               holds the leaves that a row with it can be in
 
-The trees see nothing of a row but its bins, so a search among rows is one among bins. Where they
-come from, and what a cell is to them, is told in ``tree_readers``: a threshold between two numbers
-that a cell can be stands here as the lower of them, which splits the cells in the same way.
+The trees see nothing of a row but its bins, so a search among rows is one among bins. The AND of
+the leaf sets of all features is the leaf of the row; the AND over all features but one holds the
+leaves that the row is in for some value of that feature. ``tree_readers`` reads the trees; a
+threshold between two numbers that a cell can be stands here as the lower of them.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from counterbalance.arrays import Floats, Small
-from counterbalance.classifier.leaf_sets import LEAF, WORD, LeafSets, inner_levels
+from counterbalance.arrays import Floats, Small, Unsigned
 from counterbalance.classifier.tree_readers import Cell, Tree, tree_list
 
+LEAF = -1
+# Unsigned of a line of the cache.
+LINE = 8
+# Leaves that fit into a word.
+WORD = 64
+
+
+@dataclass(frozen=True, eq=False)
+class LeafSets:
+    """Leaf sets by one bin of a row, the leftmost leaf the lowest bit.
+
+    A row of words has one for each tree, and some behind them to fill the lines of the cache.
+    """
+
+    words: Unsigned  # (rows, width); bin b of feature m is in row first[m] + 1 + b, missing is -1
+    first: Small  # (M,)
+    leaf: Small  # (trees, WORD): the node of each leaf
+    lowest: NDArray[np.uint16]  # (trees, M, WORD): the lowest bin of a feature that leads to a leaf
+    by_value: (
+        Unsigned  # (M, width): leaves that some bin leads to; to others only a missing cell does
+    )
+
+    @classmethod
+    def from_nodes(
+        cls, nodes: Small, roots: Small, missing_left: NDArray[np.uint8], first_cut: Small
+    ) -> Self:
+        """Return the leaf sets of small trees."""
+        size, number = _leaves_below(nodes, roots)
+        below = _bits(number, size)
+        words, first = _words(nodes, roots, missing_left, first_cut, below)
+        leaf = _leaves_by_number(nodes, roots, number)
+        lowest = _lowest_bins(nodes, roots, len(first))[leaf].transpose(0, 2, 1)
+        stops = np.append(first[1:], len(words))
+        by_value = [
+            np.bitwise_or.reduce(words[begin:stop])
+            for begin, stop in zip(first + 1, stops, strict=True)
+        ]
+        narrow = np.ascontiguousarray(lowest, dtype=np.uint16)  # small trees have few bins
+        return cls(in_lines(words), first, leaf, narrow, in_lines(np.array(by_value)))
+
+
+@dataclass(frozen=True, eq=False)
+class RankedSets:
+    """The same with the leaf of the largest value as the lowest bit."""
+
+    words: Unsigned
+    first: Small
+    leaf: Small
+
+    @classmethod
+    def from_nodes(
+        cls,
+        nodes: Small,
+        roots: Small,
+        missing_left: NDArray[np.uint8],
+        first_cut: Small,
+        value: NDArray[np.int64],
+    ) -> Self:
+        """Return the leaf sets of small trees; ``value`` is of each node."""
+        ends = np.flatnonzero(nodes[:, 0] == LEAF)
+        tree = _tree_of(ends, roots)
+        ends = ends[np.lexsort((-value[ends], tree))]
+        number = np.zeros(len(nodes), dtype=np.intp)
+        number[ends] = np.arange(len(ends)) - np.searchsorted(tree, tree)
+        below = np.zeros(len(nodes), dtype=np.uint64)
+        below[ends] = np.uint64(1) << number[ends].astype(np.uint64)
+        for level in reversed(inner_levels(nodes, roots)):
+            below[level] = below[nodes[level, 2]] | below[nodes[level, 3]]
+        words, first = _words(nodes, roots, missing_left, first_cut, below)
+        return cls(in_lines(words), first, _leaves_by_number(nodes, roots, number))
+
+
+def in_lines(words: Unsigned) -> Unsigned:
+    """Return rows of words, each from the start of a line of the cache, filled up with 1.
+
+    A tree that is not there has one leaf: a kernel works on whole lines, without an end to mind.
+    """
+    n_rows, n_words = words.shape
+    width = -(-n_words // LINE) * LINE
+    room = np.ones(n_rows * width + LINE, dtype=np.uint64)
+    first = -(room.ctypes.data // room.itemsize) % LINE
+    lines = room[first : first + n_rows * width].reshape(n_rows, width)
+    lines[:, :n_words] = words
+    return lines
+
+
+def _words(
+    nodes: Small, roots: Small, missing_left: NDArray[np.uint8], first_cut: Small, below: Unsigned
+) -> tuple[Unsigned, Small]:
+    """Return the leaf sets of all bins, and where those of each feature begin.
+
+    ``below`` holds the leaves below each node.
+    """
+    n_features = len(first_cut) - 1
+    n_rows = first_cut[-1] + 2 * n_features
+    node = np.flatnonzero(nodes[:, 0] != LEAF)
+    tree, (m, cut, left, right) = _tree_of(node, roots), nodes[node].T
+    # A row that goes right has none of the leaves on the left, and the other way round.
+    not_left, not_right = ~below[left], ~below[right]
+    start = (first_cut[:-1] + 2 * np.arange(n_features)).astype(np.int32)
+    words = np.tile(below[roots], (n_rows, 1))
+    down, up = words.copy(), words.copy()
+    np.bitwise_and.at(down, (start[m] + 2 + cut, tree), not_left)
+    np.bitwise_and.at(up, (start[m] + 1 + cut, tree), not_right)
+    for begin, stop in zip(start + 1, np.append(start[1:], n_rows), strict=True):
+        words[begin:stop] = np.bitwise_and.accumulate(down[begin:stop])
+        words[begin:stop] &= np.bitwise_and.accumulate(up[begin:stop][::-1])[::-1]
+    removed = np.where(missing_left[node] > 0, not_right, not_left)
+    np.bitwise_and.at(words, (start[m], tree), removed)
+    return words, start
+
+
+def _tree_of(node: NDArray[np.intp], roots: Small) -> NDArray[np.intp]:
+    return np.searchsorted(roots, node, side="right") - 1
+
+
+def _leaves_by_number(nodes: Small, roots: Small, number: NDArray[np.intp]) -> Small:
+    """Return the node of each leaf, (trees, WORD)."""
+    leaf = np.zeros((len(roots), WORD), dtype=np.int32)
+    ends = np.flatnonzero(nodes[:, 0] == LEAF)
+    leaf[_tree_of(ends, roots), number[ends]] = ends
+    return leaf
+
+
+def inner_levels(nodes: Small, roots: Small) -> list[NDArray[np.intp]]:
+    """Return the inner nodes of all trees, level by level from the roots down."""
+    levels = []
+    level = roots[nodes[roots, 0] != LEAF].astype(np.intp)
+    while level.size:
+        levels.append(level)
+        below = nodes[level, 2:].ravel()
+        level = below[nodes[below, 0] != LEAF].astype(np.intp)
+    return levels
+
+
+def _leaves_below(nodes: Small, roots: Small) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    """Return how many leaves are below each node, and the first of them, from the left."""
+    size = np.where(nodes[:, 0] == LEAF, 1, 0).astype(np.intp)
+    first = np.zeros(len(nodes), dtype=np.intp)
+    levels = inner_levels(nodes, roots)
+    for level in reversed(levels):
+        size[level] = size[nodes[level, 2]] + size[nodes[level, 3]]
+    for level in levels:
+        first[nodes[level, 2]] = first[level]
+        first[nodes[level, 3]] = first[level] + size[nodes[level, 2]]
+    return size, first
+
+
+def _lowest_bins(nodes: Small, roots: Small, n_features: int) -> Small:
+    """Return for each node and feature the lowest bin that leads there."""
+    lowest = np.zeros((len(nodes), n_features), dtype=np.int32)
+    for level in inner_levels(nodes, roots):
+        m, cut, left, right = nodes[level].T
+        lowest[left] = lowest[right] = lowest[level]
+        lowest[right, m] = np.maximum(lowest[right, m], cut + 1)
+    return lowest
+
+
+def _bits(first: NDArray[np.intp], count: NDArray[np.intp]) -> Unsigned:
+    """Return words with ``count`` bits set from bit ``first`` on, 1 to 64 of them."""
+    ones = ~np.uint64(0) >> (WORD - count).astype(np.uint64)
+    return np.asarray(ones << first.astype(np.uint64))
+
+
 MISSING = -1
-# Words of all leaf sets: more would not stay in the caches, and grow with the square of the trees.
+# 64-bit integers of all leaf sets: they must stay in the caches.
 MOST_WORDS = 2**22
 BUCKETS_A_CUT = 2
+# Scores are counted in so many parts of one: whole numbers add up alike in every order.
+ONE = 2**40
+MOST_SCORE = 2.0**20
+# A class is reached if its score is ahead by more than rounding can make of f's own sum.
+AHEAD = int(ONE * 1e-9)
+# A search ends after so many moves for each feature; none was ever seen to take as many.
+LONGEST = 16
 
 
 @dataclass(frozen=True, eq=False)
@@ -89,7 +262,7 @@ class Trees:
         """The trees as leaf sets, None where they are too large for that."""
         if not self.has_small_trees:
             return None
-        return LeafSets.of(self.nodes, self.roots, self.missing_left, self.first_cut)
+        return LeafSets.from_nodes(self.nodes, self.roots, self.missing_left, self.first_cut)
 
     @cached_property
     def has_small_trees(self) -> bool:

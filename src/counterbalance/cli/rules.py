@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from counterbalance.cli.user_table import UserTable
     from counterbalance.constraints import Constraint
 
-# Words in the messages of the library, and the options that they stand for.
+# Unsigned in the messages of the library, and the options that they stand for.
 OPTION_OF = {
     "sampling_strategy": "--ratio",
     "categorical_features": "--keep",

@@ -21,7 +21,7 @@ from typing import Any
 
 import numpy as np
 
-from counterbalance.arrays import Floats, Integers, Mask, Words
+from counterbalance.arrays import Floats, Integers, Mask, Unsigned
 from counterbalance.table.kinds import Kind
 
 try:
@@ -136,7 +136,7 @@ class Together:
         )
 
     @cached_property
-    def _unseen(self) -> tuple[Words, Words]:
+    def _unseen(self) -> tuple[Unsigned, Unsigned]:
         """Return as words, for each level, itself and the levels that it was not seen with."""
         width = -(-self.levels.count // BITS) * BITS
         wide = np.zeros((2, self.levels.count, width), dtype=bool)
@@ -193,7 +193,7 @@ class Together:
             faults[:, levels.features[k]] |= bad
         return faults
 
-    def _levels_of(self, x: Floats, own: Words) -> _RowLevels:
+    def _levels_of(self, x: Floats, own: Unsigned) -> _RowLevels:
         at = [self.levels.at(x, k) for k in range(len(self.levels.features))]
         words = np.zeros((len(x), own.shape[1]), dtype=np.uint64)
         for level in at:
@@ -206,4 +206,4 @@ class _RowLevels:
     """The levels of some rows: column by column, and all of a row as words."""
 
     levels: list[Integers]
-    words: Words
+    words: Unsigned

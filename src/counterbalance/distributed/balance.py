@@ -52,7 +52,7 @@ from counterbalance.io.column_checks import IN_PYTHON, Remedies, TableFinding
 from counterbalance.plausible.relations import Found
 from counterbalance.profile import Profile
 from counterbalance.rows.provenance import COLUMNS
-from counterbalance.samplers.find import Yield
+from counterbalance.samplers.counterfactual import Yield
 from counterbalance.table.labels import plain
 
 # Readers of the folder as one table skip names that begin with an underscore.

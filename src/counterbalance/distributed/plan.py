@@ -29,7 +29,7 @@ from numpy.typing import NDArray
 from counterbalance import CounterfactualOverSampler, InteriorOverSampler
 from counterbalance.arrays import Floats, Integers
 from counterbalance.classifier.fit import check_takes
-from counterbalance.classifier.judge import judge
+from counterbalance.classifier.predict import wrap_classifier
 from counterbalance.classifier.second_opinion import SecondOpinion, draw_sample
 from counterbalance.distributed.cluster import Engine
 from counterbalance.errors import ClassifierError, TableError
@@ -41,12 +41,12 @@ from counterbalance.prepare import (
     prepare,
 )
 from counterbalance.profile import Profile
-from counterbalance.rows.fellows import Fellows, fellow_ranks
-from counterbalance.samplers.find import find_references
+from counterbalance.rows.interior import ClassSample, sample_ranks
+from counterbalance.samplers.counterfactual import find_references
 from counterbalance.samplers.interior import check_scores
 from counterbalance.search.draws import sample_number, sample_of_classes
+from counterbalance.search.inversions import is_every
 from counterbalance.search.minimum import MOST_CANDIDATES, MOST_REFERENCES
-from counterbalance.search.selection import is_every
 from counterbalance.table.dummies import group_dummies, with_groups
 from counterbalance.table.kinds import Grid
 from counterbalance.table.labels import Labels, plain, read_labels
@@ -225,7 +225,7 @@ def choose_samples(
     if searches and not is_every(sampler.sampling_strategy):
         opinion = draw_sample(rows.codes.astype(np.intp), seed)
     within = list(asked) if not searches or sampler.on_shortfall == "fill" else []
-    ranks = {target: fellow_ranks(int(rows.counts[target]), seed, target) for target in within}
+    ranks = {target: sample_ranks(int(rows.counts[target]), seed, target) for target in within}
     fellows = {target: np.flatnonzero(rows.codes == target)[ranks[target]] for target in within}
     return Samples(fit, opinion, fellows, ranks)
 
@@ -299,7 +299,7 @@ class Plan:
     prepared: Prepared  # of the rows that were gathered, without them
     references: list[Floats]  # rows that f puts into each class
     opinion: SecondOpinion | None
-    fellows: dict[int, Fellows]
+    fellows: dict[int, ClassSample]
     members: dict[int, tuple[pd.DataFrame, Integers]]  # all rows of small classes, and their ids
 
     @property
@@ -325,7 +325,7 @@ class Plan:
             table=table,
             labels=Labels(None, codes, classes, codes, self.rows.counts),
             space=replace(known.space, first_row=first - n),
-            f=judge(known.estimator, table, classes, own=is_own, ends=ends),
+            f=wrap_classifier(known.estimator, table, classes, own=is_own, ends=ends),
             n_jobs=1,
             memory_share=SHARE_OF_MEMORY,
         )
@@ -391,7 +391,7 @@ def make_plan(
     fellows, members = {}, {}
     for code, own in samples.fellows.items():
         at = np.searchsorted(ids, own)
-        fellows[code] = Fellows(rows_of.rows(at), samples.ranks[code], int(rows.counts[code]))
+        fellows[code] = ClassSample(rows_of.rows(at), samples.ranks[code], int(rows.counts[code]))
         if fellows[code].are_all:
             members[code] = frame.iloc[at], own
     first = with_groups(read_frame(X[:1], nominal), groups)

@@ -29,18 +29,14 @@ from counterbalance.constraints import as_constraints
 from counterbalance.distributed.cluster import Engine
 from counterbalance.distributed.plan import Plan, Rows, Source, read_codes
 from counterbalance.prepare import Prepared
-from counterbalance.rows import shortfall
-from counterbalance.rows.build import Builder
+from counterbalance.rows.build import Builder, NewRows
 from counterbalance.rows.interior import MOST_TRIES, Interior
-from counterbalance.rows.origins import ORIGINS
+from counterbalance.rows.origins import ORIGINS, report_shortfall
 from counterbalance.rows.provenance import COLUMNS
-from counterbalance.rows.shortfall import NewRows
 from counterbalance.samplers import interior as interior_sampler
-from counterbalance.samplers.counterfactual import all_keys
-from counterbalance.samplers.find import Yield, find_inversions
-from counterbalance.samplers.interior import POOL, Pool, judge_lots
-from counterbalance.search.inversions import Inversions
-from counterbalance.search.selection import is_every, nearest_of_each
+from counterbalance.samplers.counterfactual import Yield, all_keys, find_inversions
+from counterbalance.samplers.interior import POOL, Pool, score_candidates
+from counterbalance.search.inversions import Inversions, is_every, nearest_of_each
 from counterbalance.table.labels import plain
 
 # The size of one piece made from a small class, in cells.
@@ -82,7 +78,7 @@ def balance(engine: Engine, source: Source, rows: Rows, plan: Plan) -> tuple[lis
             pieces += tasks.fill(target, missing)
     if not every:
         made, constraints = count_made(pieces, plan), as_constraints(sampler.constraints)
-        shortfall.report(plan.asked, made, rows.labels, sampler.on_shortfall, constraints)
+        report_shortfall(plan.asked, made, rows.labels, sampler.on_shortfall, constraints)
     return pieces, yields
 
 
@@ -190,9 +186,8 @@ class ClassPart:
     def lots(self, run: Run, number: int = 0) -> Integers:
         """Return the lots of a run, counted from the first of a try, or those of these rows."""
         if run is None:
-            return self.interior.own_lots(number)
-        lots = self.interior.lots
-        return lots.first + number * (lots.total or 0) + np.arange(*run)
+            return self.interior.own_ids(number)
+        return self.interior.first_id(number) + np.arange(*run)
 
     def copyable(self) -> Integers:
         """Return the rows of the table that may be copied: those that keep the rules."""
@@ -214,9 +209,9 @@ def take_class(
         here = np.flatnonzero(read_codes(frame[plan.target], plan.rows.classes) == target)
         frame, ids = frame.iloc[here], first + here
     prepared, sampler = plan.of_part(frame), plan.sampler
-    interior = Interior.of(prepared, target, plan.fellows[target], rank, partners)
+    interior = Interior.from_class(prepared, target, plan.fellows[target], rank, partners)
     draws = isinstance(sampler, InteriorOverSampler)
-    interior = sampler.draw.prepare(interior, n) if draws else interior.for_rows(n)
+    interior = sampler.with_candidates(interior, n) if draws else interior.with_ids(n)
     ids = np.append(np.zeros(len(plan.sketch), dtype=np.intp), ids)
     return ClassPart(target, prepared, interior, ids)
 
@@ -244,11 +239,12 @@ def accept_part(part: ClassPart, run: Run, number: int) -> Candidates:
 
 def draw_part(part: ClassPart, run: Run, plan: Plan, up_to: float) -> Candidates:
     """Return lots with the smallest keys: more than the part's share, and all keys ``up_to``."""
-    lots, draw = part.lots(run), plan.sampler.draw
-    pool = Pool(part.interior, min(len(lots), int(MARGIN * len(lots) / POOL) + 1), draw, lots)
-    while len(lots) and (at := pool.hopeful(up_to)).size:
+    lots = part.lots(run)
+    n = min(len(lots), int(MARGIN * len(lots) / POOL) + 1)
+    pool = Pool(part.interior, n, lots, plan.sampler.agreement)
+    while len(lots) and (at := pool.next(up_to)).size:
         for block in part.prepared.blocks(len(at)):
-            judge_lots([(pool, at[block])], part.prepared.f, draw)
+            score_candidates([(pool, at[block])], part.prepared.f)
     may, known = pool.keys < np.inf, max(pool.last_key, up_to) if len(lots) else np.inf
     found = lots[may], pool.keys[may], pool.scores[may]
     return Candidates(*found, known, part.interior.partners)
@@ -257,7 +253,7 @@ def draw_part(part: ClassPart, run: Run, plan: Plan, up_to: float) -> Candidates
 def build_lots(part: ClassPart, plan: Plan, made: Candidates, taken: Mask | slice) -> Built:
     """Build interior rows."""
     lots, scores = made.lots[taken], None if made.scores is None else made.scores[taken]
-    new = NewRows(part.target, len(lots), interior=part.interior, lots=lots, scores=scores)
+    new = NewRows(part.target, len(lots), interior=part.interior, sample_ids=lots, scores=scores)
     return build(part.prepared, new, part.ids, plan)
 
 

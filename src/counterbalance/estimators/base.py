@@ -10,10 +10,9 @@ from numbers import Integral, Real
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, _fit_context
+from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin
 from sklearn.model_selection import StratifiedGroupKFold, StratifiedKFold, check_cv
 from sklearn.utils import check_random_state, column_or_1d
-from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.metadata_routing import (
     MetadataRouter,
     MethodMapping,
@@ -23,8 +22,8 @@ from sklearn.utils.metadata_routing import (
 from sklearn.utils.validation import check_is_fitted
 
 from counterbalance.arrays import Floats, Integers, Mask
-from counterbalance.classifier import response
 from counterbalance.classifier.fit import takes_weights
+from counterbalance.classifier.predict import decisions, probabilities
 from counterbalance.errors import ClassifierError, TableError, UntunedWarning
 from counterbalance.estimators.decision import (
     BINARY,
@@ -37,6 +36,7 @@ from counterbalance.estimators.decision import (
     tuned_rule,
 )
 from counterbalance.samplers.base import check_table, check_weights
+from counterbalance.sklearn_private import Interval, StrOptions, fit_context
 from counterbalance.table import containers
 from counterbalance.table.labels import Labels, plain, read_labels
 from counterbalance.user_warnings import warn_user
@@ -73,7 +73,7 @@ class DecidingClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         self.n_jobs = n_jobs
         self.random_state = random_state
 
-    @_fit_context(prefer_skip_nested_validation=False)
+    @fit_context(prefer_skip_nested_validation=False)
     def fit(self, X: Any, y: Any, sample_weight: Any = None, groups: Any = None) -> Self:
         """Fit the classifier to a table.
 
@@ -333,7 +333,7 @@ def class_scores(model: Any, X: Any, classes: Any, base: Floats, prior: Floats) 
     A model without probabilities gives the values of its decision function.
     """
     has_probability = hasattr(model, "predict_proba")
-    said = (response.probabilities if has_probability else response.decisions)(model, X)
+    said = (probabilities if has_probability else decisions)(model, X)
     if said is None:
         raise ClassifierError(
             f"the decision function of estimator {type(model).__name__} has no value for each "

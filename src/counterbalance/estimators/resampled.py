@@ -8,7 +8,6 @@ import numpy as np
 from imblearn import FunctionSampler
 from sklearn.base import clone
 from sklearn.utils import get_tags
-from sklearn.utils._param_validation import HasMethods, StrOptions
 from sklearn.utils.parallel import Parallel, delayed
 
 from counterbalance.arrays import Floats, Integers
@@ -18,6 +17,7 @@ from counterbalance.estimators.base import DecidingClassifier, class_scores, see
 from counterbalance.estimators.decision import BINARY, class_shares
 from counterbalance.samplers.base import TableOverSampler
 from counterbalance.samplers.interior import InteriorOverSampler
+from counterbalance.sklearn_private import HasMethods, StrOptions
 from counterbalance.table import containers, frames
 from counterbalance.table.labels import Labels, read_labels
 

@@ -15,14 +15,13 @@ from sklearn.frozen import FrozenEstimator
 from sklearn.model_selection import StratifiedKFold
 
 from counterbalance.arrays import Floats, Integers, Mask
-from counterbalance.classifier.judge import Classifier
+from counterbalance.classifier.predict import Classifier
 from counterbalance.constraints.rules import differs
 from counterbalance.errors import ClassifierError, TableError
 from counterbalance.explain.explanation import Answer, Explanation, Room, Rooms
 from counterbalance.prepare import Prepared
 from counterbalance.profile import distance
-from counterbalance.samplers.counterfactual import CounterfactualOverSampler
-from counterbalance.samplers.find import find_references
+from counterbalance.samplers.counterfactual import CounterfactualOverSampler, find_references
 from counterbalance.search.algorithm_1 import which_invert
 from counterbalance.search.minimum import Minimum
 from counterbalance.search.structure import Structure, read_structure
@@ -171,7 +170,7 @@ class _Case:
         """Return the share of refits that call the rows the class."""
         if not self.refits or not len(rows):
             return np.full(len(rows), np.nan)
-        said = [refit(rows, self.ids(rows)) == self.target for refit in self.refits]
+        said = [refit.predict_codes(rows, self.ids(rows)) == self.target for refit in self.refits]
         return np.asarray(np.mean(said, axis=0))
 
 
@@ -185,7 +184,7 @@ class _WithRefits(Structure):
 
     def predict(self, x: Floats, ids: Integers) -> Integers:
         """Return what f says of rows, or -1 where it says the class and too few refits do."""
-        answer = self.f.on_candidates(x, ids)
+        answer = self.f.predict_codes(x, ids)
         here = np.flatnonzero(answer == self.target)
         answer[here[self.agreed(x[here]) < self.share]] = -1
         return answer
@@ -252,7 +251,7 @@ def _left_out(minimum: Minimum, x: Floats, row: Floats, frozen: Mask) -> Iterato
 def _far(case: _Case, rows: Floats) -> Floats:
     space = case.prepared.space
     x = np.repeat(case.x[None, :], len(rows), axis=0)
-    return distance(space.perturbation.profile, space.order, x, rows)
+    return distance(space.profile, space.order, x, rows)
 
 
 def _diverse(case: _Case, pool: Floats, n_answers: int) -> Floats:
@@ -308,7 +307,7 @@ def _room(case: _Case, rooms: Rooms, row: Floats, m: int) -> Room:
         return Room(None, None, values, span.exact)
     if span.low == span.high:
         return Room(values[0], values[0], None, span.exact)
-    profile = case.prepared.space.perturbation.profile
+    profile = case.prepared.space.profile
     low = None if span.low <= profile.lower[m] else values[0]
     return Room(low, None if span.high >= profile.upper[m] else values[1], None, span.exact)
 

@@ -30,11 +30,10 @@ from typing import Any
 import numpy as np
 
 from counterbalance.arrays import Floats, Mask
-from counterbalance.classifier.linear import Screen
+from counterbalance.classifier.predict import Screen
 from counterbalance.search.algorithm_1 import agrees
-from counterbalance.search.landscape import Landscape
-from counterbalance.search.space import Space
-from counterbalance.search.structure import Structure
+from counterbalance.search.draws import Space
+from counterbalance.search.structure import Landscape, Structure
 
 # Digits that the ends of a room are written with, if no more are needed; values that are listed.
 DIGITS, MOST_DIGITS = 4, 17
@@ -160,7 +159,7 @@ class Rooms:
 
     def find(self, row: Floats, x: Floats, m: int, target: int, factual: int) -> Span:
         """Return the room of feature ``m`` in a counterfactual ``row`` of the factual ``x``."""
-        perturbation, rules = self.space.perturbation, self.space.perturbation.rules
+        rules = self.space.rules
 
         def accepts(values: Floats) -> Mask:
             rows = np.repeat(row[None, :], len(values), axis=0)
@@ -170,15 +169,14 @@ class Rooms:
             rows = rules.complete(rows, old)
             return agrees(self.structure.predict, rules, old, rows, targets, ids)
 
-        share = perturbation.profile.frequency[m]
+        share = self.space.profile.frequency[m]
         if any(follower.column == m for follower in rules.followers):  # it has no room of its own
             own = None if share is None else row[[m]]
             return Span(row[m], row[m], exact=True, levels=own)
         if share is not None:
             levels = np.flatnonzero(share).astype(np.float64)
             return Span(row[m], row[m], exact=True, levels=levels[accepts(levels)])
-        limits = perturbation.limits(x[None, [m]], np.array([m]))
-        low, high = float(limits.lower.ravel()[0]), float(limits.upper.ravel()[0])
+        low, high = (float(end.item()) for end in self.space.bounds(x[None, [m]], np.array([m])))
         low, high = min(low, row[m]), max(high, row[m])
         few = self._few_values(m, low, high)
         if few is not None:
@@ -194,11 +192,10 @@ class Rooms:
 
     def _few_values(self, m: int, low: float, high: float) -> Floats | None:
         """Return every value that a column can hold, if these are few."""
-        perturbation = self.space.perturbation
-        levels = perturbation.rules.levels.get(m)
+        levels = self.space.rules.levels.get(m)
         if levels is not None:
             return np.sort(levels) if len(levels) <= FEW else None
-        per_unit = float(perturbation.grid.resolution[m])
+        per_unit = float(self.space.grid.resolution[m])
         if not 0 < (high - low) * per_unit <= FEW:
             return None
         values = np.arange(np.rint(low * per_unit), np.rint(high * per_unit) + 1) / per_unit
@@ -267,7 +264,7 @@ class Rooms:
 
     def _snapped(self, values: Floats, m: int) -> Floats:
         column = values[:, None].copy()
-        self.space.perturbation.snap(column, np.array([m]))
+        self.space.snap(column, np.array([m]))
         return np.asarray(column[:, 0])
 
 

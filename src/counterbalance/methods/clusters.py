@@ -13,11 +13,11 @@ from typing import Any
 
 import numpy as np
 from scipy.spatial.distance import cdist, pdist
-from sklearn.utils._param_validation import Interval
 
 from counterbalance.arrays import Floats, Integers, Rng
 from counterbalance.methods import neighbours as nb
 from counterbalance.methods.base import OVER_CONSTRAINTS, OneVsRestOverSampler, shared_doc
+from counterbalance.sklearn_private import Interval
 
 _MAX_ROWS = 1000  # of a class that CURE clusters
 

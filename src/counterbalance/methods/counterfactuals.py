@@ -14,12 +14,12 @@ from typing import Any
 
 import numpy as np
 from sklearn.utils import gen_batches
-from sklearn.utils._param_validation import Interval
 
 from counterbalance.arrays import Floats, Integers, Mask, Rng
-from counterbalance.arrays import Words as Keys
+from counterbalance.arrays import Unsigned as Keys
 from counterbalance.methods import neighbours as nb
 from counterbalance.methods.base import OVER_CONSTRAINTS, OneVsRestOverSampler, shared_doc
+from counterbalance.sklearn_private import Interval
 
 _BLOCK = 4_000_000  # values of combinations held in memory at a time
 

@@ -13,11 +13,11 @@ import numpy as np
 from scipy.cluster.hierarchy import fcluster, linkage
 from scipy.spatial import KDTree
 from scipy.spatial.distance import cdist
-from sklearn.utils._param_validation import Interval
 
 from counterbalance.arrays import Floats, Integers, Mask, Rng
 from counterbalance.methods import neighbours as nb
 from counterbalance.methods.base import OVER_CONSTRAINTS, OneVsRestOverSampler, shared_doc
+from counterbalance.sklearn_private import Interval
 
 
 def intruders(minority: Floats, majority: Floats) -> Integers:

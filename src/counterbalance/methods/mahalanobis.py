@@ -13,11 +13,11 @@ from typing import Any
 
 import numpy as np
 from sklearn.utils import gen_batches
-from sklearn.utils._param_validation import Interval, StrOptions
 
 from counterbalance.arrays import Floats, Rng
 from counterbalance.methods.base import OVER_CONSTRAINTS, OneVsRestOverSampler, shared_doc
 from counterbalance.methods.neighbours import nearest_in_table, scale_of
+from counterbalance.sklearn_private import Interval, StrOptions
 
 
 @shared_doc

@@ -14,11 +14,11 @@ from typing import Any, Self
 
 import numpy as np
 from sklearn.linear_model import LogisticRegression
-from sklearn.utils._param_validation import Interval
 
 from counterbalance.arrays import Floats, Integers, Rng
 from counterbalance.methods import neighbours as nb
 from counterbalance.methods.base import OVER_CONSTRAINTS, OneVsRestOverSampler, shared_doc
+from counterbalance.sklearn_private import Interval
 
 _DRAWS = 20  # perturbations of a row from which SSO estimates its sensitivity
 

@@ -15,7 +15,6 @@ from numpy.polynomial import polynomial
 from scipy.spatial.distance import cdist
 from sklearn.metrics import pairwise_distances_chunked
 from sklearn.tree import DecisionTreeClassifier
-from sklearn.utils._param_validation import Interval, StrOptions
 
 from counterbalance.arrays import Floats, Integers, Mask, Rng
 from counterbalance.methods import neighbours as nb
@@ -27,6 +26,7 @@ from counterbalance.methods.base import (
     generator,
     shared_doc,
 )
+from counterbalance.sklearn_private import Interval, StrOptions
 
 _FEW = 0.01  # fewer removals than this share of the table count as few to SMOTE-IPF
 _MUCH = 0.1  # a larger share of a class is removed with a warning

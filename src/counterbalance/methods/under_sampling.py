@@ -5,7 +5,6 @@ from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.ensemble import AdaBoostClassifier
-from sklearn.utils._param_validation import Interval, StrOptions
 
 from counterbalance.arrays import Floats, Integers, Rng
 from counterbalance.methods.base import (
@@ -19,6 +18,7 @@ from counterbalance.methods.base import (
     warn_fallback,
 )
 from counterbalance.methods.neighbours import allocate, k_means, nearest, nearest_in_table
+from counterbalance.sklearn_private import Interval, StrOptions
 
 
 def nearest_to_centres(rows: Floats, centres: Floats) -> Integers:

@@ -31,7 +31,7 @@ from counterbalance.rows.origins import (
     tell_inflated,
     tell_origins,
 )
-from counterbalance.samplers.find import Yield
+from counterbalance.samplers.counterfactual import Yield
 from counterbalance.table.labels import in_words, plain, rows_of
 
 # Classes that the headline names, and features that a sentence does.

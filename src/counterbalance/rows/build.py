@@ -7,6 +7,7 @@ that memory never holds more than the result.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -16,15 +17,52 @@ from counterbalance.arrays import Floats, Integers
 from counterbalance.constraints.rules import differs
 from counterbalance.prepare import Prepared
 from counterbalance.profile import distance
-from counterbalance.rows.provenance import Provenance, Twins
-from counterbalance.rows.shortfall import NewRows
+from counterbalance.rows.interior import Interior
+from counterbalance.rows.provenance import Provenance, ShownPairs
+from counterbalance.search.inversions import Inversions
+
+
+@dataclass
+class NewRows:
+    """What one class gets: inversions, sample ids of interior rows, copies."""
+
+    target: int
+    n_requested: int
+    found: Inversions = field(default_factory=lambda: Inversions.join([]))
+    interior: Interior | None = None  # what the sample ids belong to
+    sample_ids: Integers = field(default_factory=lambda: np.zeros(0, dtype=np.intp))
+    scores: Floats | None = None  # f's score of the class for each of them, where it is known
+    copies: Integers = field(default_factory=lambda: np.zeros(0, dtype=np.intp))  # rows
+
+    @property
+    def missing(self) -> int:
+        """How many samples are still to be found."""
+        return self.n_requested - len(self.found) - len(self.sample_ids) - len(self.copies)
+
+    @property
+    def made(self) -> dict[str, int]:
+        """How many samples have which origin."""
+        return {
+            "inversion": len(self.found),
+            "interior": len(self.sample_ids),
+            "copy": len(self.copies),
+        }
+
+
+def fill(classes: list[NewRows], prepared: Prepared) -> None:
+    """Fill up the classes that are short with rows made within them."""
+    for rows in classes:
+        if rows.missing:
+            rows.interior = Interior.from_class(prepared, rows.target).with_ids(rows.missing)
+            rows.sample_ids = rows.interior.accept()
+            rows.copies = rows.interior.copies(rows.missing)
 
 
 class Builder:
     """Builds the result and writes its provenance on the way."""
 
     def __init__(self, prepared: Prepared, classes: list[NewRows]) -> None:
-        n_new = sum(part.asked - part.missing for part in classes)
+        n_new = sum(part.n_requested - part.missing for part in classes)
         n_features = len(prepared.table.names)
         self.prepared, self.classes, self.n_new = prepared, classes, n_new
         self.factual, self.target, self.round = np.zeros((3, n_new), dtype=np.intp)
@@ -41,8 +79,8 @@ class Builder:
         table, labels = self.prepared.table, self.prepared.labels
         X = table.append(self.n_new, self.rows())
         y, columns = labels.append(self.target), self.columns()
-        twins = Twins.of(X, columns["sample"], self.factual)
-        return X, y, Provenance(columns, self.changed, table.names, twins)
+        pairs = ShownPairs.from_result(X, columns["sample"], self.factual)
+        return X, y, Provenance(columns, self.changed, table.names, pairs)
 
     def columns(self) -> dict[str, NDArray[Any]]:
         """Return the columns of the provenance, except what changed; the rows are built before."""
@@ -71,9 +109,9 @@ class Builder:
                 self.round[at] = some.round
                 new = some.rows(prepared.table.rows(some.factual))
                 yield self._note(at, part.target, "inversion", new, some.factual)
-            for block in prepared.blocks(len(part.lots)):
-                assert part.interior is not None  # noqa: S101  (the lots are its own)
-                new, base = part.interior.at(part.lots[block])
+            for block in prepared.blocks(len(part.sample_ids)):
+                assert part.interior is not None  # noqa: S101  (the ids are its own)
+                new, base = part.interior.at(part.sample_ids[block])
                 at, stop = slice(stop, stop + len(new)), stop + len(new)
                 score = None if part.scores is None else part.scores[block]
                 yield self._note(at, part.target, "interior", new, part.interior.rows[base], score)
@@ -94,10 +132,10 @@ class Builder:
         """Write the provenance of a block, and check that it keeps the rules."""
         space = self.prepared.space
         old = self.prepared.table.rows(factual)
-        if not space.perturbation.rules.kept(new, old):
+        if not space.rules.kept(new, old):
             raise RuntimeError("a new row breaks a constraint: this is a fault of counterbalance")
         self.factual[at], self.target[at], self.origin[at] = factual, target, origin
-        self.distance[at] = distance(space.perturbation.profile, space.order, old, new)
+        self.distance[at] = distance(space.profile, space.order, old, new)
         shown = (self.prepared.table.unfolded(rows, factual) for rows in (new, old))
         self.changed[at] = np.packbits(differs(*shown), axis=1)
         self._unscored.append(_Unscored(at, target, old, new, factual, score))

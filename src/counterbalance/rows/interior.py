@@ -2,28 +2,24 @@
 
     x          encoded rows of one class, (n, M): all, or those of one part of the table
     rank       the place of a row among the rows of its class
-    lot        the number that all draws of one new row belong to
+    sample     the rows that a new one may be moved by: all of the class, or MOST_SAMPLED of them,
+               one of each of so many equal stretches, so that a class can be worked on in parts
+    sample id  the number that all draws of one new row belong to; each try has ids of its own
     base       the row a new one starts from
-    fellows    the rows that it may be moved by: all of the class, or MOST_FELLOWS of them
-    partner    one of the fellows nearest to the base
+    partner    one of the sampled rows nearest to the base
     step       how far it goes towards the partner, uniform on (0, 1)
-    a, b       any two fellows
+    a, b       any two sampled rows
     h          the bandwidth: how wide a new row is spread around its base
 
-    between    base + step (partner - base)
-    around     base + h (a - b) / sqrt(2)
+    between    base + step (partner - base): interpolation, as in SMOTE
+    around     base + h (a - b) / sqrt(2): the smoothed bootstrap (Silverman and Young, 1987);
+               (a - b) / sqrt(2) has the covariance of the class, so new rows follow its shape
 
-``between`` is interpolation: it fills a class where inversions are too few. Where
-nothing can be interpolated, rows can only be copied.
+Where nothing can be interpolated, rows can only be copied. If the number of sample ids is known,
+the bases follow each other as the ids do, and a part of a class has a run of ids for its own.
 
-``around`` is the smoothed bootstrap (Silverman and Young, 1987): (a - b) / sqrt(2) has the
-covariance of the class, so new rows follow its shape, and are not drawn together as
-interpolated ones are.
-
-A class of more than MOST_FELLOWS rows is met by a sample of that size, one row of each of so many
-equal stretches of the class. So a class can be worked on in parts, each of which needs its own
-rows and the fellows. If the number of lots is known as well, the bases follow each other as the
-lots do, and a part of the class has a run of lots for its own.
+Neighbours in few features are searched by a tree, in many by comparing every row with every sampled
+one. Of equally near ones the first are taken.
 """
 
 from __future__ import annotations
@@ -33,172 +29,268 @@ from dataclasses import dataclass, replace
 from typing import Self
 
 import numpy as np
+from sklearn.neighbors import NearestNeighbors
 
-from counterbalance.arrays import Floats, Integers, Mask, Words
+from counterbalance.arrays import Floats, Integers, Mask, Unsigned
 from counterbalance.constraints.rules import differs
 from counterbalance.prepare import Prepared
-from counterbalance.rows.fellows import LOTS_PER_CLASS, Fellows, in_stretches
-from counterbalance.search.draws import stream, uniform
-from counterbalance.search.space import Space
+from counterbalance.profile import Profile, middle
+from counterbalance.search.draws import Space, stream, uniform
 
+try:
+    from counterbalance.plausible import nearest_kernel as kernel
+except ImportError:  # not built
+    kernel = None  # type: ignore[assignment]
+
+N_NEIGHBOURS = 5
+# With more features than these a tree of rows is slower than to compare all with all.
+MOST_IN_TREE = 15
+# To find the partners of n rows among all n takes time that grows with n squared, and every
+# worker of a cluster would need all of them.
+MOST_SAMPLED = 10_000
+# Sample ids of one class, far more than are ever used.
+IDS_PER_CLASS = 2**40
+# Draws 0 to 3 of a sample id belong to its new row; this one to the choice of the sample.
+RANKS_DRAW = 4
+NOWHERE, MISSING = -1, -1.0
 # Rows that break a rule or change nothing are drawn again so many times.
 MOST_TRIES = 10
 
 
 @dataclass(frozen=True)
-class Lots:
-    """The lots of one class, and the row that each of them starts from."""
+class ClassSample:
+    """The rows of a class by which a new row may be moved away from its base."""
 
-    seed: int
-    target: int
-    n: int  # the rows of the class
-    sampled: bool = False  # whether its fellows are a sample of them
-    total: int | None = None  # how many lots there are, if that is known
+    x: Floats
+    rank: Integers  # ascending
+    n: int  # the rows of the class in all
+
+    @classmethod
+    def from_class(cls, x: Floats, seed: int, target: int) -> Self:
+        """Choose them among all rows of a class."""
+        rank = sample_ranks(len(x), seed, target)
+        return cls(x if len(rank) == len(x) else x[rank], rank, len(x))
 
     @property
-    def first(self) -> int:
-        """The first lot of the class."""
-        return self.target * LOTS_PER_CLASS
+    def are_all(self) -> bool:
+        """Whether no row of the class is left out."""
+        return len(self.rank) == self.n
 
-    @property
-    def in_order(self) -> bool:
-        """Whether the bases follow each other as the lots do."""
-        return self.total is not None and self.sampled
+    def nearest(self, x: Floats, first: int, profile: Profile) -> Integers:
+        """Return the places of the nearest sampled rows of each row, without the row itself.
 
-    def base(self, lots: Integers, state: Words | None = None) -> Integers:
-        """Return the rank of the row that each lot starts from: any one, drawn with putting back.
-
-        In order, each lot has a stretch of the rows for its own and starts from one of them; with
-        each try the rows are gone through again. ``state`` is the stream of the lots, if known.
+        ``first`` is the rank of the first row.
         """
-        u = uniform(stream(self.seed, lots, 0) if state is None else state, 0)
-        if self.total is None or not self.in_order:
-            return (u * self.n).astype(np.intp)
-        return in_stretches((lots - self.first) % self.total, self.total, self.n, u)
+        k = min(N_NEIGHBOURS, len(self.x) - 1)
+        near = np.zeros((len(x), max(0, k)), dtype=np.intp)
+        if not near.size:
+            return near
+        ranks = first + np.arange(len(x))
+        layout = _one_hot(self.x, self.x, profile)
+        if kernel is None or layout.shape[1] <= MOST_IN_TREE:
+            # A tree answers for every row on its own, so it does not matter how a class is cut.
+            tree = NearestNeighbors(n_neighbors=k + 1, metric="manhattan", algorithm="kd_tree")
+            rows = _one_hot(x, self.x, profile)
+            found = tree.fit(layout).kneighbors(rows, return_distance=False)
+            # Among duplicates a row need not come first in its own list: drop it where it
+            # is, or the farthest where it is not there at all.
+            own = self.rank[found] == ranks[:, None]
+            own[~own.any(axis=1), -1] = True
+            return np.asarray(found[~own].reshape(len(x), k))
+        place = np.minimum(np.searchsorted(self.rank, ranks), len(self.rank) - 1)
+        own = np.where(self.rank[place] == ranks, place, NOWHERE)
+        of_x = _numbers_and_codes(self.x, self.x, profile)
+        kernel.nearest(*_numbers_and_codes(x, self.x, profile), *of_x, own, near)
+        return near
 
-    def of_rows(self, first: int, stop: int, number: int = 0) -> Integers:
-        """Return the lots, ascending, that start from the rows of these ranks, if in order.
 
-        Otherwise they are all that there are. ``number`` is that of the try.
-        """
-        total = self.total or 0
-        start = self.first + number * total
-        if not self.in_order:
-            return start + np.arange(total)
-        # The run begins and ends within a lot of where even steps would put it.
-        low, high = first * total // self.n - 1, -(-stop * total // self.n) + 1
-        lots = start + np.arange(max(0, low), min(total, high))
-        base = self.base(lots)
-        return lots[(base >= first) & (base < stop)]
+def sample_ranks(n: int, seed: int, target: int) -> Integers:
+    """Return the ranks of the sampled rows in a class of ``n`` rows, ascending."""
+    if n <= MOST_SAMPLED:
+        return np.arange(n)
+    numbers = np.arange(MOST_SAMPLED)
+    state = stream(seed, target * IDS_PER_CLASS + numbers, RANKS_DRAW)
+    return in_stretches(numbers, MOST_SAMPLED, n, uniform(state, 0))
+
+
+def in_stretches(numbers: Integers, n_stretches: int, n: int, u: Floats) -> Integers:
+    """Return a place in the stretch of each number, where ``n`` places are cut into stretches.
+
+    They never fall as the numbers grow. A stretch of less than a place is the one it lies in.
+    """
+    start, stop = numbers * n // n_stretches, (numbers + 1) * n // n_stretches
+    return np.asarray(start + (u * np.maximum(1, stop - start)).astype(np.intp))
+
+
+def _one_hot(x: Floats, sample: Floats, profile: Profile) -> Floats:
+    """Lay rows out so that the Manhattan distance to sampled rows is the method's distance.
+
+    A level that no sampled row has is as far from all of them, so it needs no column.
+    """
+    columns: list[Floats] = []
+    for m, is_nominal in enumerate(profile.nominal):
+        column, known = x[:, m], _known(sample[:, m])
+        if is_nominal:
+            columns.extend((column == level) * 0.5 for level in np.unique(known))
+        elif known.size:
+            columns.append(_scaled(column, known, profile.scale[m]))
+    return np.column_stack(columns) if columns else np.zeros((len(x), 1))
+
+
+def _numbers_and_codes(x: Floats, sample: Floats, profile: Profile) -> tuple[Floats, Floats]:
+    """Split rows into scaled numbers and codes of categories; the distance is as by one-hot."""
+    known = {m: _known(sample[:, m]) for m in np.flatnonzero(~profile.nominal)}
+    numbers = [_scaled(x[:, m], some, profile.scale[m]) for m, some in known.items() if some.size]
+    codes = x[:, profile.nominal]
+    return (
+        np.column_stack(numbers) if numbers else np.zeros((len(x), 0)),
+        np.ascontiguousarray(np.where(np.isnan(codes), MISSING, codes)),
+    )
+
+
+def _known(column: Floats) -> Floats:
+    return np.asarray(column[~np.isnan(column)])
+
+
+def _scaled(column: Floats, known: Floats, scale: float) -> Floats:
+    missing = np.isnan(column)
+    return (np.where(missing, middle(known), column) if missing.any() else column) / scale
 
 
 @dataclass(frozen=True)
 class Interior:
-    """The rows of one class, or of a part of it, ready to be interpolated."""
+    """The rows of one class, or of a part of it, ready to make others from."""
 
     rows: Integers  # where the rows are in the table
     x: Floats
-    partners: Integers  # (n, k), places among the fellows
-    fellows: Fellows
-    lots: Lots
+    partners: Integers  # (n, k), places among the sampled rows
+    sample: ClassSample
+    target: int
     space: Space
-    blocks: Callable[[int], list[slice]]  # cuts lots into blocks whose rows fit the memory
+    blocks: Callable[[int], list[slice]]  # cuts sample ids into blocks whose rows fit the memory
     first: int = 0  # rank of the first of the rows
+    n_ids: int | None = None  # sample ids of one try, if they are known
     bandwidth: float | None = None  # h; None makes rows between neighbours only
     between: float = 0.0  # with h: the share of rows that are between neighbours even so
 
     @classmethod
-    def of(
+    def from_class(
         cls,
         prepared: Prepared,
         target: int,
-        fellows: Fellows | None = None,
+        sample: ClassSample | None = None,
         first: int = 0,
         partners: Integers | None = None,
     ) -> Self:
-        """Take a class, ready to be interpolated: find the partners of every row.
+        """Take a class, and find the partners of every row.
 
-        A part of a class needs the ``fellows`` of the whole one and the rank of its ``first``
+        A part of a class needs the ``sample`` of the whole one and the rank of its ``first``
         row; ``partners`` that were found before are not looked for again.
         """
         rows = np.flatnonzero(prepared.labels.codes == target)
         x, space = prepared.table.rows(rows), prepared.space
-        if fellows is None:
-            fellows = Fellows.among(x, space.seed, target)
+        if sample is None:
+            sample = ClassSample.from_class(x, space.seed, target)
         if partners is None:
-            partners = fellows.nearest(x, first, space.perturbation.profile)
-        lots = Lots(space.seed, target, fellows.n, not fellows.are_all)
-        return cls(rows, x, partners, fellows, lots, space, prepared.blocks, first)
+            partners = sample.nearest(x, first, space.profile)
+        return cls(rows, x, partners, sample, target, space, prepared.blocks, first)
 
-    def for_rows(self, n: int) -> Self:
-        """Return the class with ``n`` lots in each try."""
-        return replace(self, lots=replace(self.lots, total=n))
+    def with_ids(self, n: int) -> Self:
+        """Return the class with ``n`` sample ids in each try."""
+        return replace(self, n_ids=n)
 
-    def around(self, spread: float, between: float, n_lots: int) -> Self:
+    def around(self, spread: float, between: float, n_ids: int) -> Self:
         """Spread new rows around every row, by Silverman's bandwidth times ``spread``.
 
         A share of ``between`` goes between neighbours all the same: where a feature is skewed,
         a difference of two rows leads out of the class and a neighbour does not.
         """
-        n, d = max(1, self.fellows.n), len(self.space.order)
+        n, d = max(1, self.sample.n), len(self.space.order)
         bandwidth = spread * (4 / ((d + 2) * n)) ** (1 / (d + 4))
-        return replace(self.for_rows(n_lots), bandwidth=bandwidth, between=between)
-
-    def own_lots(self, number: int = 0) -> Integers:
-        """Return the lots of these rows in a try; how many there are in all must be known."""
-        return self.lots.of_rows(self.first, self.first + len(self.x), number)
+        return replace(self, n_ids=n_ids, bandwidth=bandwidth, between=between)
 
     @property
-    def _has_nominal(self) -> bool:
-        return bool(self.space.perturbation.profile.nominal.any())
+    def in_order(self) -> bool:
+        """Whether the bases follow each other as the sample ids do."""
+        return self.n_ids is not None and not self.sample.are_all
 
-    def at(self, lots: Integers) -> tuple[Floats, Integers]:
-        """Return the new row of each lot, and the position in ``x`` of its base.
+    def first_id(self, number: int = 0) -> int:
+        """Return the first sample id of a try."""
+        return self.target * IDS_PER_CLASS + number * (self.n_ids or 0)
+
+    def own_ids(self, number: int = 0) -> Integers:
+        """Return the sample ids of a try, ascending; if in order, those that start from these rows.
+
+        How many there are in all must be known.
+        """
+        total, n, stop = self.n_ids or 0, self.sample.n, self.first + len(self.x)
+        if not self.in_order:
+            return self.first_id(number) + np.arange(total)
+        # The run begins and ends within an id of where even steps would put it.
+        low, high = self.first * total // n - 1, -(-stop * total // n) + 1
+        ids = self.first_id(number) + np.arange(max(0, low), min(total, high))
+        base = self._base(ids, stream(self.space.seed, ids, 0))
+        return ids[(base >= self.first) & (base < stop)]
+
+    def _base(self, ids: Integers, state: Unsigned) -> Integers:
+        """Return the rank of the row that each id starts from: any one, drawn with putting back.
+
+        In order, each id has a stretch of the rows for its own and starts from one of them; with
+        each try the rows are gone through again.
+        """
+        u = uniform(state, 0)
+        if self.n_ids is None or not self.in_order:
+            return (u * self.sample.n).astype(np.intp)
+        return in_stretches((ids - self.first_id()) % self.n_ids, self.n_ids, self.sample.n, u)
+
+    def at(self, ids: Integers) -> tuple[Floats, Integers]:
+        """Return the new row of each sample id, and the position in ``x`` of its base.
 
         A cell that is missing in a row that it is made from is the base's, and so is one
         that may not change.
         """
-        state = stream(self.space.seed, lots, 0)
-        base = self.lots.base(lots, state) - self.first
+        state = stream(self.space.seed, ids, 0)
+        base = self._base(ids, state) - self.first
         alone = not self.partners.shape[1]
         if self.bandwidth is None:
             return self.x[base] if alone else self._between(state, base), base
         if alone or not self.between:
             return self._around(state, base, self.bandwidth), base
-        towards = uniform(stream(self.space.seed, lots, 3), 0) < self.between
-        new = np.empty((len(lots), self.x.shape[1]))
+        towards = uniform(stream(self.space.seed, ids, 3), 0) < self.between
+        new = np.empty((len(ids), self.x.shape[1]))
         new[towards] = self._between(state[towards], base[towards])
         new[~towards] = self._around(state[~towards], base[~towards], self.bandwidth)
         return new, base
 
-    def _between(self, state: Words, base: Integers) -> Floats:
+    def _between(self, state: Unsigned, base: Integers) -> Floats:
         """Go a step towards a partner; a nominal cell is that of the nearer of the two."""
         choice = (uniform(state, 1) * self.partners.shape[1]).astype(np.intp)
         step = uniform(state, 2)[:, None]
-        start, end = self.x[base], self.fellows.x[self.partners[base, choice]]
+        start, end = self.x[base], self.sample.x[self.partners[base, choice]]
         new = start + step * (end - start)
-        nominal = np.where(step < 0.5, start, end) if self._has_nominal else None  # noqa: PLR2004
+        has_nominal = self.space.profile.nominal.any()
+        nominal = np.where(step < 0.5, start, end) if has_nominal else None  # noqa: PLR2004
         limits = np.minimum(start, end), np.maximum(start, end)
         return self._settle(state, start, new, nominal, limits)
 
-    def _around(self, state: Words, base: Integers, h: float) -> Floats:
+    def _around(self, state: Unsigned, base: Integers, h: float) -> Floats:
         """Add h times the difference of two rows; h is the chance of a nominal cell to be a's."""
-        profile, fellows = self.space.perturbation.profile, self.fellows.x
+        profile, sample = self.space.profile, self.sample.x
         start = self.x[base]
-        a, b = (fellows[(uniform(state, k) * len(fellows)).astype(np.intp)] for k in (1, 2))
+        a, b = (sample[(uniform(state, k) * len(sample)).astype(np.intp)] for k in (1, 2))
         new = a - b
         new *= h
         new /= np.sqrt(2)
         new += start
         nominal = None
-        if self._has_nominal:
+        if profile.nominal.any():
             each = uniform(stream(self.space.seed, state, 1)[:, None], np.arange(self.x.shape[1]))
             nominal = np.where((each < h) & ~np.isnan(a), a, start)
         return self._settle(state, start, new, nominal, (profile.lower, profile.upper))
 
     def _settle(
         self,
-        state: Words,
+        state: Unsigned,
         start: Floats,
         new: Floats,
         nominal: Floats | None,
@@ -208,13 +300,13 @@ class Interior:
 
         ``new`` is written over; ``nominal`` holds the cells of features that have no order.
         """
-        perturbation, rules = self.space.perturbation, self.space.perturbation.rules
+        space, rules = self.space, self.space.rules
         features = np.arange(self.x.shape[1])
-        perturbation.snap(new, features)
+        space.snap(new, features)
         lower, upper = rules.bounds(start, features, *limits)
         np.minimum(np.maximum(new, lower, out=new), upper, out=new)
         if nominal is not None:
-            new = np.where(perturbation.profile.nominal, nominal, new)
+            new = np.where(space.profile.nominal, nominal, new)
         fixed = ~self.space.changes | (lower > upper)
         keep = np.isnan(new)  # so it is where a cell that it is made from is missing
         if nominal is not None:
@@ -224,31 +316,31 @@ class Interior:
         if keep.any():
             new = np.where(keep, start, new)
         if rules.most_changed is not None:
-            lot = uniform(state[:, None], 3 + features)
-            lot = np.where(differs(new, start), lot, np.inf)
-            late = np.argsort(np.argsort(lot, axis=1), axis=1) >= rules.most_changed
+            number = uniform(state[:, None], 3 + features)
+            number = np.where(differs(new, start), number, np.inf)
+            late = np.argsort(np.argsort(number, axis=1), axis=1) >= rules.most_changed
             new = np.where(late, start, new)
         return rules.mend(new, start)
 
     def accept(self) -> Integers:
-        """Return as many lots as there are in a try, fewer if those of sound rows are rare."""
-        lots, n = np.zeros(0, dtype=np.intp), self.lots.total or 0
+        """Return as many sample ids as there are in a try, fewer if sound rows are rare."""
+        ids, n = np.zeros(0, dtype=np.intp), self.n_ids or 0
         for number in range(MOST_TRIES):
-            if len(lots) < n:
-                lots = np.append(lots, self.sound_ones(self.own_lots(number)))[:n]
-        return lots
+            if len(ids) < n:
+                ids = np.append(ids, self.sound_ones(self.own_ids(number)))[:n]
+        return ids
 
-    def sound_ones(self, lots: Integers) -> Integers:
-        """Return the lots whose rows keep the rules and are no copies."""
-        good = [self.sound(*self.at(lots[block])) for block in self.blocks(len(lots))]
-        return np.asarray(lots[np.concatenate([np.zeros(0, dtype=bool), *good])])
+    def sound_ones(self, ids: Integers) -> Integers:
+        """Return the sample ids whose rows keep the rules and are no copies."""
+        good = [self.sound(*self.at(ids[block])) for block in self.blocks(len(ids))]
+        return np.asarray(ids[np.concatenate([np.zeros(0, dtype=bool), *good])])
 
     def sound(self, new: Floats, base: Integers) -> Mask:
         """Return which new rows keep the rules and are no copies of their base."""
         changed = differs(new, self.x[base]).any(axis=1)
-        return np.asarray(self.space.perturbation.rules.allow(new, self.x[base]) & changed)
+        return np.asarray(self.space.rules.allow(new, self.x[base]) & changed)
 
     def copies(self, n: int) -> Integers:
         """Return where ``n`` rows to copy are in the table, none where none keeps the rules."""
-        allowed = self.rows[self.space.perturbation.rules.allow(self.x, self.x)]
+        allowed = self.rows[self.space.rules.allow(self.x, self.x)]
         return np.resize(allowed, n if allowed.size else 0)

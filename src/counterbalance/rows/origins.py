@@ -15,12 +15,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
+from counterbalance.constraints import Constraint
+from counterbalance.errors import InflatedClassWarning, ShortfallError, ShortfallWarning
 from counterbalance.rows.provenance import Provenance
-from counterbalance.table.labels import plain
+from counterbalance.table.labels import Labels, plain
+from counterbalance.user_warnings import warn_user
 
 ORIGINS = ("inversion", "interior", "copy")
 # What the columns of a table of counts are called.
@@ -32,6 +35,9 @@ MOST_PER_ROW_AT_ALL = 100
 # Classes that a sentence names, and that a remedy lists.
 MOST_NAMED = 3
 MOST_LISTED = 12
+
+Policy = Literal["fill", "accept", "raise"]
+POLICIES: tuple[Policy, ...] = ("fill", "accept", "raise")
 
 Counts = Mapping[str, int]
 
@@ -192,3 +198,59 @@ def tell_inflated(classes: Sequence[Inflated], remedy: str) -> str:
         f"{'; '.join(named)}. So few real rows cannot say what so many new ones should look like. "
         f"Ask for fewer: {remedy}"
     )
+
+
+def report_shortfall(
+    requested: Mapping[int, int],
+    made: Mapping[int, Counts],
+    labels: Labels,
+    policy: Policy,
+    constraints: list[Constraint],
+) -> None:
+    """Warn of every class that did not get inversions only, or refuse.
+
+    ``requested`` says how many new rows each class code was to get, ``made`` how many of which
+    origin it got.
+    """
+    for target, n in requested.items():
+        counts = made[target]
+        found, missing = counts["inversion"], n - sum(counts.values())
+        if found == n:
+            continue
+        label = plain(labels.classes[target])
+        head = f"class {label!r}: {n} new samples asked for, {found} inversions found"
+        if not (labels.counts > labels.counts[target]).any():
+            head += " (no class is larger)"
+        if constraints:
+            head += f" under the constraints {', '.join(map(str, constraints))}"
+        done = [
+            f"{counts[origin]} more by {how}"
+            for origin, how in (
+                ("interior", "interpolating between rows of the class"),
+                ("copy", "copying rows of the class"),
+            )
+            if counts[origin]
+        ]
+        if missing and policy != "accept":
+            raise ShortfallError(
+                f"{', '.join([head, *done])}, {missing} missing; ask for fewer with "
+                "sampling_strategy, raise n_draws or epsilon, pass an estimator that predicts the "
+                "class more often (class_weight='balanced'), let on_shortfall='fill' fill the "
+                "class, or 'accept' fewer"
+            )
+        if missing:
+            done.append(f"{missing} missing, as on_shortfall='accept' allows")
+        warn_user(ShortfallWarning(f"{head}; {', '.join(done)}"), f"class {label!r}")
+    warn_inflated(made, labels)
+
+
+def warn_inflated(
+    made: Mapping[int, Counts], labels: Labels, *, most_per_row: int = MOST_PER_ROW
+) -> None:
+    """Warn, once for all classes, of those that got far more rows than their own bear out."""
+    counts = {plain(labels.classes[target]): new for target, new in made.items()}
+    own = {plain(labels.classes[target]): int(labels.counts[target]) for target in made}
+    found = all_inflated(counts, own, most_per_row)
+    if found:
+        text = tell_inflated(found, ask_for_fewer(found, counts, own))
+        warn_user(InflatedClassWarning(text, tuple(found)), "inflated")

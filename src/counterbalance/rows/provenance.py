@@ -14,7 +14,7 @@
                    farther than 95 % of them (see ``plausible.outliers``; nan for a class of one)
     outlier_to     the same among the real rows of to_class
 
-The result holds both twins: row ``factual`` and row ``sample``.
+The result holds both pairs: row ``factual`` and row ``sample``.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ STARTERS = ("=", "+", "-", "@", "\t", "\r", "\n")
 
 
 @dataclass(frozen=True, eq=False)
-class Twins:
+class ShownPairs:
     """The first new rows and, below them, their factuals, as the table has them.
 
     A notebook shows their cells. All others are in the table, which is the user's.
@@ -72,7 +72,7 @@ class Twins:
     rows: Any = None
 
     @classmethod
-    def of(cls, X_resampled: Any, sample: Integers, factual: Integers) -> Self:
+    def from_result(cls, X_resampled: Any, sample: Integers, factual: Integers) -> Self:
         """Take them from the result."""
         some = slice(SHOWN_ROWS)
         positions = np.concatenate([sample[some], factual[some]])
@@ -112,13 +112,13 @@ class Provenance:
         columns: dict[str, NDArray[Any]],
         changed: NDArray[np.uint8],
         names: list[Any],
-        twins: Twins | None = None,
+        pairs: ShownPairs | None = None,
     ) -> None:
         self._columns = columns
         # One bit for each cell: a list of names for each of a million rows would not fit.
         self._changed = changed
         self._names = names
-        self._twins = Twins() if twins is None else twins
+        self._pairs = ShownPairs() if pairs is None else pairs
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -145,7 +145,7 @@ class Provenance:
             row["changed"] = self._changed_names([place])[0]
             return {name: row[name] for name in COLUMNS}
         smaller = {name: column[key] for name, column in self._columns.items()}
-        return Provenance(smaller, self._changed[key], self._names, self._twins)
+        return Provenance(smaller, self._changed[key], self._names, self._pairs)
 
     def __iter__(self) -> Iterator[dict[str, Any]]:
         return (self[place] for place in range(len(self)))
@@ -247,7 +247,7 @@ class Provenance:
             told = [str(row["factual"]), classes, row["origin"], f"{row['distance']:.3g}"]
             cells = [(text, False) for text in told]
             cells += [
-                (self._twins.tell(row["sample"], m, changed=bool(changed[m])), bool(changed[m]))
+                (self._pairs.tell(row["sample"], m, changed=bool(changed[m])), bool(changed[m]))
                 for m in features[:SHOWN_FEATURES]
             ]
             lines.append(_html_line("td", cells))

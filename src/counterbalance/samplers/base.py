@@ -14,10 +14,9 @@ from typing import Any, ClassVar, Self, TypeVar, cast
 import numpy as np
 from imblearn.over_sampling.base import BaseOverSampler
 from imblearn.utils import check_sampling_strategy
-from sklearn.base import BaseEstimator, _fit_context
+from sklearn.base import BaseEstimator
 from sklearn.utils import get_tags
-from sklearn.utils._param_validation import HasMethods, StrOptions
-from sklearn.utils.validation import _check_sample_weight, validate_data
+from sklearn.utils.validation import validate_data
 
 from counterbalance.arrays import Floats
 from counterbalance.classifier.fit import check_takes
@@ -26,7 +25,8 @@ from counterbalance.errors import TableError
 from counterbalance.plausible.learn import Plausible
 from counterbalance.prepare import Prepared, make_classifier, prepare
 from counterbalance.rows.build import Builder
-from counterbalance.search.selection import is_every
+from counterbalance.search.inversions import is_every
+from counterbalance.sklearn_private import HasMethods, StrOptions, check_sample_weight, fit_context
 from counterbalance.table import containers, frames
 from counterbalance.table.dummies import group_dummies
 from counterbalance.table.encoder import TableEncoder
@@ -59,7 +59,7 @@ class TableOverSampler(BaseOverSampler):
     ignore_relations: Any
     random_state: Any
 
-    @_fit_context(prefer_skip_nested_validation=False)
+    @fit_context(prefer_skip_nested_validation=False)
     def fit(self, X: Any, y: Any) -> Self:
         """Check the input and note how many rows each class is to get.
 
@@ -80,7 +80,7 @@ class TableOverSampler(BaseOverSampler):
         self._read(X, y)
         return self
 
-    @_fit_context(prefer_skip_nested_validation=False)
+    @fit_context(prefer_skip_nested_validation=False)
     def fit_resample(self, X: Any, y: Any, *, sample_weight: Any = None) -> tuple[Any, Any]:
         """Balance the table.
 
@@ -173,7 +173,7 @@ class TableOverSampler(BaseOverSampler):
         )
         return strategy
 
-    def _asked(self, labels: Labels) -> dict[int, int]:
+    def _requested(self, labels: Labels) -> dict[int, int]:
         """Return how many new rows each class code is to get."""
         codes = {label: code for code, label in enumerate(labels.classes.tolist())}
         return {codes[plain(label)]: n for label, n in self.sampling_strategy_.items()}
@@ -230,7 +230,7 @@ def check_weights(sample_weight: Any, n_rows: int) -> Floats | None:
     if sample_weight is None:
         return None
     try:
-        weights = _check_sample_weight(
+        weights = check_sample_weight(
             sample_weight, np.empty((n_rows, 0)), ensure_non_negative=True
         )
     except ValueError as error:

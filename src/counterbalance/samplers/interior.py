@@ -12,25 +12,23 @@ of them to believe.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
 from numbers import Real
 from typing import Any, ClassVar
 
 import numpy as np
-from sklearn.utils._param_validation import HasMethods, Interval
 
 from counterbalance.arrays import Floats, Integers
 from counterbalance.classifier.fit import interior_classifier
-from counterbalance.classifier.judge import Classifier
+from counterbalance.classifier.predict import Classifier
 from counterbalance.errors import ClassifierError, ShortfallError, ShortfallWarning
 from counterbalance.plausible.learn import Plausible
 from counterbalance.prepare import Prepared
-from counterbalance.rows.build import Builder
+from counterbalance.rows.build import Builder, NewRows
 from counterbalance.rows.interior import Interior
-from counterbalance.rows.origins import MOST_PER_ROW_AT_ALL, Counts
-from counterbalance.rows.shortfall import NewRows, warn_inflated
+from counterbalance.rows.origins import MOST_PER_ROW_AT_ALL, Counts, warn_inflated
 from counterbalance.samplers.base import TableOverSampler, refuse_removed
 from counterbalance.search.draws import stream, uniform
+from counterbalance.sklearn_private import HasMethods, Interval
 from counterbalance.table.encoder import TableEncoder
 from counterbalance.table.labels import Labels, plain
 from counterbalance.table.table import Table
@@ -38,7 +36,7 @@ from counterbalance.user_warnings import warn_user
 
 # Candidates for each new row: enough for f to choose from.
 POOL = 8
-# Of these so many are judged at a time for each new row: fewer than two are hardly ever enough.
+# Of these so many are scored at a time for each new row: fewer than two are hardly ever enough.
 AT_A_TIME = 2
 # Below this a score has no weight to speak of; it keeps the logarithms finite.
 LEAST_SCORE = 1e-6
@@ -49,38 +47,6 @@ REMOVED = {
     "integer_features": "columns of whole numbers are recognised",
     "n_jobs": "the work is one pass of one thread",
 }
-
-
-@dataclass(frozen=True)
-class WeightedDraw:
-    """How rows are drawn among candidates: without putting back, with the weights that f gives.
-
-    The n lots with the smallest ``-log(u) / weight`` are such a draw (Efraimidis and Spirakis,
-    2006). A key belongs to its lot alone, so one number tells for any part of the lots which
-    of them are drawn.
-    """
-
-    spread: float
-    between: float
-    agreement: float
-
-    def prepare(self, interior: Interior, asked: int) -> Interior:
-        """Return a class whose lots are the candidates for ``asked`` rows."""
-        return interior.around(self.spread, self.between, POOL * asked)
-
-    def least_keys(self, interior: Interior, lots: Integers) -> Floats:
-        """Return the smallest key that each lot may have: that of the weight 1."""
-        return -np.log(uniform(stream(interior.space.seed, lots, 2), 0))
-
-    def keys(
-        self, interior: Interior, least: Floats, made: tuple[Floats, Integers], score: Floats
-    ) -> Floats:
-        """Return the keys of lots, infinite where a candidate must not be drawn.
-
-        ``made`` are the candidates as ``interior`` made them, ``score`` is what f gives them.
-        """
-        weight = np.clip(score, LEAST_SCORE, 1.0) ** self.agreement
-        return np.where(interior.sound(*made), least / weight, np.inf)
 
 
 class InteriorOverSampler(TableOverSampler):
@@ -110,7 +76,7 @@ class InteriorOverSampler(TableOverSampler):
         rows and features.
 
     between : float, default=0.3
-        Share of the candidates that lie between a row and one of its nearest fellows, as
+        Share of the candidates that lie between a row and one of its nearest neighbours, as
         those of SMOTE do; the others are spread around it.
 
     agreement : float, default=1.5
@@ -198,20 +164,19 @@ class InteriorOverSampler(TableOverSampler):
     def _fit_resample(self, table: Table, labels: Labels, weights: Floats | None) -> Builder:
         prepared = self._prepare(table, labels, weights)  # profile, rules, order, f
         check_scores(prepared.f.f)
-        asked = {target: n for target, n in self._asked(labels).items() if n}
-        rows = [NewRows(target, n) for target, n in asked.items()]
+        requested = {target: n for target, n in self._requested(labels).items() if n}
+        rows = [NewRows(target, n) for target, n in requested.items()]
         self._draw(rows, prepared)
         for part in rows:
             if part.missing:
                 assert part.interior is not None  # noqa: S101  (it was drawn from)
                 part.copies = part.interior.copies(part.missing)
-        report(asked, {part.target: part.made for part in rows}, labels)
+        report(requested, {part.target: part.made for part in rows}, labels)
         return Builder(prepared, rows)
 
-    @property
-    def draw(self) -> WeightedDraw:
-        """How rows are drawn among the candidates."""
-        return WeightedDraw(self.spread, self.between, self.agreement)
+    def with_candidates(self, interior: Interior, n: int) -> Interior:
+        """Return a class whose sample ids are the candidates for ``n`` new rows."""
+        return interior.around(self.spread, self.between, POOL * n)
 
     @staticmethod
     def default_classifier(table: Table, encoder: TableEncoder) -> Any:
@@ -221,74 +186,77 @@ class InteriorOverSampler(TableOverSampler):
     def _draw(self, rows: list[NewRows], prepared: Prepared) -> None:
         """Draw the rows of each class.
 
-        No weight is above 1, so no key is below ``-log(u)``: lots are judged from the largest u
-        on, and those that cannot be drawn any more are never made. The lots of all classes are
-        judged together: boosting asks one tree for each class, however few the rows are.
+        No weight is above 1, so no key is below ``-log(u)``: candidates are scored from the largest
+        u on, and those that cannot be drawn any more are never made. Candidates of all classes are
+        scored together: boosting has a tree for each class, however few the rows are.
         """
-        draw = self.draw
         pools = []
         for part in rows:
-            part.interior = draw.prepare(Interior.of(prepared, part.target), part.asked)
-            pools.append(Pool(part.interior, part.asked, draw, part.interior.own_lots()))
-        while waiting := [(pool, at) for pool in pools if (at := pool.hopeful()).size]:
+            own = Interior.from_class(prepared, part.target)
+            part.interior = self.with_candidates(own, part.n_requested)
+            ids = part.interior.own_ids()
+            pools.append(Pool(part.interior, part.n_requested, ids, self.agreement))
+        while waiting := [(pool, at) for pool in pools if (at := pool.next()).size]:
             for pieces in _together(waiting, prepared.blocks):
-                judge_lots(pieces, prepared.f, draw)
+                score_candidates(pieces, prepared.f)
         for part, pool in zip(rows, pools, strict=True):
-            drawn = np.argsort(pool.keys, kind="stable")[: part.asked]
+            drawn = np.argsort(pool.keys, kind="stable")[: part.n_requested]
             drawn = np.sort(drawn[pool.keys[drawn] < np.inf])
-            part.lots, part.scores = pool.lots[drawn], pool.scores[drawn]
-
-
-def judge_lots(pieces: list[tuple[Pool, Integers]], f: Classifier, draw: WeightedDraw) -> None:
-    """Make the rows of some lots, ask f about all of them, and note their keys."""
-    made = [pool.interior.at(pool.lots[at]) for pool, at in pieces]
-    base = [pool.interior.rows[b] for (pool, _), (_, b) in zip(pieces, made, strict=True)]
-    scores = f.scores(np.concatenate([new for new, _ in made]), np.concatenate(base))
-    assert scores is not None  # noqa: S101  (f has probabilities)
-    stops = np.cumsum([len(new) for new, _ in made])[:-1]
-    for (pool, at), row, score in zip(pieces, made, np.split(scores, stops), strict=True):
-        pool.scores[at] = score[:, pool.target]
-        pool.keys[at] = draw.keys(pool.interior, pool.least[at], row, pool.scores[at])
-        pool.least[at] = np.nan
+            part.sample_ids, part.scores = pool.ids[drawn], pool.scores[drawn]
 
 
 class Pool:
-    """The candidates of one class.
+    """The candidates of one class, drawn without putting back by the weights that f gives.
 
-    lots      their numbers
-    least     the smallest key that each may have, -log(u); nan once it is judged
-    keys      -log(u) / weight of those that were judged; the smallest win
+    The n ids with the smallest ``-log(u) / weight`` are such a draw (Efraimidis and Spirakis,
+    2006). A key belongs to its id alone, so any part of the ids can be drawn from by itself.
+
+    ids       sample ids
+    least     the smallest key that each may have, -log(u), of the weight 1; nan once it is scored
+    keys      -log(u) / weight of those that were scored, infinite for rows that break a rule
     scores    f's score of the class for them
     """
 
-    def __init__(self, interior: Interior, asked: int, draw: WeightedDraw, lots: Integers) -> None:
-        self.interior, self.target, self.asked = interior, interior.lots.target, asked
-        self.lots = lots
-        self.least = draw.least_keys(interior, lots)
-        self.keys = np.full(len(self.lots), np.inf)
-        self.scores = np.full(len(self.lots), np.nan)
+    def __init__(self, interior: Interior, n: int, ids: Integers, agreement: float) -> None:
+        self.interior, self.n, self.ids, self.agreement = interior, n, ids, agreement
+        self.least = -np.log(uniform(stream(interior.space.seed, ids, 2), 0))
+        self.keys, self.scores = np.full(len(ids), np.inf), np.full(len(ids), np.nan)
 
     @property
     def last_key(self) -> float:
-        """The largest key that is drawn, if nothing else is judged."""
-        return float(np.partition(self.keys, self.asked - 1)[self.asked - 1])
+        """The largest key that is drawn, if nothing else is scored."""
+        return float(np.partition(self.keys, self.n - 1)[self.n - 1])
 
-    def hopeful(self, up_to: float = 0.0) -> Integers:
-        """Return the next lots to judge: those with the largest u that may still be drawn.
+    def next(self, up_to: float = 0.0) -> Integers:
+        """Return the next candidates to score: those with the largest u that may still be drawn.
 
         Keys ``up_to`` a number are of interest even if they are not drawn here.
         """
         places = np.flatnonzero(self.least <= max(self.last_key, up_to))
-        n = AT_A_TIME * self.asked
+        n = AT_A_TIME * self.n
         if len(places) > n:
             places = np.sort(places[np.argpartition(self.least[places], n)[:n]])
         return places
 
 
+def score_candidates(pieces: list[tuple[Pool, Integers]], f: Classifier) -> None:
+    """Make the rows of some candidates, ask f about all of them, and note their keys."""
+    made = [pool.interior.at(pool.ids[at]) for pool, at in pieces]
+    base = [pool.interior.rows[b] for (pool, _), (_, b) in zip(pieces, made, strict=True)]
+    scores = f.scores(np.concatenate([new for new, _ in made]), np.concatenate(base))
+    assert scores is not None  # noqa: S101  (f has probabilities)
+    stops = np.cumsum([len(new) for new, _ in made])[:-1]
+    for (pool, at), row, score in zip(pieces, made, np.split(scores, stops), strict=True):
+        pool.scores[at] = score[:, pool.interior.target]
+        weight = np.clip(pool.scores[at], LEAST_SCORE, 1.0) ** pool.agreement
+        pool.keys[at] = np.where(pool.interior.sound(*row), pool.least[at] / weight, np.inf)
+        pool.least[at] = np.nan
+
+
 def _together(
     waiting: list[tuple[Pool, Integers]], cut: Callable[[int], list[slice]]
 ) -> Iterator[list[tuple[Pool, Integers]]]:
-    """Cut what is to be judged of all classes into blocks: which pool, and which of its lots."""
+    """Cut the candidates of all classes into blocks: which pool, and which of its ids."""
     stops = np.cumsum([len(places) for _, places in waiting]).tolist()
     for block in cut(stops[-1]):
         pieces = []
@@ -309,13 +277,13 @@ def check_scores(f: Any) -> None:
         )
 
 
-def report(asked: Mapping[int, int], made: Mapping[int, Counts], labels: Labels) -> None:
+def report(requested: Mapping[int, int], made: Mapping[int, Counts], labels: Labels) -> None:
     """Warn of rows that are copies; refuse where the rules leave too few of a class.
 
-    ``asked`` says how many new rows each class code was to get, ``made`` how many of which origin
-    it got.
+    ``requested`` says how many new rows each class code was to get, ``made`` how many of which
+    origin it got.
     """
-    for target, n in asked.items():
+    for target, n in requested.items():
         label = plain(labels.classes[target])
         found, copies = made[target]["interior"], made[target]["copy"]
         head = f"class {label!r}: {n} new samples asked for, {found} found"

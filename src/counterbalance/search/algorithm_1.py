@@ -24,9 +24,8 @@ from numpy.typing import NDArray
 from counterbalance.arrays import Floats, Integers, Mask
 from counterbalance.constraints.rules import Rules, differs
 from counterbalance.profile import distance, share_of_distance
-from counterbalance.search.draws import stream
+from counterbalance.search.draws import Space, stream
 from counterbalance.search.inversions import Inversions
-from counterbalance.search.space import Space
 from counterbalance.search.structure import Structure
 
 try:
@@ -54,18 +53,18 @@ def nearest_of_each_draw(
 
     Two draws of a factual that come to the same row count once.
     """
-    rules = space.perturbation.rules
+    rules = space.rules
     rounds = first_inversions(space, structure, x, ids, wanted, checked=rules.checked)
     row, draw, target = np.nonzero(rounds)
     reached = rounds[row, draw, target].astype(np.intp)
     old = x[row]
     new = rules.complete(build(space, x, ids, row, draw, reached), old)
     new = prune(space, structure, old, new, target, ids[row])
-    good = structure.f.on_candidates(new, ids[row]) == target if len(new) else reached > 0
-    far = distance(space.perturbation.profile, space.order, old, new)
+    good = structure.f.predict_codes(new, ids[row]) == target if len(new) else reached > 0
+    far = distance(space.profile, space.order, old, new)
     at = np.flatnonzero(good & (far < space.epsilon))
     at = at[_first_of_equals(row[at], target[at], new[at])]
-    return Inversions.of_rows(
+    return Inversions.from_rows(
         ids[row[at]], target[at], far[at], old[at], new[at], draw[at], reached[at]
     )
 
@@ -94,7 +93,7 @@ def first_inversions(
     With ``any_draw`` no more is looked for once a row has an inversion to each class that is
     wanted. ``checked`` asks that the row as a whole keeps every rule.
     """
-    rules = space.perturbation.rules
+    rules = space.rules
     by_cells = not checked and rules.most_changed is None
     if not (structure.is_known and by_cells and space.draw_arrays is not None):
         return _by_asking(
@@ -125,10 +124,10 @@ def first_inversions(
 
 def _draws(space: Space, x: Floats, ids: Integers) -> kernel.Draws:
     """Give the kernel what the draws of some rows are made with."""
-    x, rules, order = np.ascontiguousarray(x), space.perturbation.rules, space.order
+    x, rules, order = np.ascontiguousarray(x), space.rules, space.order
     # Without a rule of direction the bounds are those of every factual: one shows them.
     some = x if (rules.rising | rules.falling)[order].any() else x[:1]
-    bounds = space.perturbation.bounds(some[:, order], order)
+    bounds = space.bounds(some[:, order], order)
     lower, upper = (np.ascontiguousarray(np.atleast_2d(array), np.float64) for array in bounds)
     return kernel.Draws(x, (ids + space.first_row).astype(np.int64), lower, upper, space)
 
@@ -156,7 +155,7 @@ def _by_asking(
     rules: Rules | None,
 ) -> Rounds:
     """Ask f about all candidates of a round at once, round after round."""
-    n_draws, most = space.n_draws, space.perturbation.rules.most_changed
+    n_draws, most = space.n_draws, space.rules.most_changed
     rounds = np.zeros((len(x), n_draws, wanted.shape[1]), dtype=np.int32)
     missing = np.repeat(wanted, n_draws, axis=0)  # (R T, C)
     state = stream(space.seed, (ids + space.first_row)[:, None], np.arange(n_draws))
@@ -169,12 +168,12 @@ def _by_asking(
         feature = np.array([m])
         rows = np.unique(going // n_draws)
         values = np.full((len(x), n_draws), np.nan)
-        values[rows] = space.perturbation.values(x[rows], state[rows], feature)[..., 0]
+        values[rows] = space.values(x[rows], state[rows], feature)[..., 0]
         new[:, m] = values.ravel()
         factual = going // n_draws
-        share = share_of_distance(
-            space.perturbation.profile, feature, x[factual][:, [m]], new[going][:, [m]]
-        )[:, 0]
+        share = share_of_distance(space.profile, feature, x[factual][:, [m]], new[going][:, [m]])[
+            :, 0
+        ]
         far[going] += share
         n_changed[going] += share > 0
         near = far[going] < space.epsilon
@@ -213,7 +212,7 @@ def prune(
     space: Space, structure: Structure, x: Floats, rows: Floats, target: Integers, ids: Integers
 ) -> Floats:
     """Undo the changes that f does not need, the farthest first, until each one is needed."""
-    profile, rules = space.perturbation.profile, space.perturbation.rules
+    profile, rules = space.profile, space.rules
     drawn, rows, going = rows, rows.copy(), np.arange(len(rows))
     if structure.ensemble is not None and not rules.checked:
         nominal, tied = profile.nominal.astype(np.uint8), np.zeros(len(rows), dtype=np.uint8)
@@ -243,7 +242,7 @@ def farthest_first(space: Space, x: Floats, rows: Floats) -> Integers:
     without a change behind them.
     """
     order = space.order[::-1]
-    share = share_of_distance(space.perturbation.profile, order, x[:, order], rows[:, order])
+    share = share_of_distance(space.profile, order, x[:, order], rows[:, order])
     most = int((share > 0).sum(axis=1).max(initial=0))
     return np.asarray(order[np.argsort(-share, axis=1, kind="stable")][:, :most])
 

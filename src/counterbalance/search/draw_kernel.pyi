@@ -2,8 +2,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from counterbalance.arrays import Floats, Integers
-from counterbalance.search.landscape import Landscape
-from counterbalance.search.space import Space
+from counterbalance.search.draws import Space
+from counterbalance.search.structure import Landscape
 
 class Draws:
     def __init__(

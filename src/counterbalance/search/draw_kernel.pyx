@@ -18,8 +18,8 @@ from scipy.special.cython_special cimport ndtr, ndtri
 
 import numpy as np
 
-from counterbalance.classifier.leaf_sets import RankedSets
-from counterbalance.search.landscape import AHEAD as _AHEAD
+from counterbalance.classifier.trees import RankedSets
+from counterbalance.classifier.trees import AHEAD as _AHEAD
 
 cdef int64_t AHEAD = _AHEAD
 cdef uint64_t GOLDEN = 0x9E3779B97F4A7C15ULL
@@ -266,7 +266,7 @@ cdef inline bint all_found(
 
 cdef struct Path:
     # Room for the draws of one factual.
-    Py_ssize_t* asked  # (n,): the features of the order that any tree looks at
+    Py_ssize_t* used  # (n,): the features of the order that any tree looks at
     Sets sets
     int32_t* bins  # (2, M): of the factual, and of a draw
     int32_t* leaves  # (4, trees): of the factual, of a draw, trees to be walked, what they reach
@@ -276,14 +276,14 @@ cdef struct Path:
 cdef int make_path(Path* path, Draws draws, Ensemble ensemble) except -1:
     cdef Py_ssize_t K = draws.n_changing, M = draws.x.shape[1], width = ensemble.width, k
     cdef Sets* sets = &path.sets
-    path.asked = <Py_ssize_t*>malloc((K + 1) * sizeof(Py_ssize_t))
+    path.used = <Py_ssize_t*>malloc((K + 1) * sizeof(Py_ssize_t))
     path.bins = <int32_t*>malloc(2 * (M + 1) * sizeof(int32_t))
     path.leaves = <int32_t*>malloc(4 * ensemble.n_trees * sizeof(int32_t))
     path.score = <int64_t*>malloc(2 * ensemble.C * sizeof(int64_t))
     sets.home = <const uint64_t**>malloc((2 * K + 2) * sizeof(void*))
     sets.behind = <uint64_t*>malloc((K + 4) * (width + 1) * sizeof(uint64_t))
     if not (
-        path.asked and path.bins and path.leaves and path.score and sets.home and sets.behind
+        path.used and path.bins and path.leaves and path.score and sets.home and sets.behind
     ):
         clear_path(path)
         raise MemoryError
@@ -293,14 +293,14 @@ cdef int make_path(Path* path, Draws draws, Ensemble ensemble) except -1:
         sets.value = &ensemble.leaf_value[0, 0, 0]
     sets.n = 0
     for k in range(K):
-        if ensemble.asks(draws.order[k]):
-            path.asked[sets.n] = k
+        if ensemble.uses(draws.order[k]):
+            path.used[sets.n] = k
             sets.n += 1
     return 0
 
 
 cdef void clear_path(Path* path) noexcept:
-    free(path.asked)
+    free(path.used)
     free(path.bins)
     free(path.leaves)
     free(path.score)
@@ -338,12 +338,12 @@ cdef void follow_by_sets(
     cdef bint limited = draws.epsilon < INFINITY
     memset(last, 0xFF, width * sizeof(uint64_t))
     for m in range(draws.x.shape[1]):
-        if ensemble.asks(m):
+        if ensemble.uses(m):
             path.bins[m] = ensemble.bin(m, draws.x[r, m])
             if not draws.changes[m]:
                 narrow(last, last, ensemble.word(m, path.bins[m]), width)
     for i in range(n - 1, -1, -1):
-        m = draws.order[path.asked[i]]
+        m = draws.order[path.used[i]]
         sets.home[i] = ensemble.word(m, path.bins[m])
         narrow(sets.behind + i * width, sets.behind + (i + 1) * width, sets.home[i], width)
     for t in range(draws.n_draws):
@@ -351,7 +351,7 @@ cdef void follow_by_sets(
             return
         state, far, first, n = draws.stream(r, t), 0.0, 0, sets.n
         for i in range(sets.n):
-            k = path.asked[i]
+            k = path.used[i]
             m = draws.order[k]
             v = draws.value(r, k, state)
             sets.drawn[i] = ensemble.word(m, ensemble.bin(m, v))
@@ -370,7 +370,7 @@ cdef void follow_by_sets(
             narrow(sets.prefix, sets.prefix, sets.drawn[i], width)
             if sets.drawn[i] != sets.home[i]:
                 ensemble.add_up(sets.prefix, sets.behind + (i + 1) * width, path.score)
-                if note(ensemble, path.score, wanted, path.asked[i] + 1, round_[t], tied):
+                if note(ensemble, path.score, wanted, path.used[i] + 1, round_[t], tied):
                     break
 
 
@@ -398,7 +398,7 @@ cdef void follow_by_bounds(
         elif b - a > 1:
             size = (b - a) // 2
         elif sets.drawn[a] != sets.home[a] and ahead > AHEAD:
-            round_[target] = <int32_t>(path.asked[a] + 1)
+            round_[target] = <int32_t>(path.used[a] + 1)
             return
         else:
             tied[0] = tied[0] or ahead <= AHEAD
@@ -438,7 +438,7 @@ cdef void follow_by_leaves(
         memcpy(leaves, path.leaves, n_trees * sizeof(int32_t))
         memcpy(score, path.score, C * sizeof(int64_t))
         for i in range(path.sets.n):
-            k = path.asked[i]
+            k = path.used[i]
             m = draws.order[k]
             v = draws.value(r, k, state)
             if limited:

@@ -1,31 +1,42 @@
-"""Draws: where every random number of the method comes from.
+"""Draws: what may change, and what a draw of Algorithm 1 makes of each cell.
 
+    x         encoded factuals, (R, M)
+    order     <F_1, ..., F_M>, the features that may change
     seed      key of one call of ``fit_resample``
     row       id of a factual: its position in the table
     draw      t, one of the T perturbations of a round
-    stream    64-bit state that belongs to (seed, row, draw)
-    u         uniform on the open interval (0, 1): a pure function of (stream, counter)
-    z         standard normal truncated to [a, b], a <= 0 <= b
+    state     64 bits that belong to (seed, row, draw), (R, T)
+    u         uniform on the open interval (0, 1): a pure function of (state, counter)
+    z         standard normal truncated to [a, b]
 
-Randomness belongs to the row. Nothing is drawn in sequence, so the result is
-the same for any number of jobs, any chunk size, partitioning or engine, and a
-candidate can be rebuilt from (row, draw, round) alone.
+A continuous cell moves by a normal step with the deviation of its feature, truncated to the
+feature's factual range. The paper's formula adds X_nm, so it gives x' and not the step; x' is what
+is computed here. The value is then put on the grid of its column, *before* f sees it: what is
+returned is what was tested. A nominal cell takes another category, drawn by its frequency. A
+missing cell stays missing.
 
-The generator is splitmix64 (Steele, Lea and Flood 2014): the stream is its
-state, the feature's position its counter.
+Randomness belongs to the row. Nothing is drawn in sequence, so the result is the same for any
+number of jobs, any chunk size or partitioning, and a candidate can be rebuilt from (row, draw,
+round). The generator is splitmix64 (Steele, Lea and Flood 2014): (seed, row, draw) give its state,
+the feature's position is its counter.
 """
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.special import ndtri
+from scipy.special import ndtr, ndtri
 
-from counterbalance.arrays import Floats, Mask, Words
+from counterbalance.arrays import Floats, Integers, Mask, Unsigned
+from counterbalance.constraints.rules import Rules
+from counterbalance.profile import Profile
+from counterbalance.table.kinds import Grid
 
-Way = Literal["exact", "gibbs"]
+DrawMethod = Literal["exact", "gibbs"]
 
 _GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 _MIX_1 = np.uint64(0xBF58476D1CE4E5B9)
@@ -35,15 +46,18 @@ _EXPONENT_OF_ONE = np.uint64(0x3FF0000000000000)
 # Draws 0, 1, ... belong to the perturbations of a row; this one says which rows a sample takes.
 SAMPLE_DRAW = 2**43
 # One sweep of the Gibbs sampler is visibly biased towards its start; five agree
-# with the exact distribution (tests/test_draws.py measures both).
+# with the exact distribution (tests/search/test_draws.py measures both).
 GIBBS_SWEEPS = 5
+# Kinds of cells, as the kernel counts them, and the bytes of the floats that it knows.
+NUMBER, NARROW, NOMINAL = range(3)
+WIDTHS = (4, 8)
 
 
-def _words(numbers: ArrayLike) -> Words:
+def _unsigned(numbers: ArrayLike) -> Unsigned:
     return np.atleast_1d(np.asarray(numbers)).astype(np.uint64)
 
 
-def _mix(state: Words) -> Words:
+def _mix(state: Unsigned) -> Unsigned:
     """Scramble ``state`` in place: the finaliser of splitmix64."""
     state ^= state >> np.uint64(30)
     state *= _MIX_1
@@ -53,26 +67,25 @@ def _mix(state: Words) -> Words:
     return state
 
 
-def stream(seed: int, row: ArrayLike, draw: ArrayLike) -> Words:
+def stream(seed: int, row: ArrayLike, draw: ArrayLike) -> Unsigned:
     """Return the state of every (row, draw), broadcast against each other."""
-    key = _mix(_words(seed) + _GOLDEN)
-    by_row = _mix(key + (_words(row) + np.uint64(1)) * _GOLDEN)
-    return _mix(by_row + (_words(draw) + np.uint64(1)) * _GOLDEN)
+    key = _mix(_unsigned(seed) + _GOLDEN)
+    by_row = _mix(key + (_unsigned(row) + np.uint64(1)) * _GOLDEN)
+    return _mix(by_row + (_unsigned(draw) + np.uint64(1)) * _GOLDEN)
 
 
-def uniform(state: Words, counter: ArrayLike) -> Floats:
-    """Return the ``counter``-th uniform of every stream, broadcast against each other.
+def uniform(state: Unsigned, counter: ArrayLike) -> Floats:
+    """Return the ``counter``-th uniform of every state, broadcast against each other.
 
-    The top 52 bits become the fraction of a float in [1, 2); taking away
-    ``1 - 2**-53`` puts it into the middle of its cell, so neither 0 nor 1 ever
-    comes out.
+    The top 52 bits become the fraction of a float in [1, 2); subtracting ``1 - 2**-53`` puts it
+    into the middle of its cell, so neither 0 nor 1 ever comes out.
     """
     counter = np.asarray(counter).astype(np.uint64)
-    with np.errstate(over="ignore"):  # words wrap around; numpy only minds it for a single one
-        word = _mix(state + (counter + np.uint64(1)) * _GOLDEN)
-    word >>= np.uint64(12)
-    word |= _EXPONENT_OF_ONE
-    u = word.view(np.float64)
+    with np.errstate(over="ignore"):  # it wraps around; numpy only minds it for a single number
+        bits = _mix(state + (counter + np.uint64(1)) * _GOLDEN)
+    bits >>= np.uint64(12)
+    bits |= _EXPONENT_OF_ONE
+    u = bits.view(np.float64)
     u -= 1 - 2.0**-53
     return u
 
@@ -101,21 +114,24 @@ def first_in_sample(number: Floats, n: int) -> Mask:
     return np.asarray(number <= np.partition(number, n - 1)[n - 1])
 
 
-def exact_normal(u: Floats, below: Floats, width: Floats) -> Floats:
-    """Draw truncated normals by the inverse of their distribution function.
+def exact_normal(u: Floats, lower: Floats, upper: Floats) -> Floats:
+    """Draw normals truncated to [lower, upper] by the inverse of their distribution function.
 
-    ``below`` is Phi(a) and ``width`` is Phi(b) - Phi(a). The paper prints alpha
-    and beta swapped (alpha belongs to the lower bound). Its worry about tails
-    does not arise: [a, b] always holds zero, because a row lies inside the range
-    of its own features.
+    The paper prints alpha and beta swapped (alpha belongs to the lower bound). Its worry about
+    tails does not arise: the interval holds zero, because a row lies inside the range of its own
+    features. Where a rule puts all of it above zero, it is drawn as its mirror image, where the
+    distribution function still has digits.
     """
-    u *= width
-    u += below
-    return np.asarray(ndtri(u, out=u))
+    mirrored = lower > 0
+    low, high = np.where(mirrored, -upper, lower), np.where(mirrored, -lower, upper)
+    below = ndtr(low)
+    mass = ndtr(high) - below
+    z = np.where(mass == 0, high, ndtri(below + u * mass))  # so far out that no digit is left
+    return np.where(mirrored, -z, z)
 
 
 def gibbs_normal(
-    state: Words, counter: ArrayLike, n_counters: int, lower: Floats, upper: Floats
+    state: Unsigned, counter: ArrayLike, n_counters: int, lower: Floats, upper: Floats
 ) -> Floats:
     """Draw truncated normals with the latent variable of Damien and Walker (2001).
 
@@ -134,3 +150,135 @@ def gibbs_normal(
         right = np.minimum(upper, reach)
         z = left + uniform(state, counter + 2 * sweep * n_counters) * (right - left)
     return z
+
+
+@dataclass(frozen=True)
+class Space:
+    """What a cell may become, which features change, and with which draws."""
+
+    profile: Profile
+    grid: Grid
+    rules: Rules
+    order: Integers
+    seed: int
+    n_draws: int = 1
+    epsilon: float = np.inf  # inversions at this distance or farther do not count
+    method: DrawMethod = "exact"
+    first_row: int = 0  # id of the first row of the table, which may be a part of a larger one
+
+    @cached_property
+    def changes(self) -> Mask:
+        """Which features may change."""
+        return np.isin(np.arange(len(self.profile.lower)), self.order)
+
+    def bounds(self, cells: Floats, features: Integers) -> tuple[Floats, Floats]:
+        """Return the least and the largest that cells may become.
+
+        They are (R, K), or (K,) where they are the same for every factual.
+        """
+        lower, upper = self.profile.lower[features], self.profile.upper[features]
+        return self.rules.bounds(cells, features, lower, upper)
+
+    def snap(self, values: Floats, features: Integers) -> None:
+        """Put values onto their grid, or the nearest level that a rule allows, in place."""
+        self.grid.snap(values, features)
+        for m, levels in self.rules.levels.items():
+            for k in np.flatnonzero(features == m):
+                middle = (levels[1:] + levels[:-1]) / 2
+                column = values[..., k]
+                nearest = levels[np.searchsorted(middle, column)]
+                values[..., k] = np.where(np.isnan(column), np.nan, nearest)
+
+    def drawn(self, x: Floats, rows: Integers, draw: Integers, rounds: Integers) -> Floats:
+        """Return candidates: rows of ``x`` with the first ``rounds`` features of a draw."""
+        state = stream(self.seed, rows + self.first_row, draw)[:, None]
+        values = self.values(x, state, self.order)[:, 0]
+        new = x.copy()
+        changed = np.arange(len(self.order)) < rounds[:, None]
+        new[:, self.order] = np.where(changed, values, x[:, self.order])
+        return new
+
+    def values(self, x: Floats, state: Unsigned, features: Integers) -> Floats:
+        """Return what draws make of the cells of K features, (R, T, K)."""
+        values = np.empty((*state.shape, len(features)))
+        nominal = self.profile.nominal[features]
+        numbers = features[~nominal]
+        if numbers.size:
+            values[..., ~nominal] = self._numbers(x[:, numbers], state, numbers)
+        for k in np.flatnonzero(nominal):
+            values[..., k] = self._category(x[:, features[k]], state, int(features[k]))
+        return values
+
+    def _numbers(self, cells: Floats, state: Unsigned, features: Integers) -> Floats:
+        lower, upper = self.bounds(cells, features)
+        deviation = self.profile.deviation[features]
+        a, b = (((end - cells) / deviation)[:, None, :] for end in (lower, upper))
+        if self.method == "gibbs":
+            z = gibbs_normal(state[..., None], features, len(self.profile.lower), a, b)
+        else:
+            z = exact_normal(uniform(state[..., None], features), a, b)
+        values = cells[:, None, :] + z * deviation
+        self.snap(values, features)
+        lower, upper = (np.atleast_2d(end)[:, None, :] for end in (lower, upper))
+        inside = np.minimum(np.maximum(values, lower), upper)
+        # Where the rules leave a cell no value, it stays.
+        return np.where(lower > upper, cells[:, None, :], inside)
+
+    def _category(self, cells: Floats, state: Unsigned, feature: int) -> Floats:
+        """Draw another category by its frequency; a cell with no other one keeps its own."""
+        share = self._shares(feature)
+        missing = np.isnan(cells)[:, None]
+        own = np.where(missing[:, 0], len(share) - 1, cells).astype(np.intp)[:, None]
+        cumulative = np.cumsum(share)
+        # Leave the own category's interval out: squeeze u, then step over it.
+        u = uniform(state, feature) * (cumulative[-1] - share[own])
+        u += np.where(u >= cumulative[own] - share[own], share[own], 0.0)
+        # Rounding at an interval's edge may lead to the own or an absent category.
+        used = np.flatnonzero(share)
+        place = np.searchsorted(used, np.searchsorted(cumulative, u, side="right"))
+        place = np.minimum(place, len(used) - 1)
+        beside = np.where(place > 0, place - 1, min(1, len(used) - 1))
+        drawn = np.where(used[place] == own, used[beside], used[place])
+        return np.where(missing, np.nan, drawn)
+
+    def _shares(self, feature: int) -> Floats:
+        """Return the shares of the categories, with that of a missing cell behind them."""
+        share = self.profile.frequency[feature]
+        assert share is not None  # noqa: S101  (callers pass nominal features only)
+        levels = self.rules.levels.get(feature)
+        if levels is not None:
+            share = np.where(np.isin(np.arange(len(share)), levels), share, 0.0)
+        return np.append(share, 0.0)
+
+    @cached_property
+    def draw_arrays(self) -> dict[str, Any] | None:
+        """What the kernel makes draws with; None for what it does not know."""
+        profile, order, grid = self.profile, self.order, self.grid
+        if (
+            self.method != "exact"
+            or self.rules.levels
+            or not np.isin(grid.width[order], WIDTHS).all()
+        ):
+            return None
+        nominal = profile.nominal[order]
+        no_shares = np.zeros(0)
+        shares = [self._shares(m) if profile.nominal[m] else no_shares for m in order]
+        used = [np.flatnonzero(share) for share in shares]
+        kind = np.where(nominal, NOMINAL, np.where(grid.width[order] == WIDTHS[0], NARROW, NUMBER))
+        return {
+            "order": np.ascontiguousarray(order, dtype=np.intp),
+            "changes": self.changes.astype(np.uint8),
+            "kind": kind.astype(np.uint8),
+            "deviation": np.ascontiguousarray(profile.deviation[order]),
+            "scale": np.ascontiguousarray(profile.scale[order]),
+            "resolution": np.where(nominal, 0.0, grid.resolution[order]),
+            "share": np.concatenate([no_shares, *shares]),
+            "cumulative": np.concatenate([no_shares, *map(np.cumsum, shares)]),
+            "used": np.concatenate([np.zeros(0, dtype=np.intp), *used]),
+            "first_level": _starts(shares),
+            "first_used": _starts(used),
+        }
+
+
+def _starts(parts: list[NDArray[Any]]) -> NDArray[np.intp]:
+    return np.cumsum([0, *(len(part) for part in parts)], dtype=np.intp)

@@ -152,7 +152,7 @@ cdef class Ensemble:
         if self.has_sets:
             sets = trees.leaf_sets
             if self.C == 1:  # those that are most for the second of two classes come first
-                sets = RankedSets.of(
+                sets = RankedSets.from_nodes(
                     trees.nodes, trees.roots, trees.missing_left, trees.first_cut, land.value[:, 0]
                 )
             self.words, self.first_word, self.width = sets.words, sets.first, sets.words.shape[1]
@@ -160,7 +160,7 @@ cdef class Ensemble:
         else:
             self.nodes, self.bounded = trees.looped(), trees.bounded
 
-    cdef inline bint asks(self, Py_ssize_t m) noexcept nogil:
+    cdef inline bint uses(self, Py_ssize_t m) noexcept nogil:
         """Whether any tree looks at the feature."""
         return self.first_cut[m + 1] > self.first_cut[m]
 
@@ -169,7 +169,7 @@ cdef class Ensemble:
         cdef Cuts cuts
         if isnan(value):
             return -1
-        if not self.asks(m):
+        if not self.uses(m):
             return 0
         cuts.cuts = &self.cuts[self.first_padded[m]]
         cuts.buckets = &self.buckets[self.first_bucket[m]]
@@ -218,7 +218,7 @@ cdef class Ensemble:
         if self.has_sets:
             memset(scores.sets, 0xFF, self.width * sizeof(uint64_t))
             for m in range(self.first_cut.shape[0] - 1):
-                if self.asks(m):
+                if self.uses(m):
                     narrow(scores.sets, scores.sets, self.word(m, bins[m]), self.width)
             self.add_up(scores.sets, scores.sets, scores.score)
             return self.leading(scores.score)

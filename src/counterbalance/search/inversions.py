@@ -1,7 +1,14 @@
-"""Inversions: what a search found, kept as the cells that changed.
+"""Inversions: what a search found, kept as the cells that changed, and which of it a class gets.
 
-A row that was found differs from its factual in a few cells. To keep these takes little memory,
-where the rows themselves would be as large as the result.
+The changed cells take little memory, where the rows would be as large as the result.
+
+Where more inversions were found than are asked for, a second model chooses (the paper keeps all:
+``EVERY``). An inversion with the probability p of the class by a logistic regression gets the key
+
+    -log(u) / p ** POWER
+
+with a uniform u that belongs to (factual, draw, class), and the smallest keys win: a sample without
+replacement with the weights p ** POWER (Efraimidis and Spirakis 2006).
 """
 
 from __future__ import annotations
@@ -12,7 +19,9 @@ from typing import Any
 import numpy as np
 
 from counterbalance.arrays import Floats, Integers, Mask, Small
+from counterbalance.classifier.second_opinion import SecondOpinion
 from counterbalance.constraints.rules import differs
+from counterbalance.search.draws import Space, stream, uniform
 
 # What stands in ``Inversions.draw`` for a row that no draw gave.
 NOT_DRAWN = -1
@@ -36,7 +45,7 @@ class Inversions:
         return len(self.factual)
 
     @classmethod
-    def of_rows(
+    def from_rows(
         cls,
         factual: Integers,
         target: Integers,
@@ -65,7 +74,7 @@ class Inversions:
     def join(cls, parts: list[Inversions]) -> Inversions:
         """Put the parts one behind the other."""
         nothing = np.zeros((0, 0))
-        empty = cls.of_rows(
+        empty = cls.from_rows(
             np.zeros(0, np.intp), np.zeros(0, np.intp), np.zeros(0), nothing, nothing
         )
         columns = zip(*(_columns(part) for part in [empty, *parts]), strict=True)
@@ -89,3 +98,46 @@ class Inversions:
 
 def _columns(found: Inversions) -> tuple[Any, ...]:
     return tuple(getattr(found, name) for name in (*COLUMNS, "feature", "value"))
+
+
+# How much the second opinion counts: 0 not at all, and a large one takes the highest scores only.
+POWER = 3.0
+# The least score: a row that the second model would never call the class can still be taken.
+LEAST_SCORE = 1e-9
+# Smaller counters of a stream belong to the features that it perturbs.
+KEY_COUNTER = 2**40
+# The sampling strategy of the paper: for N_i < N_j one row of i for each factual of j that inverts.
+EVERY = "all"
+
+
+def is_every(strategy: object) -> bool:
+    """Return whether a sampling strategy asks for every inversion, and for no number of rows."""
+    return isinstance(strategy, str) and strategy == EVERY
+
+
+def most_inversions(counts: Integers) -> dict[int, int]:
+    """Return for each class code the rows of all larger classes: no more can invert to it."""
+    larger = {code: int(counts[counts > n].sum()) for code, n in enumerate(counts.tolist())}
+    return {code: n for code, n in larger.items() if n}
+
+
+def keys(space: Space, found: Inversions, rows: Floats, opinion: SecondOpinion) -> Floats:
+    """Return the key of each inversion; ``rows`` are the inversions as rows."""
+    state = stream(space.seed, found.factual + space.first_row, found.draw)
+    u = uniform(state, found.target.astype(np.int64) + KEY_COUNTER)
+    score = np.maximum(opinion.scores(rows, found.target), LEAST_SCORE)
+    return np.asarray(-np.log(u) / score**POWER)
+
+
+def smallest(found: Inversions, key: Floats, n: int) -> Inversions:
+    """Return the ``n`` inversions of the smallest keys (or all there are), in their order."""
+    ranked = np.lexsort((found.draw, found.factual, key))[:n]
+    return found.take(np.sort(ranked))
+
+
+def nearest_of_each(found: Inversions) -> Inversions:
+    """Return the nearest inversion of each pair of factual and class, the earlier draw in a tie."""
+    ranked = np.lexsort((found.draw, found.distance, found.target, found.factual))
+    factual, target = found.factual[ranked], found.target[ranked]
+    first = np.append([True], (factual[1:] != factual[:-1]) | (target[1:] != target[:-1]))
+    return found.take(np.sort(ranked[first[: len(ranked)]]))

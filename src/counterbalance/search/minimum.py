@@ -3,34 +3,42 @@
 This is the objective itself (Section IV-A of the paper), of which the draws of Algorithm 1
 are an approximate optimiser. The structure of f says how it is solved:
 
-    trees      forests, decision trees and boosting        ``minimum_trees``, near the minimum
-    linear     two classes, numbers                        ``minimum_linear``, the minimum
-    any other  is only asked                               ``minimum_any``
+    trees      forests, decision trees and boosting     near the minimum (see ``minimum_kernel``)
+    linear     two classes, numbers                     the minimum, in closed form
+    any other  is only asked                            ``minimum_any``
 
 A relation between columns, or a limit on how many of them change, concerns a row as a whole; under
-those f is only asked. Whatever is found, f itself is asked about it in the end. No change of what
-comes out can be undone, and none shortened.
+those f is only asked. f itself is asked about whatever is found. No change of what comes out can be
+undone or shortened.
+
+The closed form: the distance is a sum over the features and so is the score, hence the minimum is
+that of a fractional knapsack. Features move in the order of their rate |weight| * MAD, each as far
+as it may go, until the score turns.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
 
-from counterbalance.arrays import Floats, Integers, Mask
+from counterbalance.arrays import Floats, Integers, Mask, Small
+from counterbalance.classifier.predict import Screen
 from counterbalance.constraints.rules import differs
 from counterbalance.profile import distance
 from counterbalance.search.algorithm_1 import agrees, farthest_first
-from counterbalance.search.draws import first_in_sample, sample_number
+from counterbalance.search.draws import Space, first_in_sample, sample_number
 from counterbalance.search.inversions import Inversions
 from counterbalance.search.minimum_any import AnyMinimum
-from counterbalance.search.minimum_linear import LinearMinimum
-from counterbalance.search.minimum_trees import TreeMinimum, is_compiled
-from counterbalance.search.space import Space
-from counterbalance.search.structure import Structure
+from counterbalance.search.structure import Landscape, Structure
+
+try:
+    from counterbalance.search import minimum_kernel as kernel
+except ImportError:  # not built
+    kernel = None  # type: ignore[assignment]
+
 
 # So many times a row is searched again without the features that made it unlike the table.
 MOST_RETRIES = 5
@@ -76,14 +84,14 @@ class Minimum:
     @cached_property
     def by_weights(self) -> LinearMinimum | None:
         """The search in closed form, where f is linear and knows two classes."""
-        rules, screen = self.space.perturbation.rules, self.structure.screen
+        rules, screen = self.space.rules, self.structure.screen
         usable = self._cell_by_cell and not rules.levels and not rules.followers
         two = len(self.structure.f.classes) == 2  # noqa: PLR2004
         return LinearMinimum(self.space, screen) if screen is not None and usable and two else None
 
     @property
     def _cell_by_cell(self) -> bool:
-        rules = self.space.perturbation.rules
+        rules = self.space.rules
         return not rules.relations and rules.most_changed is None
 
     def find(self, x: Floats, ids: Integers, wanted: Mask) -> Inversions:
@@ -92,9 +100,9 @@ class Minimum:
         rows, far = self.nearest(x[row], target, ids[row])
         good = far < self.space.epsilon
         if good.any():
-            good[good] = self.structure.f.on_candidates(rows[good], ids[row[good]]) == target[good]
+            good[good] = self.structure.f.predict_codes(rows[good], ids[row[good]]) == target[good]
         row, target = row[good], target[good]
-        return Inversions.of_rows(ids[row], target, far[good], x[row], rows[good])
+        return Inversions.from_rows(ids[row], target, far[good], x[row], rows[good])
 
     def nearest(self, x: Floats, target: Integers, ids: Integers) -> tuple[Floats, Floats]:
         """Return the nearest row of class ``target`` for each row, and how far it is.
@@ -129,13 +137,13 @@ class Minimum:
             return rows, far
         at = np.isfinite(far)
         if self.by_trees is not None:
-            rules = self.space.perturbation.rules
+            rules = self.space.rules
             sources = [source for follower in rules.followers for source in follower.sources]
             at &= differs(rows, x)[:, sources].any(axis=1)
         at = np.flatnonzero(at)
         if at.size:
             some = self.by_asking.refine(x[at], rows[at], target[at], ids[at], exact=True)
-            profile, order = self.space.perturbation.profile, self.space.order
+            profile, order = self.space.profile, self.space.order
             rows[at], far[at] = some, distance(profile, order, x[at], some)
         return rows, far
 
@@ -173,7 +181,7 @@ class Minimum:
             rows, reached = self.by_weights.nearest(
                 x, target, lambda at, new: self._agrees(x[at], new, target[at], ids[at]), frozen
             )
-            bound = reached & bool(self.space.perturbation.grid.resolution.any())
+            bound = reached & bool(self.space.grid.resolution.any())
         left = np.flatnonzero(~reached)
         known = self.by_trees is not None or self.by_weights is not None
         if left.size and not (known and frozen.any()):
@@ -184,13 +192,13 @@ class Minimum:
             if self.by_trees is not None:
                 at = left[reached[left]]
                 rows[at] = self.by_asking.refine(x[at], rows[at], target[at], ids[at], exact=True)
-        far = distance(self.space.perturbation.profile, self.space.order, x, rows)
+        far = distance(self.space.profile, self.space.order, x, rows)
         return rows, np.where(reached, far, np.inf), bound
 
     def _in_trees(
         self, x: Floats, target: Integers, ids: Integers, frozen: Mask, n_left_out: int
     ) -> tuple[Floats, Mask, Mask]:
-        trees, rules = self.by_trees, self.space.perturbation.rules
+        trees, rules = self.by_trees, self.space.rules
         assert trees is not None  # noqa: S101  (the caller looked)
         of_f, frozen = self.structure.places[target], frozen.copy()
         plain, far = trees.nearest(x, of_f, frozen, n_left_out)
@@ -225,10 +233,206 @@ class Minimum:
         assert trees is not None  # noqa: S101  (the caller looked)
         cells = [row if c == of_f[0] else row[:0] for c in range(len(trees.references))]
         nearer, _ = replace(trees, references=cells).nearest(x, of_f, frozen)
-        nearer = self.space.perturbation.rules.complete(nearer, x)
+        nearer = self.space.rules.complete(nearer, x)
         return nearer if self._agrees(x, nearer, target, ids)[0] else row
 
     def _agrees(self, x: Floats, rows: Floats, target: Integers, ids: Integers) -> Mask:
         """Say which rows f puts into the class, and keep every rule."""
-        rules = self.space.perturbation.rules
+        rules = self.space.rules
         return agrees(self.structure.predict, rules, x, rows, target, ids)
+
+
+# So many rows of each class that f puts there are cells to start from.
+MOST_CELLS = 512
+
+
+def is_compiled() -> bool:
+    """Say whether the kernel is there."""
+    return kernel is not None
+
+
+@dataclass(frozen=True)
+class Cells:
+    """The cells of some rows, class by class of f."""
+
+    lowest: Small
+    highest: Small
+    first: Integers  # where the cells of each class begin
+
+    @classmethod
+    def from_rows(cls, landscape: Landscape, rows: list[Floats]) -> Cells:
+        """Return the cells that the rows of each class lie in."""
+        bins = [landscape.trees.bins(some[:MOST_CELLS]) for some in rows]
+        lowest, highest = landscape.cells(np.concatenate(bins))
+        return cls(lowest, highest, np.cumsum([0, *map(len, bins)], dtype=np.intp))
+
+
+@dataclass(frozen=True)
+class TreeMinimum:
+    """The nearest inversions by the structure of the trees."""
+
+    space: Space
+    landscape: Landscape
+    references: list[Floats]  # rows that f puts into each of its classes
+
+    @cached_property
+    def cells(self) -> Cells:
+        """Where searches start, beside the row itself."""
+        return Cells.from_rows(self.landscape, self.references)
+
+    def nearest(
+        self, x: Floats, target: Integers, frozen: Mask, n_left_out: int = 0
+    ) -> tuple[Floats, Floats]:
+        """Return the nearest row of each row's class ``target`` of f, and how far it is.
+
+        ``frozen`` cells stay. Where no row is found the distance is infinite. ``n_left_out`` is
+        as in the kernel.
+        """
+        land, cells, x = self.landscape, self.cells, np.ascontiguousarray(x)
+        low, high, mutable = self._limits(x)
+        mutable &= ~frozen
+        origin = np.where(mutable, np.minimum(np.maximum(x, low), high), x)
+        for m, levels in self.space.rules.levels.items():
+            nearest = levels[np.searchsorted((levels[1:] + levels[:-1]) / 2, origin[:, m])]
+            origin[:, m] = np.where(mutable[:, m], nearest, x[:, m])
+        home = land.trees.bins(origin)
+        found, distance = home.copy(), np.empty(len(x))
+        kernel.Walker(land).find(
+            x,
+            origin,
+            low,
+            high,
+            home,
+            mutable.astype(np.uint8),
+            target,
+            cells.lowest,
+            cells.highest,
+            cells.first,
+            found,
+            distance,
+            n_left_out,
+        )
+        return np.where(mutable, land.values(found, home, origin), x), distance
+
+    def _limits(self, x: Floats) -> tuple[Floats, Floats, Mask]:
+        """Return where the cells of each row may move to, and which may: a missing one stays."""
+        space, order = self.space, self.space.order
+        nominal = space.profile.nominal
+        low, high = np.full((2, *x.shape), np.inf)
+        low *= -1
+        numbers = order[~nominal[order]]
+        low[:, numbers], high[:, numbers] = space.bounds(x[:, numbers], numbers)
+        mutable = np.zeros(x.shape, dtype=bool)
+        mutable[:, order] = ~np.isnan(x[:, order])
+        return low, high, mutable & (low <= high)
+
+
+# Says of rows, by their places and as they are, whether f and the rules accept them.
+Agrees = Callable[[Integers, Floats], Mask]
+# How far beyond the boundary a row is put, in slacks of the screen: more than f's own rounding,
+# which depends on the rows that it is asked about together and must not decide.
+BEYOND = (1e-3, 1.0)
+
+
+@dataclass(frozen=True)
+class LinearMinimum:
+    """The nearest inversions of a linear f."""
+
+    space: Space
+    screen: Screen
+
+    def nearest(
+        self, x: Floats, target: Integers, agrees: Agrees, frozen: Mask
+    ) -> tuple[Floats, Mask]:
+        """Return the nearest row of the class ``target`` for each row, and where there is one.
+
+        ``agrees`` says of some of the rows (their places come first) whether f and the rules
+        accept them; ``frozen`` cells stay.
+        """
+        rows, reached = x.copy(), np.zeros(len(x), dtype=bool)
+        for share in BEYOND:
+            left = np.flatnonzero(~reached)
+            if left.size:
+                beyond = share * self.screen.slack
+                rows[left] = self._move(x[left], target[left], beyond, frozen[left])
+                reached[left] = agrees(left, rows[left])
+        return rows, reached
+
+    def _move(self, x: Floats, target: Integers, beyond: float, frozen: Mask) -> Floats:
+        order, profile = self.space.order, self.space.profile
+        weight = self.screen.weight[1] - self.screen.weight[0]
+        intercept = self.screen.intercept[1] - self.screen.intercept[0]
+        sign = np.where(target == 1, 1.0, -1.0)
+        low, high = self.space.bounds(x[:, order], order)
+        low, high = (np.broadcast_to(array, (len(x), len(order))) for array in (low, high))
+        rows = x.copy()
+        open_ = (low <= high) & ~frozen[:, order]
+        rows[:, order] = np.where(open_, np.clip(x[:, order], low, high), x[:, order])
+        origin = rows.copy()
+        score = np.full(len(x), intercept)
+        for m in range(x.shape[1]):  # one after the other, so that no block changes a bit
+            score += rows[:, m] * weight[m]
+        deficit = beyond - sign * score
+        rate = np.abs(weight[order]) * profile.scale[order]
+        for k in np.argsort(-rate, kind="stable"):
+            m = order[k]
+            if weight[m] == 0:
+                break
+            at = np.flatnonzero(open_[:, k] & (deficit >= 0))  # who is not there yet
+            if not at.size:
+                continue
+            behind, old, towards = deficit[at], rows[at, m], sign[at]
+            up = towards * weight[m] > 0
+            bound = np.where(up, high[at, k], low[at, k])
+            step = np.where(up, 1, -1) * behind / abs(weight[m])
+            enough = np.abs(bound - old) > np.abs(step)
+            value = np.where(enough, old + step, bound)
+            value = self._beyond(value, bound, m, up)
+            left = behind - towards * weight[m] * (value - old)
+            # Rounding must not leave a rest that another feature would be moved for.
+            deficit[at] = np.where(enough, np.minimum(left, -np.finfo(np.float64).tiny), left)
+            rows[at, m] = value
+        self._shorten(origin, rows, weight, sign, -deficit, np.argsort(rate, kind="stable"))
+        return rows
+
+    def _shorten(
+        self,
+        x: Floats,
+        rows: Floats,
+        weight: Floats,
+        sign: Floats,
+        ahead: Floats,
+        ranked: Integers,
+    ) -> None:
+        """Give back what the last step to a grid brought too much, the dearest changes first."""
+        for m in self.space.order[ranked]:
+            at = np.flatnonzero((ahead > 0) & (rows[:, m] != x[:, m]))
+            if not at.size or weight[m] == 0:
+                continue
+            old, value = x[at, m], rows[at, m]
+            up = value > old
+            step = ahead[at] / abs(weight[m])
+            nearer = np.where(np.abs(value - old) > step, value - np.where(up, step, -step), old)
+            nearer = self._beyond(nearer, value, m, up)
+            ahead[at] -= sign[at] * weight[m] * (value - nearer)
+            rows[at, m] = nearer
+
+    def _beyond(self, value: Floats, bound: Floats, m: int, up: Mask) -> Floats:
+        """Put values onto the grid of their column, on the far side; never past the bound."""
+        grid = self.space.grid
+        if grid.resolution[m] == 0 and grid.width[m] >= value.itemsize:  # any float will do
+            return np.where(up, np.minimum(value, bound), np.maximum(value, bound))
+        at = np.array([m])
+        snapped = grid.snap(value.copy()[:, None], at)[:, 0]
+        short = np.where(up, snapped < value, snapped > value)
+        if grid.resolution[m] > 0:
+            step = np.where(up, 1.0, -1.0) / grid.resolution[m]
+            snapped = np.where(short, snapped + step, snapped)
+            snapped = grid.snap(snapped[:, None], at)[:, 0]
+        elif grid.width[m] < value.itemsize:
+            narrow = np.dtype(f"f{grid.width[m]}").type
+            further = np.nextafter(
+                snapped.astype(narrow), np.where(up, np.inf, -np.inf).astype(narrow)
+            )
+            snapped = np.where(short, further, snapped)
+        return np.where(up, np.minimum(snapped, bound), np.maximum(snapped, bound))

@@ -36,8 +36,8 @@ from libc.string cimport memcpy, memset
 
 import numpy as np
 
-from counterbalance.search.landscape import AHEAD as _AHEAD
-from counterbalance.search.landscape import LONGEST as _LONGEST
+from counterbalance.classifier.trees import AHEAD as _AHEAD
+from counterbalance.classifier.trees import LONGEST as _LONGEST
 
 cdef int64_t AHEAD = _AHEAD
 cdef Py_ssize_t LONGEST = _LONGEST

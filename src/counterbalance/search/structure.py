@@ -1,8 +1,16 @@
 """Structure: what the searches know of f beyond its answers.
 
-    trees     forests, decision trees, boosting (``tree_readers``): a ``Landscape``
-    linear    a score for each class that is a sum over the features: a ``Screen``
-    nothing   any other f is only asked
+    trees        forests, decision trees, boosting (``tree_readers``): a ``Landscape``
+    linear       a score for each class that is a sum over the features: a ``Screen``
+    nothing      any other f is only asked
+
+    bin          where a value lies among the cuts of its feature (see ``trees``)
+    least, most  of each bin: the least and the largest value that the column can hold there
+    cell         the bins of all features that share every leaf with some row: a box
+
+Trees see nothing of a row but its bins. A column can hold the values of its grid, the levels that a
+rule allows, or its categories; a bin without any holds none, and then ``least`` is above ``most``.
+Both never fall from bin to bin.
 
 An answer that is read off the structure has a margin that rounding cannot undo. Where there is no
 such margin f itself is asked, and so it is about every row that a search returns.
@@ -11,25 +19,173 @@ such margin f itself is asked, and so it is about every row that a search return
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from sklearn.frozen import FrozenEstimator
 
-from counterbalance.arrays import Floats, Integers
+from counterbalance.arrays import Floats, Integers, Small
 from counterbalance.classifier import boosting
-from counterbalance.classifier.judge import Classifier
-from counterbalance.classifier.linear import Screen, linear_screen
+from counterbalance.classifier.predict import Classifier, Screen, linear_screen
 from counterbalance.classifier.tree_readers import has_trees, is_boosting
-from counterbalance.classifier.trees import read_trees
-from counterbalance.search.landscape import Landscape
-from counterbalance.search.space import Space
+from counterbalance.classifier.trees import MOST_SCORE, ONE, Trees, read_trees
+from counterbalance.search.draws import Space
 from counterbalance.table.table import Table
 
 try:
     from counterbalance.search import draw_kernel as kernel
 except (ImportError, TypeError):  # not built, or built for another version of scipy
     kernel = None  # type: ignore[assignment]
+
+
+@dataclass(frozen=True, eq=False)
+class Landscape:
+    """An ensemble, with what the columns can hold."""
+
+    trees: Trees
+    value: NDArray[np.int64]  # (nodes, scores); for two classes one, of the second minus the first
+    first_bin: Small  # (M + 1,): where the bins of each feature begin
+    least: Floats
+    most: Floats
+    next_up: Small  # the nearest bin, from this one on, that holds a value; -1 for none
+    next_down: Small
+    rate: Floats  # what a change of one costs, 1 / MAD
+    flat: NDArray[np.uint8]  # whether any change of a feature costs the same
+
+    @classmethod
+    def from_trees(cls, trees: Trees, space: Space) -> Landscape:
+        """Join trees and columns."""
+        score = trees.value / len(trees.roots)
+        largest = np.abs(score).max(initial=0.0)
+        if largest > MOST_SCORE:  # of a boosting with steps that are far too long
+            score = score * (MOST_SCORE / largest)
+        if score.shape[1] == 2:  # noqa: PLR2004 (two classes: who is ahead is one number)
+            score = score[:, 1:] - score[:, :1]
+        parts = [
+            values_in_bins(trees.cuts_of(m), m, space, trees.cell) for m in range(trees.n_features)
+        ]
+        holds = [least <= most for least, most in parts]
+        profile = space.profile
+        return cls(
+            trees,
+            np.rint(score * ONE).astype(np.int64),
+            np.cumsum([0, *map(len, holds)], dtype=np.int32),
+            np.concatenate([least for least, _ in parts]),
+            np.concatenate([most for _, most in parts]),
+            np.concatenate([_next_up(held) for held in holds]),
+            np.concatenate([_next_down(held) for held in holds]),
+            1 / np.maximum(profile.scale, np.finfo(np.float64).tiny),
+            profile.nominal.astype(np.uint8),
+        )
+
+    @cached_property
+    def leaf_value(self) -> NDArray[np.int64]:
+        """The scores of the leaves of small trees, (trees, WORD, scores)."""
+        assert self.trees.leaf_sets is not None  # noqa: S101  (callers know that they are small)
+        return np.asarray(self.value[self.trees.leaf_sets.leaf])
+
+    def values(self, bins: Small, home: Small, origin: Floats) -> Floats:
+        """Return the values in ``bins`` next to those of ``origin``, which lie in ``home``."""
+        at = self.first_bin[:-1] + np.maximum(bins, 0)
+        inside = np.minimum(np.maximum(origin, self.least[at]), self.most[at])
+        return np.where(bins == home, origin, inside)
+
+    def cells(self, bins: Small) -> tuple[Small, Small]:
+        """Return the lowest and the highest bins that share every leaf with the given rows."""
+        trees, nodes = self.trees, self.trees.nodes
+        lowest = np.zeros(bins.shape, dtype=np.int32)
+        highest = np.tile(np.diff(self.first_bin) - 1, (len(bins), 1)).astype(np.int32)
+        for root in trees.roots:
+            at = np.full(len(bins), root)
+            going = np.flatnonzero(nodes[at, 0] >= 0)
+            while going.size:
+                feature, cut = nodes[at[going], 0], nodes[at[going], 1]
+                place = bins[going, feature]
+                right = np.where(place >= 0, place > cut, trees.missing_left[at[going]] == 0)
+                row, m = going[right], feature[right]
+                lowest[row, m] = np.maximum(lowest[row, m], cut[right] + 1)
+                row, m = going[~right], feature[~right]
+                highest[row, m] = np.minimum(highest[row, m], cut[~right])
+                at[going] = np.where(right, nodes[at[going], 3], nodes[at[going], 2])
+                going = going[nodes[at[going], 0] >= 0]
+        return lowest, highest
+
+
+def values_in_bins(
+    cuts: Floats, m: int, space: Space, cell: type[np.floating[Any]] = np.float32
+) -> tuple[Floats, Floats]:
+    """Return the least and the largest value that column ``m`` can hold in each bin.
+
+    ``cell`` is what a value becomes before it is compared with the cuts.
+    """
+    profile, grid = space.profile, space.grid
+    levels = space.rules.levels.get(m)
+    share = profile.frequency[m]
+    if share is not None:
+        used = np.flatnonzero(share).astype(np.float64)
+        levels = used if levels is None else used[np.isin(used, levels)]
+    if levels is not None:
+        return _bins_of_levels(cuts, np.sort(levels), cell)
+    above = np.nextafter(cuts.astype(cell), cell(np.inf)).astype(np.float64)
+    resolution, narrow = grid.resolution[m], np.dtype(f"f{int(grid.width[m])}").type
+    up = _on_grid(above, cuts, resolution, narrow, cell, sign=1)
+    down = _on_grid(cuts, cuts, resolution, narrow, cell, sign=-1)
+    return np.append(profile.lower[m], up), np.append(down, profile.upper[m])
+
+
+def _bins_of_levels(
+    cuts: Floats, levels: Floats, cell: type[np.floating[Any]]
+) -> tuple[Floats, Floats]:
+    place = np.searchsorted(cuts, levels.astype(cell))
+    every = np.arange(len(cuts) + 1)
+    padded = np.concatenate([[-np.inf], levels, [np.inf]])
+    # The least level of a later bin, the largest of an earlier one.
+    least = padded[np.searchsorted(place, every) + 1]
+    most = padded[np.searchsorted(place, every, side="right")]
+    return least, most
+
+
+def _on_grid(
+    values: Floats,
+    cuts: Floats,
+    resolution: float,
+    narrow: type[np.floating[Any]],
+    cell: type[np.floating[Any]],
+    *,
+    sign: int,
+) -> Floats:
+    """Return the grid point next to each cut: the least above (sign 1), the largest not above.
+
+    ``narrow`` is what the column holds.
+    """
+    if resolution > 0:
+        whole = np.rint(values * resolution)
+        points = [((whole + step) / resolution + 0.0).astype(narrow) for step in (-1, 0, 1)]
+    elif np.dtype(narrow).itemsize < np.dtype(cell).itemsize:
+        nearest = values.astype(narrow)
+        points = [np.nextafter(nearest, narrow(-np.inf)), nearest]
+        points.append(np.nextafter(nearest, narrow(np.inf)))
+    else:
+        return values
+    result = np.full(len(cuts), sign * np.inf)
+    for point in points:
+        exact = point.astype(np.float64)
+        beyond = (exact.astype(cell) > cuts) == (sign > 0)
+        nearer = exact < result if sign > 0 else exact > result
+        result = np.where(beyond & nearer, exact, result)
+    return result
+
+
+def _next_up(holds: NDArray[np.bool_]) -> Small:
+    places = np.append(np.flatnonzero(holds), -1).astype(np.int32)
+    return places[np.searchsorted(places[:-1], np.arange(len(holds)))]
+
+
+def _next_down(holds: NDArray[np.bool_]) -> Small:
+    places = np.append(-1, np.flatnonzero(holds)).astype(np.int32)
+    return places[np.searchsorted(places[1:], np.arange(len(holds)), side="right")]
 
 
 def kernel_status() -> str:
@@ -70,13 +226,13 @@ class Structure:
         The rows are known to be sound.
         """
         if self.ensemble is None:
-            return self.f.on_candidates(x, ids)
+            return self.f.predict_codes(x, ids)
         answer = np.empty(len(x), dtype=np.intp)
         kernel.predict(self.ensemble, np.ascontiguousarray(x), answer)
         close = np.flatnonzero(answer < 0)
         answer = self.codes[answer]
         if close.size:
-            answer[close] = self.f.on_candidates(x[close], ids[close])
+            answer[close] = self.f.predict_codes(x[close], ids[close])
         return answer
 
 
@@ -87,10 +243,10 @@ def read_structure(space: Space, f: Classifier, table: Table) -> Structure:
     if _has_known_trees(inner) and (f.takes_codes or numbers):
         trees = f.trees if inner is f.f else read_trees(inner)
         if np.isfinite(trees.value).all():  # scores without a bound have no order to climb
-            land = Landscape.of(trees, space.perturbation)
+            land = Landscape.from_trees(trees, space)
             return Structure(f, land, None if kernel is None else kernel.Ensemble(land))
     elif numbers:
-        profile, widths = space.perturbation.profile, space.perturbation.grid.width
+        profile, widths = space.profile, space.grid.width
         # The ranges of the profile stand for the table: any container of the same numbers gives
         # the same rows.
         width = widths.max() if widths.size else 8

@@ -19,7 +19,6 @@ from sklearn.base import (
     ClassNamePrefixFeaturesOutMixin,
     TransformerMixin,
 )
-from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from counterbalance.arrays import Floats, Integers, Rng
@@ -27,6 +26,7 @@ from counterbalance.errors import TableError
 from counterbalance.methods import neighbours as nb
 from counterbalance.methods.base import generator
 from counterbalance.methods.deep import networks as nn
+from counterbalance.sklearn_private import Interval
 
 
 class Targets(NamedTuple):

@@ -18,7 +18,6 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
-from sklearn.utils._param_validation import Interval
 
 from counterbalance.arrays import Floats, Integers, Mask, Rng, blocks
 from counterbalance.methods.base import (
@@ -31,6 +30,7 @@ from counterbalance.methods.base import (
 )
 from counterbalance.methods.deep import networks as nn
 from counterbalance.methods.neighbours import allocate
+from counterbalance.sklearn_private import Interval
 
 FAINT = 1e-3  # a weight below this part of the largest of its row counts as none
 CELLS = 2**22  # weights that are held in memory at a time

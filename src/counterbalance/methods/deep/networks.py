@@ -20,7 +20,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.utils._param_validation import Interval
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
@@ -28,6 +27,7 @@ from counterbalance.arrays import Floats, Integers, Rng
 from counterbalance.errors import TableError
 from counterbalance.extras import require
 from counterbalance.methods.base import check_labels
+from counterbalance.sklearn_private import Interval
 
 # Without autograd nothing can be trained, and a Trainer says so.
 anp: Any = import_module("autograd.numpy" if find_spec("autograd") else "numpy")

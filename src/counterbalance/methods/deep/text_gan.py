@@ -17,7 +17,6 @@ from typing import Any, Self
 import numpy as np
 from imblearn.over_sampling.base import BaseOverSampler
 from imblearn.utils import check_target_type
-from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_consistent_length, column_or_1d
 
 from counterbalance.arrays import Integers, Rng
@@ -30,6 +29,7 @@ from counterbalance.methods.base import (
     warn_fallback,
 )
 from counterbalance.methods.deep import networks as nn
+from counterbalance.sklearn_private import Interval, StrOptions
 
 LEAST = 10  # strings of a class below which a generator only repeats them
 ONE_COLUMN = "give the column itself, such as frame['url'] or an array of shape (n,)"

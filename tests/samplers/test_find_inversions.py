@@ -8,8 +8,8 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.naive_bayes import GaussianNB
 
 from counterbalance import CounterfactualOverSampler, InteriorOverSampler
-from counterbalance.samplers import find
-from counterbalance.samplers.find import find_inversions, find_references, wanted_classes
+from counterbalance.samplers import counterfactual
+from counterbalance.samplers.counterfactual import find_inversions, find_references, wanted_classes
 
 CLASSIFIERS = {
     "own": None,
@@ -37,7 +37,7 @@ def table(n_rows=400, n_classes=3):
 @pytest.mark.parametrize("name", CLASSIFIERS)
 def test_the_same_seed_gives_the_same_rows_for_any_jobs_and_memory(name, search, monkeypatch):
     X, y = table(90 if name == "any" else 400, n_classes=2 if name == "linear" else 3)
-    monkeypatch.setattr(find, "FEWEST_ROWS", 16)
+    monkeypatch.setattr(counterfactual, "FEWEST_ROWS", 16)
 
     def rows(n_jobs=1, memory=1024):
         sampler = CounterfactualOverSampler(
@@ -66,9 +66,11 @@ def test_chunks_are_as_small_as_the_memory_asks_for(monkeypatch):
     X, y = table()
     prepared = CounterfactualOverSampler(random_state=0).prepare(X, y)
     sizes = []
-    which_invert = find.which_invert
+    which_invert = counterfactual.which_invert
     monkeypatch.setattr(
-        find, "which_invert", lambda *given: sizes.append(len(given[2])) or which_invert(*given)
+        counterfactual,
+        "which_invert",
+        lambda *given: sizes.append(len(given[2])) or which_invert(*given),
     )
     with config_context(working_memory=1):
         find_inversions(prepared, prepared.predict(), [1, 2], "minimum")

@@ -1,4 +1,4 @@
-"""Forest: trees grown without scikit-learn's checks of each are the very trees that it grows."""
+"""Private names of scikit-learn: trees grown by its builder are those of its forest."""
 
 import numpy as np
 import pytest
@@ -7,8 +7,8 @@ from hypothesis import strategies as st
 from sklearn.datasets import make_classification
 from sklearn.ensemble import ExtraTreesClassifier
 
-from counterbalance.classifier import forest
-from counterbalance.classifier.forest import fit_trees
+from counterbalance import sklearn_private
+from counterbalance.sklearn_private import fit_trees
 
 PARTS = ("feature", "threshold", "children_left", "children_right", "missing_go_to_left", "value")
 
@@ -63,7 +63,7 @@ def test_labels_may_be_texts():
     assert_same_forest(ours, unfitted().fit(X, labels))
 
 
-class _Another(forest._tree.BestFirstTreeBuilder):
+class _Another(sklearn_private._tree.BestFirstTreeBuilder):
     """Grows something else than scikit-learn's own trees do."""
 
     def __new__(cls, splitter, *others):
@@ -83,7 +83,7 @@ def _refuses(*_):
 def test_where_the_builder_is_another_one_scikit_learn_fits_all_trees(builder, monkeypatch):
     X, y = table()
     theirs = unfitted().fit(X, y)
-    monkeypatch.setattr(forest._tree, "BestFirstTreeBuilder", builder)
+    monkeypatch.setattr(sklearn_private._tree, "BestFirstTreeBuilder", builder)
     grown = []
     monkeypatch.setattr(ExtraTreesClassifier, "fit", _noting(grown, ExtraTreesClassifier.fit))
     ours = unfitted()
