@@ -19,18 +19,18 @@ def resampled(name, table, wanted=None):
     return resample_table(method, read, read_labels(y), wanted, 0), X, read_labels(y)
 
 
-@given(st.integers(0, 2**32))
-def test_codes_come_back_from_numbers_but_for_missing_numbers(seed):
+@given(st.integers(0, 2**32), st.booleans())
+def test_codes_come_back_from_numbers_but_for_missing_numbers(seed, one_hot):
     table = mixed_table(40, seed=seed)
     read = read_table(table.drop(columns="y"))
     codes = read.rows(slice(None))
-    numbers = AsNumbers(read, codes)
+    numbers = AsNumbers(read, codes, one_hot=one_hot)
     again = numbers.decode(numbers.encode(codes))
     same = np.where(np.isnan(codes) & ~read.nominal, again, codes)
     np.testing.assert_allclose(again, same, rtol=1e-12, atol=1e-12)
 
 
-@pytest.mark.parametrize("name", ["SMOTE", "Random oversampling", "ProWSyn", "MDO"])
+@pytest.mark.parametrize("name", ["SMOTE", "Random oversampling", "ProWSyn", "MDO", "MGS-GRF"])
 def test_an_oversampler_keeps_every_row_and_its_new_ones_are_rows_of_such_a_table(name):
     table = mixed_table(200)
     made, X, labels = resampled(name, table, {"few": 100, "more": 130, "most": 140})
@@ -44,6 +44,16 @@ def test_an_oversampler_keeps_every_row_and_its_new_ones_are_rows_of_such_a_tabl
     for column in ("whole", "float", "holes"):
         assert made.new[column].between(X[column].min(), X[column].max()).all()
     assert (made.new["constant"] == 4).all()
+
+
+def test_the_categories_of_a_new_row_of_mgs_grf_occur_together_in_its_class():
+    table = mixed_table(200)
+    made, X, labels = resampled("MGS-GRF", table, {"few": 100, "more": 130, "most": 140})
+    nominal = ["text", "ward", "flag"]
+    for code in range(3):
+        known, new = X[nominal][labels.codes == code], made.new[nominal][made.target == code]
+        assert set(map(tuple, new.to_numpy())) <= set(map(tuple, known.to_numpy()))
+    assert len(made.new)
 
 
 def test_an_undersampler_leaves_rows_out_and_makes_none():

@@ -26,7 +26,9 @@ EXCEPTIONS = {
 # The checks look at the interface: what repeats itself inside may do so less often.
 LIGHTER = {
     "CUSBoostClassifier": {"n_estimators": 5},
+    "CVSMOTE": {"n_neighbors": [1, 2], "cv": 2},
     "CounterfactualSMOTE": {"n_steps": 2},
+    "MGSGRF": {"n_estimators": 3},
     "SMOTEIPF": {"n_partitions": 3, "n_quiet_rounds": 1},
     "SOMO": {"n_epochs": 3},
     "SSO": {"n_rounds": 1},

@@ -27,6 +27,17 @@ def test_every_value_occurs_in_its_column_of_the_table():
         assert np.isin(new[:, column], X[:, column]).all()
 
 
+def test_a_majority_row_is_paired_with_its_nearest_minority_row():
+    # (0, 0, 0) is nearer to (1, 1, 1), three differences, than to (0, 0, 9), one difference.
+    X = np.array([[1.0, 1, 1], [0, 0, 9], [0, 0, 0], [2, 2, 4], [0, 1, 8], [3, 0, 2]])
+    y = np.array([1, 1, 0, 0, 0, 0])
+    sampler = CFA(tolerance=0.0, sampling_strategy={1: 4}, random_state=0)
+    new = sampler.fit_resample(X, y)[0][6:]
+    # The pair is (0, 1, 8) with (0, 0, 9): two differences.
+    assert (new[:, 1:] == [0, 9]).all()
+    assert set(new[:, 0]) <= {0.0, 2.0, 3.0}
+
+
 def test_more_differences_are_admitted_with_a_warning():
     rng = np.random.default_rng(0)
     X = np.vstack([rng.normal(5, 1, (10, 4)), rng.normal(-5, 1, (30, 4))])
@@ -54,10 +65,10 @@ def test_no_new_row_is_a_relabelled_majority_row(table):
 
 
 def test_rows_within_the_tolerance_in_every_feature_are_not_a_pair():
-    # The first majority row is the minority row but for 0.01: nothing to take over from it.
+    # The first majority row is the minority row but for 0.01: there is no difference to adopt.
     X = np.array([[0.0, 0.0], [0.01, 0.0], [3.0, 1.0], [3.0, 0.0], [9.0, 9.0], [8.0, 5.0]])
     y = np.array([1, 0, 0, 0, 0, 0])
-    sampler = CFA(max_differences=1, sampling_strategy={1: 4}, random_state=0)
+    sampler = CFA(max_differences=1, tolerance=0.2, sampling_strategy={1: 4}, random_state=0)
     new = sampler.fit_resample(X, y)[0][6:]
     # What is left is the pair with (3, 0), which differs in the first feature.
     assert {tuple(row) for row in new} == {(0.0, 1.0), (0.0, 9.0), (0.0, 5.0)}
@@ -82,7 +93,7 @@ def test_warns_if_the_classes_do_not_differ():
 def test_every_new_row_is_predicted_minority(blobs):
     X, y = blobs
     new = CounterfactualSMOTE(random_state=0).fit_resample(X, y)[0][len(y) :]
-    judged = KNeighborsClassifier(5).fit(X, y).predict(new)
+    judged = KNeighborsClassifier(3).fit(X, y).predict(new)
     assert (judged == 1).all()
 
 

@@ -1,8 +1,13 @@
 import numpy as np
 import pytest
 from scipy.spatial.distance import cdist
+from sklearn.metrics import roc_auc_score
+from sklearn.model_selection import StratifiedKFold
+from sklearn.naive_bayes import GaussianNB
 
+from counterbalance.errors import TableError
 from counterbalance.methods import (
+    CVSMOTE,
     SMOTED,
     GaussianSMOTE,
     Lee,
@@ -11,6 +16,7 @@ from counterbalance.methods import (
     PolynomFitSMOTE,
     WeightedSMOTE,
 )
+from counterbalance.methods import neighbours as nb
 from counterbalance.methods.smote import closeness_weights, neighbourhoods
 
 
@@ -161,3 +167,43 @@ def test_polynomial_follows_the_curve_of_the_rows():
 @pytest.mark.parametrize("topology", ["star", "bus", "mesh"])
 def test_segments_carry_numbers_that_differ_by_at_most_one(topology):
     assert len(made([[0], [1], [3], [7]], 17, topology=topology)) == 17
+
+
+def auc_of_cross_validation(X, y, k, seed):
+    """The mean ROC AUC of CV-SMOTE for one number of neighbours, written out."""
+    scores = []
+    folds = StratifiedKFold(3, shuffle=True, random_state=seed)
+    for train, test in folds.split(X, y == 1):
+        rows = X[train][y[train] == 1]
+        n_new = round(240 * len(rows) / 60)
+        new = nb.smote(rows, n_new, k, np.random.default_rng(seed))
+        f = GaussianNB().fit(np.vstack([X[train], new]), np.append(y[train], np.ones(n_new)))
+        scores.append(roc_auc_score(y[test], f.predict_proba(X[test])[:, 1]))
+    return np.mean(scores)
+
+
+def test_cv_smote_uses_the_number_of_neighbours_with_the_best_roc_auc(blobs):
+    X, y = blobs
+    numbers = [1, 2, 5, 10, 20, 30]
+    sampler = CVSMOTE(estimator=GaussianNB(), n_neighbors=numbers, cv=3, random_state=0)
+    sampler.fit_resample(X, y)
+    seed = nb.seed_from(np.random.default_rng(0))
+    scores = [auc_of_cross_validation(X, y, k, seed) for k in numbers]
+    assert sampler.n_neighbors_ == {1: numbers[int(np.argmax(scores))]}
+    assert sampler.n_neighbors_[1] != numbers[-1]
+
+
+def test_cv_smote_chooses_among_the_numbers_that_a_small_class_has():
+    X = np.random.default_rng(0).normal(size=(40, 2))
+    for n_few in (2, 3, 4, 7):
+        y = np.repeat([1, 0], [n_few, 40 - n_few])
+        sampler = CVSMOTE(random_state=0)
+        _, y_new = sampler.fit_resample(X, y)
+        assert (y_new == 1).sum() == 40 - n_few
+        assert 1 <= sampler.n_neighbors_[1] < n_few
+
+
+@pytest.mark.parametrize("numbers", [[0, 3], [1.5], ["a"]])
+def test_cv_smote_refuses_numbers_of_neighbours_that_are_none(numbers, blobs):
+    with pytest.raises(TableError, match="n_neighbors must be whole numbers of at least 1"):
+        CVSMOTE(n_neighbors=numbers).fit_resample(*blobs)

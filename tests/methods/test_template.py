@@ -35,7 +35,7 @@ pytestmark = pytest.mark.filterwarnings("ignore::counterbalance.methods.PeerFall
 
 
 # What holds does not depend on how long a network is trained.
-LIGHTER = {"GAMO": {"max_iter": 30}}
+LIGHTER = {"GAMO": {"max_iter": 30}, "CV-SMOTE": {"n_neighbors": [1, 4], "cv": 2}}
 
 
 def resampled(name, X, y, **parameters):

@@ -4,9 +4,10 @@
 
 Methods of the literature take a matrix of numbers. A column with an order is scaled to unit
 variance, its missing cells are the median; a category becomes one column for each level (a missing
-cell is a level), so scaled that two levels are as far apart as one standard deviation. A new row
-comes back with the nearest level, on the grid and within the range of its column. Rows that the
-method kept are those of the table, untouched.
+cell is a level), so scaled that two levels are as far apart as one standard deviation. A method
+with a parameter ``categorical_features`` gets a code for each level in one column instead. A new
+row comes back with the nearest level, on the grid and within the range of its column. Rows that
+the method kept are those of the table, untouched.
 """
 
 from collections import defaultdict, deque
@@ -37,7 +38,7 @@ class ResampledTable:
 class AsNumbers:
     """How the codes of a table become numbers, and back."""
 
-    def __init__(self, table: Table, codes: Floats) -> None:
+    def __init__(self, table: Table, codes: Floats, *, one_hot: bool = True) -> None:
         known = np.where(np.isnan(codes).all(axis=0), 0.0, codes)
         self._table = table
         self._lower, self._upper = np.nanmin(known, axis=0), np.nanmax(known, axis=0)
@@ -45,6 +46,7 @@ class AsNumbers:
         self._scale = np.where(deviation > 0, deviation, 1.0)
         # Levels of nominal columns, with that of a missing cell; 0 for ordered ones.
         self._n_levels = np.where(table.nominal, self._upper + 2, 0).astype(np.intp)
+        self._one_hot = one_hot
 
     def encode(self, codes: Floats) -> Floats:
         """Return codes as numbers."""
@@ -52,8 +54,8 @@ class AsNumbers:
         for m, n in enumerate(self._n_levels):
             missing = np.isnan(codes[:, m])
             if n:
-                level = np.where(missing, n - 1, codes[:, m])
-                columns.append((level[:, None] == np.arange(n)) * HEIGHT)
+                level = np.where(missing, n - 1, codes[:, m])[:, None]
+                columns.append((level == np.arange(n)) * HEIGHT if self._one_hot else level)
             else:
                 cells = np.where(missing, self._middle[m], codes[:, m])
                 columns.append(((cells - self._middle[m]) / self._scale[m])[:, None])
@@ -63,10 +65,11 @@ class AsNumbers:
         """Return numbers as codes."""
         codes, start = np.empty((len(numbers), len(self._n_levels))), 0
         for m, n in enumerate(self._n_levels.tolist()):
-            cells = numbers[:, start : start + max(1, n)]
-            start += max(1, n)
+            width = n if n and self._one_hot else 1
+            cells = numbers[:, start : start + width]
+            start += width
             if n:
-                level = cells.argmax(axis=1)
+                level = cells.argmax(axis=1) if self._one_hot else cells[:, 0]
                 codes[:, m] = np.where(level == n - 1, np.nan, level)
             else:
                 codes[:, m] = cells[:, 0] * self._scale[m] + self._middle[m]
@@ -89,7 +92,10 @@ def resample_table(
         codes_of = {plain(label): code for code, label in enumerate(labels.classes.tolist())}
         settings["sampling_strategy"] = {codes_of[plain(label)]: n for label, n in wanted.items()}
     codes = table.rows(slice(None))
-    numbers = AsNumbers(table, codes)
+    takes_codes = "categorical_features" in sampler.get_params() and bool(table.nominal.any())
+    if takes_codes:
+        settings["categorical_features"] = np.flatnonzero(table.nominal)
+    numbers = AsNumbers(table, codes, one_hot=not takes_codes)
     Z = numbers.encode(codes)
     try:
         rows, y = sampler.set_params(**settings).fit_resample(Z, labels.codes)
