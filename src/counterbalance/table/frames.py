@@ -120,6 +120,13 @@ def from_columns(X: Any, columns: list[Any]) -> Any:
             return rows
 
 
+def from_floats(X: Any, rows: Floats) -> Any:
+    """Put rows of floats into a frame with the columns of the pandas frame ``X``."""
+    import pandas as pd  # noqa: PLC0415  (an extra: only loaded when a frame came in)
+
+    return pd.DataFrame(rows, columns=X.columns, copy=True)
+
+
 def kind_of(native: Any, name: Any) -> Kind:
     """Recognise what a column holds from its dtype, or from its cells if they are objects."""
     plain = isinstance(native.dtype, np.dtype) and native.dtype.kind in "fiub"

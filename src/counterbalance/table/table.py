@@ -167,12 +167,22 @@ class Columns(Table):
         return np.asarray(self.codes[:, m])
 
     def decode(self, codes: Floats, origin: Integers | None = None) -> Any:
-        """Decode column by column."""
+        """Decode column by column, or a frame of floats in one step."""
+        if self._is_float_frame:
+            return frames.from_floats(self.native, codes)
         cells = [
             column.decode(np.ascontiguousarray(code), origin)
             for column, code in zip(self.columns, codes.T, strict=True)
         ]
         return frames.from_columns(self.native, cells)
+
+    @cached_property
+    def _is_float_frame(self) -> bool:
+        """Whether this is a pandas frame of which every column is an array of 64-bit floats."""
+        return frames.container(self.native) == "pandas" and all(
+            column.kind is Kind.CONTINUOUS and column.native.dtype == np.dtype(np.float64)
+            for column in self.columns
+        )
 
 
 def read_table(X: Any, *, categorical_features: Any = None) -> Table:
