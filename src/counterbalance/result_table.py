@@ -44,7 +44,7 @@ def as_text(table: ResultTable) -> str:
     """
     lines = [table.columns, *table.rows]
     widths = [max(len(line[place]) for line in lines) for place in range(len(table.columns))]
-    text = [table.title, ""]
+    text = [table.title, ""] if table.title else []
     for line in lines:
         cells = [
             cell.ljust(width) if place < table.left else cell.rjust(width)

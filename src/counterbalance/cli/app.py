@@ -1,7 +1,7 @@
 """The command-line application: all commands, one way to end.
 
-To add a command, make a ``Command`` (see ``options``) and add it to COMMANDS. Heavy imports
-belong inside its function.
+To add a command, write a function with annotated parameters in a module of its own, and name it
+in COMMANDS with its examples. Heavy imports belong inside the function.
 
     0    done
     1    a problem with the data: one line on stderr states it and the remedy
@@ -10,7 +10,6 @@ belong inside its function.
 """
 
 import functools
-import inspect
 import sys
 import traceback
 from collections.abc import Callable
@@ -19,54 +18,43 @@ from typing import Annotated, Any
 import typer
 
 from counterbalance import __version__
-from counterbalance.cli.balance import BALANCE
-from counterbalance.cli.compare import COMPARE
-from counterbalance.cli.explain import EXPLAIN
-from counterbalance.cli.lists import DATASETS, METHODS
-from counterbalance.cli.options import READING, SHARED, Command, make_reading
-from counterbalance.cli.rules import RULES, make_rules
+from counterbalance.cli import balance, compare, explain, lists
 from counterbalance.cli.terminal import one_line
 
-COMMANDS = (BALANCE, EXPLAIN, COMPARE, DATASETS, METHODS)
+# Each command, and for its help what it may be used for.
+COMMANDS: dict[Callable[..., int], dict[str, str]] = {
+    balance.balance: balance.EXAMPLES,
+    explain.explain: explain.EXAMPLES,
+    compare.compare: compare.EXAMPLES,
+    lists.datasets: lists.DATASETS,
+    lists.methods: lists.METHODS,
+}
 DONE, FAILED, INTERRUPTED = 0, 1, 130
 DEBUG = "--debug"
 # What counterbalance and its libraries raise on purpose; anything else is our fault.
 EXPECTED = (ValueError, ImportError, OSError)
-
-# Parameters of a command that are records: the options of each, and what makes it of them.
-RECORDS: dict[str, tuple[dict[str, tuple[Any, Any]], Callable[[dict[str, Any]], Any]]] = {
-    "rules": (RULES, make_rules),
-    "reading": (READING, make_reading),
-}
-
-Debug = Annotated[bool, typer.Option(DEBUG, help="Show the traceback of an error.")]
 
 
 def make_app() -> typer.Typer:
     """Return the whole command line."""
     app = typer.Typer(
         name="counterbalance",
-        no_args_is_help=False,
         pretty_exceptions_enable=False,
         rich_markup_mode=None,
         context_settings={"help_option_names": ["-h", "--help"]},
     )
-    app.callback(epilog="counterbalance COMMAND --help describes a command, with examples.")(
-        _everything
-    )
-    for command in COMMANDS:
-        app.command(
-            command.name,
-            help=command.description,
-            short_help=command.summary,
-            epilog=_examples(command.examples),
-        )(_as_function(command))
+    app.callback(epilog="counterbalance COMMAND --help describes a command, with examples.")(_all)
+    for function, examples in COMMANDS.items():
+        lines = [f"\b\n# {what}\n{line}" for what, line in examples.items()]
+        epilog = "\n\n".join(["Examples:", *lines, f"{DEBUG} shows the traceback of an error."])
+        app.command(epilog=epilog)(_told_of_a_stop(function))
     return app
 
 
 def run(arguments: list[str]) -> int:
     """Run a command; whatever goes wrong becomes one line on stderr and an exit code."""
     debug = DEBUG in arguments
+    arguments = [argument for argument in arguments if argument != DEBUG]
     try:
         command = typer.main.get_command(make_app())
         code = command.main(arguments, prog_name="counterbalance", standalone_mode=False)
@@ -93,7 +81,7 @@ def _show_version(asked: bool) -> None:  # noqa: FBT001 - typer calls it with on
         raise typer.Exit
 
 
-def _everything(
+def _all(
     *,
     version: Annotated[
         bool,
@@ -106,50 +94,17 @@ def _everything(
     del version
 
 
-def _as_function(command: Command) -> Callable[..., int]:
-    """Return what typer makes a command of: its options declared, --debug and Ctrl-C added.
+def _told_of_a_stop(function: Callable[..., int]) -> Callable[..., int]:
+    """Return a command that says on Ctrl-C what is kept: typer would end it in silence."""
 
-    A command that takes a record (see RECORDS) gets the options that it is made of.
-    """
-    own = inspect.signature(command.execute, eval_str=True).parameters
-    records = {name: RECORDS[name] for name in RECORDS if name in own}
-    declared = SHARED | dict(command.options)
-
-    @functools.wraps(command.execute)
-    def function(*, debug: Debug = False, **options: Any) -> int:
-        del debug  # ``run`` looks for it by itself
+    @functools.wraps(function)
+    def command(**options: Any) -> int:
         try:
-            options |= {name: make(options) for name, (_, make) in records.items()}
-            return command.execute(**options)
+            return function(**options)
         except KeyboardInterrupt as stop:
             raise typer.Exit(_stopped(stop)) from None
-        except EOFError as error:  # typer takes it for a Ctrl-C at a prompt; we never prompt
-            raise RuntimeError(f"unexpected end of input: {error}") from error
 
-    added = {name: one for options, _ in records.values() for name, one in options.items()}
-    parameters = [
-        parameter.replace(annotation=Annotated[parameter.annotation, declared[name]])
-        for name, parameter in own.items()
-        if name not in records
-    ]
-    parameters += [
-        inspect.Parameter(
-            name, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=Annotated[kind, option]
-        )
-        for name, (kind, option) in added.items()
-    ]
-    parameters.append(
-        inspect.Parameter("debug", inspect.Parameter.KEYWORD_ONLY, default=False, annotation=Debug)
-    )
-    function.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
-    function.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
-    return function
-
-
-def _examples(examples: tuple[tuple[str, str], ...]) -> str:
-    """Write (what it does, command) pairs below the help."""
-    lines = [f"\b\n# {what}\n{command}" for what, command in examples]
-    return "\n\n".join(["Examples:", *lines])
+    return command
 
 
 def _failed(error: Exception, remedy: str, *, debug: bool) -> int:

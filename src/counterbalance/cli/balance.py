@@ -1,32 +1,30 @@
-"""``counterbalance balance``: a user's table with counterfactuals added to its smaller classes."""
+"""``counterbalance balance``: a user's table with new rows in its smaller classes."""
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Sequence
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from counterbalance.cli import options as shared
 from counterbalance.cli.balance_summary import (
-    BalancedTable,
+    Balanced,
     balance_table,
-    balance_with_peer,
-    say_warnings,
+    resample_table,
     show_summary,
     summarise,
 )
 from counterbalance.cli.on_dask import balance_on_dask
-from counterbalance.cli.options import Command, as_words, asks_for_every, flag, rows_wanted, valued
-from counterbalance.cli.rules import GivenRules, make_sampler
+from counterbalance.cli.rules import given_rules, make_sampler
 from counterbalance.cli.terminal import note, show_json
-from counterbalance.cli.user_table import read_user_table
+from counterbalance.cli.user_table import make_reading, read_user_table
 from counterbalance.errors import TableError
 from counterbalance.extras import require
-from counterbalance.io import Reading, TableFile, check_format, write_table_file
-from counterbalance.io.atomic import OutputError, check_output
+from counterbalance.io import check_format, encode_frame, encode_with_rows
+from counterbalance.io.atomic import OutputError, check_output, write_files
 from counterbalance.io.spreadsheet import check_size
 from counterbalance.io.table_file import SHEET
 
@@ -34,14 +32,23 @@ if TYPE_CHECKING:
     from counterbalance.methods import Method
 
 COUNTERFACTUAL = "counterfactual"
-SUMMARY = "Add counterfactuals to the smaller classes of a table, or resample it otherwise."
-DESCRIPTION = (
-    "Balance a table: for rows of a larger class, find the smallest change that makes a trained "
-    "classifier put them into a smaller class, and add the changed rows to it. The rows of the "
-    "file are written as they are, with the new ones below. Columns that look like identifiers, "
-    "dates or free text are not used and are empty in new rows. --method interior makes rows to "
-    "train a classifier on; any other method that counterbalance methods lists will do as well."
-)
+REPORT = "--report"
+EXAMPLES = {
+    "balance a table and keep the result": "counterbalance balance patients.csv --target risk "
+    "--out balanced.csv",
+    "rows that a classifier learns best from": "counterbalance balance patients.csv --target risk "
+    "--method interior --out balanced.csv",
+    "half as many rows as the largest class, and nobody gets younger": "counterbalance balance "
+    "patients.csv --target risk --ratio 0.5 --increasing age",
+    "only changes that make sense": "counterbalance balance patients.csv --target risk "
+    "--range dose=0:40 --max-changed 3",
+    "where every new row comes from": "counterbalance balance patients.csv --target risk "
+    "--provenance new.csv",
+    "a page with every new row beside the real one": "counterbalance balance patients.csv "
+    "--target risk --report report.html",
+    "files larger than memory, through workers of 2 GB": "counterbalance balance big/*.parquet "
+    "--target risk --out new --engine dask --memory 2GB",
+}
 
 
 class Engine(StrEnum):
@@ -51,174 +58,181 @@ class Engine(StrEnum):
     DASK = "dask"
 
 
-EXAMPLES = (
-    (
-        "balance a table and keep the result",
-        "counterbalance balance patients.csv --target risk --out balanced.csv",
-    ),
-    (
-        "rows that a classifier learns best from, instead of counterfactuals",
-        "counterbalance balance patients.csv --target risk --method interior --out balanced.csv",
-    ),
-    (
-        "half as many rows as the largest class, and nobody gets younger",
-        "counterbalance balance patients.csv --target risk --ratio 0.5 --increasing age",
-    ),
-    (
-        "only changes that make sense",
-        "counterbalance balance patients.csv --target risk --range dose=0:40 --max-changed 3",
-    ),
-    (
-        "where every new row comes from",
-        "counterbalance balance patients.csv --target risk --provenance new.csv",
-    ),
-    (
-        "a page with the map, every new row beside its twin, and the features that change",
-        "counterbalance balance patients.csv --target risk --report report.html",
-    ),
-    (
-        "files larger than memory, through workers of 2 GB",
-        "counterbalance balance big/*.parquet --target risk --out new --engine dask --memory 2GB",
-    ),
-)
-
-PAGE = "--report"
-OPTIONS = {
-    "tables": typer.Argument(
-        metavar="TABLE",
-        help="A csv or tsv file (also gzipped), xlsx, parquet, feather or arrow file; "
-        "several parquet files with --engine dask.",
-        show_default=False,
-    ),
-    "method": valued(
-        "NAME",
-        "counterfactual, interior (rows to train on), or any other method that "
-        "counterbalance methods lists, such as SMOTE. The first two also run on Dask.",
-    ),
-    "out": valued(
-        "FILE",
-        "Where to write the balanced table, in the format of the suffix (a folder with "
-        "--engine dask). Without it, nothing is written.",
-    ),
-    "ratio": valued(
-        "R, CLASS=N or all",
-        "How many rows the smaller classes get: a share of the largest class (default "
-        "1.0), or the number of rows of one class. May be given several times. 'all' is the "
-        "paper's way: one for each row of a larger class that can be inverted, and no more.",
-    ),
-    "provenance": valued("FILE", "Where to write the origin of every new row."),
-    "report": valued("FILE", "Where to write a report (html). It shows real rows as they are."),
-    "no_rows": flag(
-        "--no-rows", "Leave all rows, real and new, out of the report: no table, no map."
-    ),
-    "engine": typer.Option(
-        help="Where the work is done: in memory, or by Dask for parquet files that are larger "
-        "than memory; the result is then a folder of such files."
-    ),
-    "scheduler": valued(
-        "ADDRESS",
-        "Scheduler of a Dask cluster, such as tcp://scheduler:8786; by default a cluster "
-        "is started on this machine.",
-    ),
-    "workers": valued("N", "Dask workers on this machine (default: cores).", min=1),
-    "memory": valued("SIZE", "Memory of each Dask worker, such as 2GB; at least 1GB."),
-}
-
-
-def execute(
-    tables: list[Path],
+def balance(
+    ctx: typer.Context,
+    tables: Annotated[
+        list[Path],
+        typer.Argument(
+            metavar="TABLE",
+            help="A csv or tsv file (also gzipped), xlsx, parquet, feather or arrow file; "
+            "several parquet files with --engine dask.",
+            show_default=False,
+        ),
+    ],
     *,
-    target: str,
-    method: str = COUNTERFACTUAL,
-    out: Path | None = None,
-    ratio: list[str] | None = None,
-    keep: list[str] | None = None,
-    use: list[str] | None = None,
-    plausible: bool | None = None,
-    ignore_relation: list[str] | None = None,
-    seed: int = 0,
-    provenance: Path | None = None,
-    report: Path | None = None,
-    no_rows: bool = False,
-    drop_missing_target: bool = False,
-    jobs: int = 1,
-    json: bool = False,
-    engine: Engine = Engine.MEMORY,
-    scheduler: str | None = None,
-    workers: int | None = None,
-    memory: str | None = None,
-    rules: GivenRules,
-    reading: Reading,
+    target: shared.Target,
+    method: Annotated[
+        str,
+        typer.Option(
+            metavar="NAME",
+            help="counterfactual, interior (rows to train on), or any other method that "
+            "counterbalance methods lists, such as SMOTE. The first two also run on Dask.",
+        ),
+    ] = COUNTERFACTUAL,
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="Where to write the balanced table, in the format of the suffix (a folder with "
+            "--engine dask). Without it, nothing is written.",
+        ),
+    ] = None,
+    ratio: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="R, CLASS=N or all",
+            help="How many rows the smaller classes get: a share of the largest class (default "
+            "1.0), or the number of rows of one class. May be given several times. 'all' is the "
+            "paper's way: one for each row of a larger class that can be inverted, and no more.",
+        ),
+    ] = None,
+    keep: shared.Keep = None,
+    use: shared.Use = None,
+    plausible: Annotated[
+        bool | None,
+        typer.Option(
+            "--plausible/--no-plausible",
+            help="Whether new rows keep what the table says about what goes together: pairs of "
+            "categories, and relations between columns.",
+            show_default="if the table has categories",
+        ),
+    ] = None,
+    ignore_relation: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="TEXT",
+            help="Relation between columns that new rows need not keep, as the command lists it. "
+            "May be given several times.",
+        ),
+    ] = None,
+    seed: shared.Seed = 0,
+    provenance: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Where to write the origin of every new row."),
+    ] = None,
+    report: shared.Report = None,
+    no_rows: shared.NoRows = False,
+    drop_missing_target: shared.DropMissingTarget = False,
+    jobs: shared.Jobs = 1,
+    json: shared.Json = False,
+    engine: Annotated[
+        Engine,
+        typer.Option(
+            help="Where the work is done: in memory, or by Dask for parquet files that are larger "
+            "than memory; the result is then a folder of such files."
+        ),
+    ] = Engine.MEMORY,
+    scheduler: Annotated[
+        str | None,
+        typer.Option(
+            metavar="ADDRESS",
+            help="Scheduler of a Dask cluster, such as tcp://scheduler:8786; by default a cluster "
+            "is started on this machine.",
+        ),
+    ] = None,
+    workers: Annotated[
+        int | None,
+        typer.Option(metavar="N", help="Dask workers on this machine (default: cores).", min=1),
+    ] = None,
+    memory: Annotated[
+        str | None,
+        typer.Option(metavar="SIZE", help="Memory of each Dask worker, such as 2GB; at least 1GB."),
+    ] = None,
+    immutable: shared.Immutable = None,
+    increasing: shared.Increasing = None,
+    decreasing: shared.Decreasing = None,
+    range_: shared.Range = None,
+    one_of: shared.OneOf = None,
+    constraint: shared.Relation = None,
+    max_changed: shared.MaxChanged = None,
+    number: shared.Number = None,
+    text: shared.Text = None,
+    na: shared.Na = None,
+    header: shared.Header = None,
+    sheet: shared.Sheet = None,
 ) -> int:
-    """Balance the table and say what was done."""
+    """Add counterfactuals to the smaller classes of a table, or resample it otherwise.
+
+    For rows of a larger class, the smallest change is found that makes a trained classifier put
+    them into a smaller class, and the changed rows are added to it. The rows of the file are
+    written as they are, with the new ones below. Columns that look like identifiers, dates or free
+    text are not used and are empty in new rows. --method interior makes rows to train a classifier
+    on.
+    """
     from counterbalance.methods.registry import find_method
 
     chosen = find_method(method, "--method")
-    ours = {**rules.given, "--provenance": provenance, PAGE: report}
-    _check_method(chosen, ratio or (), {} if engine is Engine.DASK else ours)
-    if engine is Engine.DASK:
-        unused = {
+    rules = given_rules(
+        immutable, increasing, decreasing, range_, one_of, constraint, max_changed=max_changed
+    )
+    reading = make_reading(header, number, text, na, sheet)
+    ratios = ratio or ()
+    on_dask = engine is Engine.DASK
+    ours = {**rules.given, "--provenance": provenance, REPORT: report}
+    _check_method(chosen, ratios, {} if on_dask else ours)
+    plausibility = {
+        "plausible": "auto" if plausible is None else plausible,
+        "ignore_relations": ignore_relation or None,
+    }
+    if on_dask:
+        in_memory_only = {
             "--provenance": provenance,
-            PAGE: report,
+            REPORT: report,
             "--no-rows": no_rows,
             "--drop-missing-target": drop_missing_target,
-            **dict.fromkeys(reading.words[:1], True),
+            **dict.fromkeys(reading.options, True),
         }
-        _refuse(unused, "--engine memory", "leave it out")
+        _refuse(in_memory_only, "--engine memory", "leave it out")
         cluster = {"scheduler": scheduler, "n_workers": workers, "memory": memory}
         return balance_on_dask(
             tables,
             target,
             out,
-            ratio or (),
+            ratios,
             rules,
             seed,
             cluster,
             method=chosen,
             keep=keep or (),
             use=use or (),
-            plausible=as_plausible(plausible=plausible, ignored=ignore_relation),
+            plausible=plausibility,
             json=json,
         )
     elsewhere = {"--scheduler": scheduler, "--workers": workers, "--memory": memory}
     _refuse(elsewhere, "--engine dask", "add it")
-    table = _only_table(tables)
-    if no_rows and report is None:
+    if len(tables) > 1:
         raise TableError(
-            "--no-rows says what a report leaves out; add --report FILE, or leave it out"
+            f"only one table at a time is balanced in memory, got {len(tables)}; "
+            "parquet files that make up one table need --engine dask"
         )
-    check_outputs(table, {"--out": out, "--provenance": provenance, PAGE: report})
+    table = tables[0]
+    check_no_rows(report, no_rows=no_rows)
+    check_outputs(table, {"--out": out, "--provenance": provenance, REPORT: report})
     user = read_user_table(
         table, target, keep=keep, use=use, drop_missing_target=drop_missing_target, reading=reading
     )
-    strategy = rows_wanted(user, ratio or ())
-    if not isinstance(strategy, str):  # the size that "all" gives is not known yet
-        _check_room(out, sum(strategy.values()), user.stored.frame.shape[1])
+    strategy = shared.rows_wanted(user, ratios)
+    if out is not None and out.suffix.lower() == SHEET and not isinstance(strategy, str):
+        check_size(sum(strategy.values()) + 1, user.stored.frame.shape[1])
     if chosen.ours:
-        sampler = make_sampler(user, strategy, rules, seed, chosen.name)
-        learned = as_plausible(plausible=plausible, ignored=ignore_relation)
-        threads = {"n_jobs": jobs} if hasattr(sampler, "n_jobs") else {}
-        balanced = balance_table(user, sampler.set_params(**threads, **learned))
+        threads = {"n_jobs": jobs} if chosen.name.casefold() == COUNTERFACTUAL else {}
+        sampler = make_sampler(user, strategy, rules, seed, chosen.name, **plausibility, **threads)
+        result = balance_table(user, sampler)
     else:
-        balanced = balance_with_peer(user, chosen, strategy, seed)
-    if out is not None:
-        write_table_file(balanced.stored, out, like=table)
-    if provenance is not None:
-        write_table_file(_provenance_table(balanced), provenance, like=table)
-    if report is not None:
-        named = None if chosen.name.casefold() == COUNTERFACTUAL else chosen.name
-        again = [
-            *("counterbalance", "balance", table.name, "--target", target),
-            *as_words({"--method": named, "--ratio": ratio, "--keep": keep, "--use": use}),
-            *as_words({"--ignore-relation": ignore_relation}),
-            *rules.words,
-            *reading.words,
-            *as_words({"--plausible": plausible, "--no-plausible": plausible is False}),
-            *as_words({"--drop-missing-target": drop_missing_target, "--no-rows": no_rows}),
-            *as_words({"--seed": seed, PAGE: "report.html"}),
-        ]
-        write_page(balanced, report, shlex.join(again), rows=not no_rows)
-    summary = summarise(balanced, ratio or ())
+        result = resample_table(user, chosen, strategy, seed)
+    again = shared.typed_again(ctx, table, "out", "provenance", "jobs", "json")
+    write_files(_encode(result, out, provenance, report, again, rows=not no_rows), like=table)
+    summary = summarise(result, ratios)
     written = {"out": out, "provenance": provenance, "report": report}
     summary["written"] = {name: str(path) for name, path in written.items() if path is not None}
     if json:
@@ -227,16 +241,33 @@ def execute(
         show_summary(summary)
     if not summary["written"]:
         note("nothing was written: --out FILE writes the balanced table")
-    say_warnings(summary)
+    for warning in summary["warnings"]:
+        note(f"WARNING: {warning}")
     return 0
 
 
-def as_plausible(*, plausible: bool | None, ignored: Sequence[str] | None) -> dict[str, Any]:
-    """Return the parameters behind --plausible and --ignore-relation."""
-    return {
-        "plausible": "auto" if plausible is None else plausible,
-        "ignore_relations": list(ignored) if ignored else None,
-    }
+def check_no_rows(report: Path | None, *, no_rows: bool) -> None:
+    """Refuse --no-rows without a report."""
+    if no_rows and report is None:
+        raise TableError(
+            "--no-rows says what a report leaves out; add --report FILE, or leave it out"
+        )
+
+
+def check_outputs(table: Path, outputs: dict[str, Path | None]) -> None:
+    """Refuse outputs that cannot be written before any work is done."""
+    taken: dict[Path, str] = {}
+    for option, path in outputs.items():
+        if path is None:
+            continue
+        if option == REPORT:
+            require("jinja2", REPORT)
+        else:
+            check_format(path, option)
+        check_output(path, *([table] if table.exists() else []), option=option)
+        other = taken.setdefault(path.parent.resolve() / path.name, option)
+        if other != option:
+            raise OutputError(f"{other} and {option} must be two files, got {path} for both")
 
 
 def _refuse(options: dict[str, Any], what: str, remedy: str) -> None:
@@ -244,15 +275,6 @@ def _refuse(options: dict[str, Any], what: str, remedy: str) -> None:
     for option, value in options.items():
         if value:
             raise TableError(f"{option} goes with {what} only; {remedy}")
-
-
-def _only_table(tables: Sequence[Path]) -> Path:
-    if len(tables) > 1:
-        raise TableError(
-            f"only one table at a time is balanced in memory, got {len(tables)}; "
-            "parquet files that make up one table need --engine dask"
-        )
-    return tables[0]
 
 
 def _check_method(method: Method, ratio: Sequence[str], ours: dict[str, Any]) -> None:
@@ -269,64 +291,44 @@ def _check_method(method: Method, ratio: Sequence[str], ours: dict[str, Any]) ->
     if method.kind == "under":
         _refuse({"--ratio": ratio}, "methods that add rows", leave)
     elif method.name.casefold() != COUNTERFACTUAL:
-        every = asks_for_every(ratio)
+        every = shared.asks_for_every(ratio)
         _refuse({"--ratio all": every}, "--method counterfactual", f"{leave}, or give a share")
 
 
-def check_outputs(table: Path, outputs: dict[str, Path | None]) -> None:
-    """Refuse outputs that cannot be written before any work is done."""
-    taken: dict[Path, str] = {}
-    for option, path in outputs.items():
-        if path is None:
-            continue
-        if option == PAGE:
-            require("jinja2", PAGE)
-        else:
-            check_format(path, option)
-        check_output(path, *([table] if table.exists() else []), option=option)
-        other = taken.setdefault(path.parent.resolve() / path.name, option)
-        if other != option:
-            raise OutputError(f"{other} and {option} must be two files, got {path} for both")
+def _encode(
+    result: Balanced,
+    out: Path | None,
+    provenance: Path | None,
+    report: Path | None,
+    again: str,
+    *,
+    rows: bool,
+) -> dict[Path, bytes]:
+    """Return the content of every file of the run."""
+    contents = {}
+    user, sampler = result.user, result.sampler
+    if out is not None:
+        contents[out] = encode_with_rows(user.stored, out, result.new, result.rows)
+    if provenance is not None:
+        import pandas as pd
 
+        cells, names = list(sampler.provenance_.cells()), list(sampler.provenance_.columns)
+        contents[provenance] = encode_frame(pd.DataFrame(cells, columns=names), provenance)
+    if report is not None:
+        from counterbalance.report import render, summarise_sampler
 
-def _check_room(out: Path | None, rows: int, columns: int) -> None:
-    """Refuse a result that is too large for its format before it is made."""
-    if out is not None and out.suffix.lower() == SHEET:
-        check_size(rows + 1, columns, "the result")
-
-
-def _provenance_table(balanced: BalancedTable) -> TableFile:
-    import pandas as pd
-
-    from counterbalance.io.csv import CsvTable, Dialect
-
-    provenance = balanced.sampler.provenance_
-    frame = pd.DataFrame(list(provenance.cells()), columns=list(provenance.columns))
-    return CsvTable.from_frame(frame, Dialect())
-
-
-def write_page(balanced: BalancedTable, path: Path, again: str, *, rows: bool) -> None:
-    """Write the report of a balanced table, with or without ``rows``.
-
-    ``again`` is the command that makes it again, without any paths of this machine.
-    """
-    from counterbalance.report import summarise_sampler, write_report
-
-    user = balanced.user
-    summary = summarise_sampler(
-        balanced.sampler,
-        user.X,
-        user.y,
-        balanced.X,
-        balanced.y,
-        alone=True,
-        file=user.path.name,
-        target=user.target,
-        reproduce=again,
-        rows=rows,
-        notes=user.notes(rows=rows),
-    )
-    write_report(summary, path, like=user.path)
-
-
-BALANCE = Command("balance", SUMMARY, DESCRIPTION, EXAMPLES, execute, OPTIONS)
+        page = summarise_sampler(
+            sampler,
+            user.X,
+            user.y,
+            result.X,
+            result.y,
+            alone=True,
+            file=user.path.name,
+            target=user.target,
+            reproduce=again,
+            rows=rows,
+            notes=user.notes(rows=rows),
+        )
+        contents[report] = render(page).encode()
+    return contents

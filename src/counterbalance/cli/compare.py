@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import shlex
 from dataclasses import replace
 from pathlib import Path
 from textwrap import indent
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from counterbalance.cli.options import Command, as_words, flag, valued
-from counterbalance.cli.rules import GivenRules
+from counterbalance.cli import options as shared
+from counterbalance.cli.balance import check_no_rows
+from counterbalance.cli.rules import GivenRules, given_rules
 from counterbalance.cli.terminal import (
     Progress,
     note,
@@ -21,125 +21,152 @@ from counterbalance.cli.terminal import (
     working,
     wrapped,
 )
-from counterbalance.cli.user_table import UserTable, read_user_table
+from counterbalance.cli.user_table import UserTable, make_reading, read_user_table
 from counterbalance.errors import TableError
 from counterbalance.extras import require
 from counterbalance.io.atomic import check_folder, check_output
-from counterbalance.io.reading import Reading
 
 if TYPE_CHECKING:
     from counterbalance.compare import Comparison, Settings
     from counterbalance.constraints import Constraint
 
-NAME = "compare"
-SUMMARY = "Say whether resampling helps on a table, and with what."
-DESCRIPTION = (
-    "Try strategies against imbalance on a table and answer in words whether one helps, in a few "
-    "minutes: class weights, other decision thresholds, SMOTE, rows within the class, "
-    "counterfactuals, and any method that counterbalance methods lists. The answer may be: do not. "
-    "Everything is learned inside training folds, thresholds too, and a gain counts only beyond "
-    "what a threshold alone gives. Finished trials are kept: stop it at any time and run the same "
-    "again to resume. Tables (csv) and the summary (json) go into one folder."
-)
-EXAMPLES = (
-    (
-        "should I resample? a first answer in half a minute",
-        "counterbalance compare patients.csv --target risk --quick",
-    ),
-    (
-        "the whole answer, as a page to look at",
-        "counterbalance compare patients.csv --target risk --jobs -1 --report report.html",
-    ),
-    (
-        "another method and a classifier of your own, from the file mine.py",
-        "counterbalance compare patients.csv --target risk --methods MDO --classifiers mine:model",
-    ),
-    (
-        "several rows for each patient, which must stay together",
-        "counterbalance compare visits.csv --target risk --groups patient",
-    ),
-)
+EXAMPLES = {
+    "should I resample? a first answer in half a minute": "counterbalance compare patients.csv "
+    "--target risk --quick",
+    "the whole answer, as a page to look at": "counterbalance compare patients.csv --target risk "
+    "--jobs -1 --report report.html",
+    "another method and a classifier of your own, from the file mine.py": "counterbalance compare "
+    "patients.csv --target risk --methods MDO --classifiers mine:model",
+    "several rows for each patient, which must stay together": "counterbalance compare visits.csv "
+    "--target risk --groups patient",
+}
 DRAWS = 5
 
-OPTIONS = {
-    "methods": valued(
-        "NAME,...",
-        "Methods to try, of those that counterbalance methods lists, and: none, class "
-        "weights, default (what matters most), all. none is always tried.",
-    ),
-    "classifiers": valued(
-        "NAME,...",
-        "Of LR, GBDT (these two by default), RF, KNN, SVM, NN, or your own as module:object.",
-    ),
-    "metric": valued(
-        "NAME",
-        "What the verdict is about: g_mean, f1, balanced_accuracy, roc_auc, "
-        "average_precision or brier.",
-    ),
-    "rope": valued("X", "A difference of the metric up to this does not count."),
-    "groups": valued("COL", "Rows with the same value stay together in a fold; it is no feature."),
-    "time": valued(
-        "COL", "Dates or numbers: train on the past, test on what comes after; it is no feature."
-    ),
-    "quick": flag("--quick", "One repeat, at most 1,000 rows: a first answer in half a minute."),
-    "full": flag(
-        "--full", "Every row, more methods and a forest, all folds, however long it takes."
-    ),
-    "trust": flag("--trust", "Also say how far the labels of new rows can be trusted."),
-    "folds": valued("N", "Folds of the cross-validation (default 5)."),
-    "repeats": valued("N", "Repeats with other folds (default 3, 1 with --quick)."),
-    "rows": valued(
-        "N",
-        "Most rows (default 10,000, 1,000 with --quick). Of a larger table the small "
-        "classes keep what they have, as far as there is room, and the figures are corrected "
-        "for it.",
-    ),
-    "jobs": valued("N", "Processes, -1 for one per core."),
-    "out": valued("FOLDER", "Output folder (default NAME-comparison)."),
-    "report": valued(
-        "FILE", "Write a page to look at (html) here. It shows real rows as they are."
-    ),
-    "no_rows": flag("--no-rows", "Leave rows, real and new, out of the page: no table, no map."),
-}
 
-
-def execute(
-    table: Path,
+def compare(
+    ctx: typer.Context,
+    table: shared.Table,
     *,
-    target: str,
-    methods: str | None = None,
-    classifiers: str | None = None,
-    metric: str = "g_mean",
-    rope: float = 0.01,
-    groups: str | None = None,
-    time: str | None = None,
-    quick: bool = False,
-    full: bool = False,
-    trust: bool = False,
-    folds: int | None = None,
-    repeats: int | None = None,
-    rows: int | None = None,
-    jobs: int = 1,
-    seed: int = 0,
-    out: Path | None = None,
-    report: Path | None = None,
-    no_rows: bool = False,
-    keep: list[str] | None = None,
-    use: list[str] | None = None,
-    drop_missing_target: bool = False,
-    json: bool = False,
-    rules: GivenRules,
-    reading: Reading,
+    target: shared.Target,
+    methods: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME,...",
+            help="Methods to try, of those that counterbalance methods lists, and: none, class "
+            "weights, default (what matters most), all. none is always tried.",
+        ),
+    ] = None,
+    classifiers: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME,...",
+            help="Of LR, GBDT (these two by default), RF, KNN, SVM, NN, or your own as "
+            "module:object.",
+        ),
+    ] = None,
+    metric: Annotated[
+        str,
+        typer.Option(
+            metavar="NAME",
+            help="What the verdict is about: g_mean, f1, balanced_accuracy, roc_auc, "
+            "average_precision or brier.",
+        ),
+    ] = "g_mean",
+    rope: Annotated[
+        float,
+        typer.Option(metavar="X", help="A difference of the metric up to this does not count."),
+    ] = 0.01,
+    groups: Annotated[
+        str | None,
+        typer.Option(
+            metavar="COL",
+            help="Rows with the same value stay together in a fold; it is no feature.",
+        ),
+    ] = None,
+    time: Annotated[
+        str | None,
+        typer.Option(
+            metavar="COL",
+            help="Dates or numbers: train on the past, test on what comes after; it is no feature.",
+        ),
+    ] = None,
+    quick: Annotated[
+        bool,
+        typer.Option(
+            "--quick", help="One repeat, at most 1,000 rows: a first answer in half a minute."
+        ),
+    ] = False,
+    full: Annotated[
+        bool,
+        typer.Option(
+            "--full",
+            help="Every row, more methods and a forest, all folds, however long it takes.",
+        ),
+    ] = False,
+    trust: Annotated[
+        bool,
+        typer.Option("--trust", help="Also say how far the labels of new rows can be trusted."),
+    ] = False,
+    folds: Annotated[
+        int | None,
+        typer.Option(metavar="N", help="Folds of the cross-validation (default 5)."),
+    ] = None,
+    repeats: Annotated[
+        int | None,
+        typer.Option(metavar="N", help="Repeats with other folds (default 3, 1 with --quick)."),
+    ] = None,
+    rows: Annotated[
+        int | None,
+        typer.Option(
+            metavar="N",
+            help="Most rows (default 10,000, 1,000 with --quick). Of a larger table the small "
+            "classes keep what they have, as far as there is room, and the figures are corrected "
+            "for it.",
+        ),
+    ] = None,
+    jobs: shared.Jobs = 1,
+    seed: shared.Seed = 0,
+    out: Annotated[
+        Path | None,
+        typer.Option(metavar="FOLDER", help="Output folder (default NAME-comparison)."),
+    ] = None,
+    report: shared.Report = None,
+    no_rows: shared.NoRows = False,
+    keep: shared.Keep = None,
+    use: shared.Use = None,
+    drop_missing_target: shared.DropMissingTarget = False,
+    json: shared.Json = False,
+    immutable: shared.Immutable = None,
+    increasing: shared.Increasing = None,
+    decreasing: shared.Decreasing = None,
+    range_: shared.Range = None,
+    one_of: shared.OneOf = None,
+    constraint: shared.Relation = None,
+    max_changed: shared.MaxChanged = None,
+    number: shared.Number = None,
+    text: shared.Text = None,
+    na: shared.Na = None,
+    header: shared.Header = None,
+    sheet: shared.Sheet = None,
 ) -> int:
-    """Compare, and say what came out."""
-    from counterbalance.compare import compare, write_files
+    """Say whether resampling helps on a table, and with what.
+
+    Strategies against imbalance are tried in a few minutes: class weights, other decision
+    thresholds, SMOTE, rows within the class, counterfactuals, and any method that counterbalance
+    methods lists. The answer may be: do not. Everything is learned inside training folds,
+    thresholds too, and a gain counts only beyond what a threshold alone gives. Finished trials are
+    kept: stop it at any time and run the same again to resume. Tables (csv) and the summary (json)
+    go into one folder.
+    """
+    from counterbalance.compare import compare as compare_strategies
+    from counterbalance.compare import write_files
     from counterbalance.compare.strategies import BASELINE
     from counterbalance.report import write_report
 
-    if no_rows and report is None:
-        raise TableError(
-            "--no-rows says what a page leaves out; add --report FILE, or leave it out"
-        )
+    check_no_rows(report, no_rows=no_rows)
+    rules = given_rules(
+        immutable, increasing, decreasing, range_, one_of, constraint, max_changed=max_changed
+    )
     chosen = make_settings(
         quick=quick,
         full=full,
@@ -151,7 +178,13 @@ def execute(
         seed=seed,
     )
     folder = out or Path(f"{table.name.split('.', 1)[0] or 'table'}-comparison")
-    _check_usage(table, folder, report, jobs=jobs, both=groups is not None and time is not None)
+    if groups is not None and time is not None:
+        raise typer.BadParameter("--groups and --time cannot be used together; give one of them")
+    check_folder(folder, option="--out")
+    if report is not None:
+        for package in ("jinja2", "contourpy"):
+            require(package, "--report", "report")
+        check_output(report, *([table] if table.exists() else []), option="--report")
     user = read_user_table(
         table,
         target,
@@ -159,40 +192,29 @@ def execute(
         use=use,
         apart={"--groups": groups, "--time": time},
         drop_missing_target=drop_missing_target,
-        reading=reading,
+        reading=make_reading(header, number, text, na, sheet),
     )
     chosen = replace(chosen, constraints=_check_rules(rules, user, chosen))
     with working("comparing") as tell:
-        result = compare(
+        result = compare_strategies(
             user.X,
             user.y,
             store=folder / "trials.jsonl",
             settings=chosen,
-            groups=None if groups is None else user.stored.frame[groups],
-            time=None if time is None else user.stored.frame[time],
+            groups=None if groups is None else user.column(groups),
+            time=None if time is None else user.column(time),
             jobs=jobs,
             progress=Progress(tell),
             announce=note,
             setup=setup_lines(user, groups, time),
             like=table,
         )
-    again = [
-        *("counterbalance", NAME, table.name, "--target", target),
-        *as_words({"--methods": methods, "--classifiers": classifiers, "--groups": groups}),
-        *as_words({"--time": time, "--folds": folds, "--repeats": repeats, "--rows": rows}),
-        *as_words({"--keep": keep, "--use": use}),
-        *rules.words,
-        *reading.words,
-        *as_words({"--quick": quick, "--full": full, "--trust": trust}),
-        *as_words({"--drop-missing-target": drop_missing_target}),
-        *as_words({"--metric": chosen.metric, "--rope": f"{chosen.rope:g}", "--seed": seed}),
-    ]
     summary, data = result.summary, result.summary["data"]
     in_all = f"In all {data['rows_of_file']:,} rows of the file: " if result.verdict.scope else ""
     data |= {"file": table.name, "target": target}
     data["notes"] = [f"{in_all}{text}" for text in user.notes(rows=not no_rows)]
     summary["title"] = f"Should {table.name} be resampled?"
-    summary["reproduce"] = shlex.join(again)  # without anything of this machine
+    summary["reproduce"] = shared.typed_again(ctx, table, "out", "jobs", "json")
     write_files(summary, folder, like=table)
     if report is not None:
         write_report(_page(result, rows=not no_rows), report, like=table)
@@ -257,19 +279,6 @@ def setup_lines(user: UserTable, groups: str | None, time: str | None) -> str:
     return "\n".join(lines)
 
 
-def _check_usage(table: Path, folder: Path, report: Path | None, *, jobs: int, both: bool) -> None:
-    """Refuse what cannot be done before any work is done."""
-    if both:
-        raise typer.BadParameter("--groups and --time cannot be used together; give one of them")
-    if jobs < 1 and jobs != -1:
-        raise typer.BadParameter(f"--jobs must be at least 1, or -1 for all cores, got {jobs}")
-    check_folder(folder, option="--out")
-    if report is not None:
-        for package in ("jinja2", "contourpy"):
-            require(package, "--report", "report")
-        check_output(report, *([table] if table.exists() else []), option="--report")
-
-
 def _check_rules(rules: GivenRules, user: UserTable, chosen: Settings) -> list[Constraint]:
     """Return the constraints; name the methods that they do not concern, refuse if all are."""
     from counterbalance.compare.strategies import known_strategies
@@ -277,8 +286,8 @@ def _check_rules(rules: GivenRules, user: UserTable, chosen: Settings) -> list[C
     found, kinds = rules.checked(user), known_strategies()
     if found and not any(kinds[name] == "ours" for name in chosen.strategies):
         raise TableError(
-            f"{rules.words[0]} is kept by our own methods only, and --methods names none of them; "
-            "add Counterfactual or Interior, or leave it out"
+            f"{next(iter(rules.given))} is kept by our own methods only, and --methods names none "
+            "of them; add Counterfactual or Interior, or leave it out"
         )
     others = [name for name in chosen.strategies if kinds[name] == "over"]
     if found and others:
@@ -329,6 +338,3 @@ def _page(result: Comparison, *, rows: bool) -> dict[str, Any]:
         return result.summary
     sections = {"map": made.map, "explorer": made.explorer, "features": made.features}
     return {**result.summary, **sections}
-
-
-COMPARE = Command(NAME, SUMMARY, DESCRIPTION, EXAMPLES, execute, OPTIONS)

@@ -2,81 +2,97 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
-from counterbalance.cli.options import Command, valued
-from counterbalance.cli.rules import GivenRules, make_sampler, told_in_options
+import typer
+
+from counterbalance.cli import options as shared
+from counterbalance.cli.rules import given_rules, make_sampler
 from counterbalance.cli.terminal import note, say, show_json, show_tables, working
-from counterbalance.cli.user_table import UserTable, read_user_table
+from counterbalance.cli.user_table import UserTable, make_reading, read_user_table
 from counterbalance.errors import TableError
-from counterbalance.io.reading import Reading
 from counterbalance.result_table import ResultTable
 
 if TYPE_CHECKING:
     from counterbalance.explain import Answer, Explanation
 
-SUMMARY = "Show what would have to change for one row to be called another class."
-DESCRIPTION = (
-    "Show what would have to change for a classifier, trained on the table, to call a row another "
-    "class. The first answer is the row that balance makes of it, the others are near and change "
-    "other features. Every change is needed, and beside it stand all values that the classifier "
-    "would accept in its place. It says what the classifier would answer, not what would happen in "
-    "the world."
-)
-EXAMPLES = (
-    (
-        "three answers for the first row to be called high",
-        "counterbalance explain patients.csv --target risk --row 0 --to high",
-    ),
-    (
-        "without changes that nobody can make",
-        "counterbalance explain patients.csv --target risk --row 0 --to low --increasing age",
-    ),
-    (
-        "only answers that hold if a tenth of the table were not there",
-        "counterbalance explain patients.csv --target risk --row 0 --robust 1",
-    ),
-)
+EXAMPLES = {
+    "three answers for the first row to be called high": "counterbalance explain patients.csv "
+    "--target risk --row 0 --to high",
+    "without changes that nobody can make": "counterbalance explain patients.csv --target risk "
+    "--row 0 --to low --increasing age",
+    "only answers that hold if a tenth of the table were not there": "counterbalance explain "
+    "patients.csv --target risk --row 0 --robust 1",
+}
 BINARY = 2
 # Numbers in this range are written in full: money, not astronomical distances.
 LARGE, TOO_LARGE = 1e4, 1e12
 
 
-OPTIONS = {
-    "row": valued("N", "Number of the row; the first below the header is 0.", min=0),
-    "to": valued("CLASS", "Class to reach; may be left out if there are only two."),
-    "answers": valued("N", "Answers at most: near ones that change other features.", min=1),
-    "robust": valued(
-        "SHARE",
-        "Only answers that at least this share of ten refits of the classifier agree "
-        "with, each fitted without a tenth of the rows; 0 only tells the share.",
-        min=0,
-        max=1,
-    ),
-}
-
-
-def execute(
-    table: Path,
+def explain(
+    table: shared.Table,
     *,
-    target: str,
-    row: int,
-    to: str | None = None,
-    answers: int = 3,
-    robust: float | None = None,
-    keep: list[str] | None = None,
-    use: list[str] | None = None,
-    seed: int = 0,
-    drop_missing_target: bool = False,
-    json: bool = False,
-    rules: GivenRules,
-    reading: Reading,
+    target: shared.Target,
+    row: Annotated[
+        int,
+        typer.Option(
+            metavar="N", help="Number of the row; the first below the header is 0.", min=0
+        ),
+    ],
+    to: Annotated[
+        str | None,
+        typer.Option(
+            metavar="CLASS", help="Class to reach; may be left out if there are only two."
+        ),
+    ] = None,
+    answers: Annotated[
+        int,
+        typer.Option(
+            metavar="N", help="Answers at most: near ones that change other features.", min=1
+        ),
+    ] = 3,
+    robust: Annotated[
+        float | None,
+        typer.Option(
+            metavar="SHARE",
+            help="Only answers that at least this share of ten refits of the classifier agree "
+            "with, each fitted without a tenth of the rows; 0 only tells the share.",
+            min=0,
+            max=1,
+        ),
+    ] = None,
+    keep: shared.Keep = None,
+    use: shared.Use = None,
+    seed: shared.Seed = 0,
+    drop_missing_target: shared.DropMissingTarget = False,
+    json: shared.Json = False,
+    immutable: shared.Immutable = None,
+    increasing: shared.Increasing = None,
+    decreasing: shared.Decreasing = None,
+    range_: shared.Range = None,
+    one_of: shared.OneOf = None,
+    constraint: shared.Relation = None,
+    max_changed: shared.MaxChanged = None,
+    number: shared.Number = None,
+    text: shared.Text = None,
+    na: shared.Na = None,
+    header: shared.Header = None,
+    sheet: shared.Sheet = None,
 ) -> int:
-    """Explain one row."""
-    from counterbalance.explain import explain
+    """Show what would have to change for one row to be called another class.
+
+    A classifier is trained on the table. The first answer is the row that balance makes of this
+    row, the others are near and change other features. Every change is needed, and beside it stand
+    all values that the classifier would accept in its place. It says what the classifier would
+    answer, not what would happen in the world.
+    """
+    from counterbalance.explain import explain as find_answers
     from counterbalance.table.labels import in_words
 
+    rules = given_rules(
+        immutable, increasing, decreasing, range_, one_of, constraint, max_changed=max_changed
+    )
+    reading = make_reading(header, number, text, na, sheet)
     user = read_user_table(
         table, target, keep=keep, use=use, drop_missing_target=drop_missing_target, reading=reading
     )
@@ -88,8 +104,8 @@ def execute(
     label = _other_class(user, row, to)
     counts = {name: int(count) for name, count in user.y.value_counts().items()}
     sampler = make_sampler(user, counts, rules, seed)
-    with told_in_options(), working("searching for counterfactuals"):
-        found = explain(sampler, user.X, user.y, row, label, n_answers=answers, robust=robust)
+    with working("searching for counterfactuals"):
+        found = find_answers(sampler, user.X, user.y, row, label, n_answers=answers, robust=robust)
     if json:
         show_json(_plain(found))
     else:
@@ -103,7 +119,7 @@ def execute(
     if not found.answers:
         agreed = "" if not robust else f", with {robust:.0%} of its refits,"
         lower = "lower --robust, " if robust else ""
-        loosen = f"loosen {' '.join(rules.words)}, or " if rules.words else ""
+        loosen = f"loosen {', '.join(rules.given)}, or " if rules.given else ""
         raise TableError(
             f"no change was found that makes the classifier{agreed} call row {row} "
             f"{in_words(found.to)}; {lower}{loosen}try another --to or --row"
@@ -197,6 +213,3 @@ def _cell(value: Any) -> str:
     if not isinstance(value, float):
         return str(value)
     return f"{value:,.0f}" if LARGE <= abs(value) < TOO_LARGE else f"{value:.4g}"
-
-
-EXPLAIN = Command("explain", SUMMARY, DESCRIPTION, EXAMPLES, execute, OPTIONS)

@@ -3,41 +3,57 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from counterbalance.cli.options import Command, valued
+from counterbalance.cli.options import Json
 from counterbalance.cli.terminal import say, show_json, show_tables
-from counterbalance.io.atomic import check_output
+from counterbalance.io.atomic import check_output, write_files
 from counterbalance.result_table import ResultTable
 
 if TYPE_CHECKING:
-    from counterbalance.datasets import Dataset
     from counterbalance.methods import Method
 
 BUNDLED = "wbc"
+METHODS = {
+    "all of them": "counterbalance methods",
+    "one of them": "counterbalance methods ProWSyn",
+}
+DATASETS = {
+    "what is in it": "counterbalance datasets wbc",
+    "a table to try balance on": "counterbalance datasets wbc --out wbc.csv",
+}
 
 
-def list_methods(name: str | None = None, *, json: bool = False) -> int:
-    """List the methods, or show one."""
+def methods(
+    name: Annotated[
+        str | None, typer.Argument(help="Name of one method.", show_default=False)
+    ] = None,
+    *,
+    json: Json = False,
+) -> int:
+    """List the resampling methods, or show one.
+
+    Ours come first. With a name, the method's paper and its parameters are shown.
+    """
     from counterbalance.methods import all_samplers
     from counterbalance.methods.registry import find_method
 
-    methods = list(all_samplers().values())
+    known = list(all_samplers().values())
     if name is not None:
-        told = _told(find_method(name, "NAME"))
-        show_json(told) if json else _show_method(told)
+        found = _as_values(find_method(name, "NAME"))
+        show_json(found) if json else _show_method(found)
     elif json:
-        show_json([_told(method) for method in methods])
+        show_json([_as_values(method) for method in known])
     else:
-        rows = [(item.name, str(item.year), item.kind, item.sentence) for item in methods]
+        rows = [(item.name, str(item.year), item.kind, item.sentence) for item in known]
         columns = ("method", "year", "kind", "what it does")
-        show_tables([ResultTable("methods", f"{len(methods)} methods", columns, rows, left=4)])
+        show_tables([ResultTable("methods", f"{len(known)} methods", columns, rows, left=4)])
     return 0
 
 
-def _told(method: Method) -> dict[str, Any]:
+def _as_values(method: Method) -> dict[str, Any]:
     """Return what is known of a method, as plain values; its parameters load the method itself."""
     return {
         "name": method.name,
@@ -56,7 +72,6 @@ def _told(method: Method) -> dict[str, Any]:
 
 
 def _show_method(method: dict[str, Any]) -> None:
-    mark = {True: "yes", False: "no"}
     say(f"{method['name']} ({method['year']})")
     say(method["sentence"])
     say("")
@@ -64,7 +79,7 @@ def _show_method(method: dict[str, Any]) -> None:
         ("paper", method["reference"]),
         ("kind", method["kind"]),
         ("new rows from", method["makes_rows_from"] or "none: it makes no new rows"),
-        ("at the boundary", mark[method["favours_boundary"]]),
+        ("at the boundary", "yes" if method["favours_boundary"] else "no"),
         ("in Python", method["python"]),
     ):
         say(f"  {what:<16} {text}")
@@ -73,19 +88,22 @@ def _show_method(method: dict[str, Any]) -> None:
         say(f"  {name} = {value!r}")
 
 
-METHODS = Command(
-    "methods",
-    "List the resampling methods, or show one.",
-    "List every resampling method of the registry with a sentence each, ours first; with a name, "
-    "show that one: its paper and its parameters.",
-    (("all of them", "counterbalance methods"), ("one of them", "counterbalance methods ProWSyn")),
-    list_methods,
-    {"name": typer.Argument(help="Name of one method.", show_default=False)},
-)
+def datasets(
+    name: Annotated[str, typer.Argument(help="Name of the data set: wbc.", show_default=False)],
+    *,
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="Write the data set here: csv, tsv (also .gz), xlsx, parquet, feather.",
+        ),
+    ] = None,
+    json: Json = False,
+) -> int:
+    """Show the bundled data set, or save it to try other commands on.
 
-
-def show_dataset(name: str, *, out: Path | None = None, json: bool = False) -> int:
-    """Show the bundled data set, or save it."""
+    It is wbc, Wisconsin breast cancer.
+    """
     from counterbalance.datasets import load_wisconsin
 
     if name.strip().casefold() not in (BUNDLED, "wisconsin"):
@@ -95,14 +113,17 @@ def show_dataset(name: str, *, out: Path | None = None, json: bool = False) -> i
         )
     data = load_wisconsin()
     if out is not None:
-        _save(data, out)
+        from counterbalance.io import encode_frame
+
+        check_output(out, option="--out")
+        write_files({out: encode_frame(data.X.assign(**{str(data.y.name): data.y}), out)})
     counts = data.class_counts
     about: dict[str, Any] = {
         "name": data.name,
         "description": data.description,
         "source": data.source,
         "rows": len(data.X),
-        "features": {str(name): str(dtype) for name, dtype in data.X.dtypes.items()},
+        "features": {str(column): str(dtype) for column, dtype in data.X.dtypes.items()},
         "class_counts": counts,
     }
     if json:
@@ -112,36 +133,7 @@ def show_dataset(name: str, *, out: Path | None = None, json: bool = False) -> i
     say(f"{data.description}\nFrom: {data.source}\n")
     rows = [(label, f"{count:,}", f"{count / len(data.X):.1%}") for label, count in counts.items()]
     notes = (f"features: {', '.join(about['features'])}",)
-    show_tables(
-        [ResultTable("classes", "Rows of each class", ("class", "rows", "share"), rows, notes)]
-    )
+    show_tables([ResultTable("classes", "", ("class", "rows", "share"), rows, notes)])
     if out is not None:
-        say(f"\nwrote it to {out}; the column with the classes is {data.y.name}")
+        say(f"wrote it to {out}; the column with the classes is {data.y.name}")
     return 0
-
-
-def _save(data: Dataset, out: Path) -> None:
-    """Write the table with its classes in the last column."""
-    from counterbalance.io import write_table_file
-    from counterbalance.io.csv import CsvTable, Dialect
-
-    check_output(out, option="--out")
-    frame = data.X.assign(**{str(data.y.name): data.y})
-    write_table_file(CsvTable.from_frame(frame, Dialect()), out)
-
-
-DATASETS = Command(
-    "datasets",
-    "Show the bundled data set, or save it to try other commands on.",
-    "Show the data set that comes with the package: wbc, Wisconsin breast cancer. --out writes it "
-    "to a file, to try other commands on.",
-    (
-        ("what is in it", "counterbalance datasets wbc"),
-        ("a table to try balance on", "counterbalance datasets wbc --out wbc.csv"),
-    ),
-    show_dataset,
-    {
-        "name": typer.Argument(help="Name of the data set: wbc.", show_default=False),
-        "out": valued("FILE", "Write the data set here: csv, tsv (also .gz), parquet, feather."),
-    },
-)

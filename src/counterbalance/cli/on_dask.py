@@ -8,21 +8,17 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from counterbalance.cli.balance_summary import (
-    result_tables,
-    say_origins,
-    say_relations,
-    say_warnings,
+    show_summary,
     summarise_classes,
     summarise_new_rows,
     summarise_relations,
 )
 from counterbalance.cli.options import EVERY, asks_for_every, share_of_largest
-from counterbalance.cli.rules import GivenRules, told_in_options
-from counterbalance.cli.terminal import Progress, note, say, show_json, show_tables, working
+from counterbalance.cli.rules import GivenRules
+from counterbalance.cli.terminal import Progress, note, show_json, working
 from counterbalance.errors import ShortfallWarning, TableError
 
 if TYPE_CHECKING:
-    from counterbalance.distributed import BalancedFiles
     from counterbalance.methods import Method
 
 
@@ -79,8 +75,8 @@ def balance_on_dask(
         random_state=seed,
         **plausible,
     )
-    with told_in_options(), working("starting the workers", told=ShortfallWarning) as tell:
-        balanced = balance_files(
+    with working("starting the workers", told=ShortfallWarning) as tell:
+        found = balance_files(
             tables,
             target,
             out,
@@ -92,38 +88,23 @@ def balance_on_dask(
             notice=lambda finding: note(finding.text),
             remedies=OPTIONS,
         )
-    summary = summarise(balanced, target, within=not balanced.yields)
+    within = not found.yields
+    summary: dict[str, Any] = {
+        "target": target,
+        "rows_before": sum(found.before.values()),
+        "rows_after": sum(found.after.values()),
+        "kept": list(found.kept),
+        "findings": [{"topic": item.topic, "text": item.text} for item in found.findings],
+        **summarise_classes(found.before, found.after, found.yields),
+        **summarise_new_rows(found.origins, found.before, (), only_shares=True, within=within),
+        **summarise_relations(found.relations),
+        "files": len(found.files),
+        "written": {"out": str(found.folder), "provenance": f"{found.folder}/_provenance"},
+    }
     if json:
         show_json(summary)
     else:
         show_summary(summary)
-    say_warnings(summary)
+    for warning in summary["warnings"]:
+        note(f"WARNING: {warning}")
     return 0
-
-
-def summarise(balanced: BalancedFiles, target: str, *, within: bool) -> dict[str, Any]:
-    """Return everything there is to say about the result, as plain values."""
-    return {
-        "target": target,
-        "rows_before": sum(balanced.before.values()),
-        "rows_after": sum(balanced.after.values()),
-        "kept": list(balanced.kept),
-        "findings": [{"topic": item.topic, "text": item.text} for item in balanced.findings],
-        **summarise_classes(balanced.before, balanced.after, balanced.yields),
-        **summarise_new_rows(
-            balanced.origins, balanced.before, (), only_shares=True, within=within
-        ),
-        **summarise_relations(balanced.relations),
-        "files": len(balanced.files),
-        "written": {"out": str(balanced.folder), "provenance": f"{balanced.folder}/_provenance"},
-    }
-
-
-def show_summary(summary: dict[str, Any]) -> None:
-    """Show what the new rows are, counts and yields, and where the result is."""
-    say_origins(summary)
-    show_tables(result_tables(summary))
-    say_relations(summary)
-    written = summary["written"]
-    say(f"wrote {summary['rows_after']:,} rows to {summary['files']} files in {written['out']}")
-    say(f"wrote where the new ones come from to {written['provenance']}")

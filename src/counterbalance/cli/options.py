@@ -1,22 +1,16 @@
-"""Commands, the options that several of them share, each declared once, and what is made of them.
-
-The options of a command are the parameters of its function, by name and type. What the help says
-of one stands in a table under the same name: SHARED, or the command's own. Those that say how a
-file is read come as one record: ``reading: Reading``, for which ``app`` declares the options in
-READING; so do those that say what may change (see ``rules``).
-"""
+"""The options that several commands share, each declared once, and what ``--ratio`` asks for."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+import shlex
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from counterbalance.cli.terminal import note
 from counterbalance.errors import TableError
-from counterbalance.io.reading import Reading
 
 if TYPE_CHECKING:
     from counterbalance.cli.user_table import UserTable
@@ -26,126 +20,161 @@ MOST_TIMES, MOST_DIGITS = 10, 18
 # The value of --ratio and sampling_strategy that takes every counterfactual, as the paper does.
 EVERY = "all"
 
+Texts = list[str] | None
 
-@dataclass(frozen=True)
-class Command:
-    """A command: ``execute`` takes its options as parameters and returns the exit code."""
+# --- the table --------------------------------------------------------------------------------
 
-    name: str
-    summary: str
-    description: str
-    examples: tuple[tuple[str, str], ...]  # what it does, and the command
-    execute: Callable[..., int]
-    options: Mapping[str, Any] = field(default_factory=dict)
-
-
-def valued(metavar: str, text: str, *names: str, **rules: Any) -> Any:
-    """Declare an option with a value; its name is that of the parameter unless one is given."""
-    return typer.Option(*names, metavar=metavar, help=text, **rules)
-
-
-def several(metavar: str, text: str) -> Any:
-    """Declare an option that may be repeated."""
-    return valued(metavar, f"{text} May be given several times.")
-
-
-def flag(name: str, text: str, **rules: Any) -> Any:
-    """Declare an option without a value."""
-    return typer.Option(name, help=text, **rules)
-
-
-def _check_jobs(jobs: int) -> int:
-    if jobs == 0:
-        raise typer.BadParameter("must be a positive number, or -1 for one per core")
-    return jobs
-
-
-SHARED = {
-    "table": typer.Argument(
+Table = Annotated[
+    Path,
+    typer.Argument(
         metavar="TABLE",
         help="A csv or tsv file (also gzipped), xlsx, parquet, feather or arrow file.",
         show_default=False,
     ),
-    "target": valued("COL", "Column with the classes.", show_default=False),
-    "keep": several(
-        "COL",
-        "Column to leave in the file but not to use: an identifier, a name, a date. It is empty in "
-        "new rows.",
+]
+Target = Annotated[
+    str, typer.Option(metavar="COL", help="Column with the classes.", show_default=False)
+]
+Keep = Annotated[
+    Texts,
+    typer.Option(
+        metavar="COL",
+        help="Column to leave in the file but not to use: an identifier, a name, a date. It is "
+        "empty in new rows. May be given several times.",
     ),
-    "use": several("COL", "Column to use although it looks like an identifier."),
-    "plausible": flag(
-        "--plausible/--no-plausible",
-        "Whether new rows keep what the table says about what goes together: pairs of categories, "
-        "and relations between columns.",
-        show_default="if the table has categories",
+]
+Use = Annotated[
+    Texts,
+    typer.Option(
+        metavar="COL",
+        help="Column to use although it looks like an identifier. May be given several times.",
     ),
-    "ignore_relation": several(
-        "TEXT", "Relation between columns that new rows need not keep, as the command lists it."
+]
+DropMissingTarget = Annotated[
+    bool, typer.Option("--drop-missing-target", help="Leave out rows whose target is empty.")
+]
+Number = Annotated[
+    Texts,
+    typer.Option(
+        metavar="COL",
+        help="Column of numbers, whatever it looks like; a cell that is not one is missing. May "
+        "be given several times.",
     ),
-    "drop_missing_target": flag("--drop-missing-target", "Leave out rows whose target is empty."),
-    "seed": valued("N", "The same seed gives the same result, byte for byte.", min=0),
-    "jobs": valued("N", "Number of parallel jobs, -1 for one per core.", callback=_check_jobs),
-    "json": flag("--json", "Write the result as JSON, for machines."),
-    # For the commands that keep finished trials in a store.
-    "out": valued("FOLDER", "Output folder."),
-    "store": valued(
-        "FILE", "Store of the finished trials (default trials.sqlite in the output folder)."
+]
+Text = Annotated[
+    Texts,
+    typer.Option(
+        metavar="COL",
+        help="Column of texts, even if its cells look like numbers. May be given several times.",
     ),
-    "retry_failed": flag("--retry-failed", "Compute again the trials that failed before."),
-}
+]
+Na = Annotated[
+    Texts,
+    typer.Option(
+        metavar="TEXT",
+        help="Text that stands for a missing cell, such as -999. May be given several times.",
+    ),
+]
+Header = Annotated[
+    bool | None,
+    typer.Option(
+        "--header/--no-header",
+        help="Whether the first row holds the names of the columns. Without a header they are "
+        "called 'column 1' and so on.",
+        show_default="detected",
+    ),
+]
+Sheet = Annotated[
+    str | None,
+    typer.Option(
+        metavar="NAME",
+        help="Sheet of an xlsx file, or its number, from 1 (default: the first with the target).",
+    ),
+]
 
-# How a file is read: names of parameters, their types and options.
-READING: dict[str, tuple[Any, Any]] = {
-    "number": (
-        list[str] | None,
-        several(
-            "COL", "Column of numbers, whatever it looks like; a cell that is not one is missing."
-        ),
+# --- what may change --------------------------------------------------------------------------
+
+Immutable = Annotated[
+    Texts,
+    typer.Option(metavar="COL", help="Column that never changes. May be given several times."),
+]
+Increasing = Annotated[
+    Texts, typer.Option(metavar="COL", help="Column that only grows. May be given several times.")
+]
+Decreasing = Annotated[
+    Texts,
+    typer.Option(metavar="COL", help="Column that only shrinks. May be given several times."),
+]
+Range = Annotated[
+    Texts,
+    typer.Option(
+        "--range",
+        metavar="COL=LOW:HIGH",
+        help="Column of numbers that stays between two of them, such as dose=0:40; either may be "
+        "left out. May be given several times.",
     ),
-    "text": (
-        list[str] | None,
-        several("COL", "Column of texts, even if its cells look like numbers."),
+]
+OneOf = Annotated[
+    Texts,
+    typer.Option(
+        metavar="COL=A,B",
+        help="Column that takes one of these values, such as ward=A,B. May be given several times.",
     ),
-    "na": (list[str] | None, several("TEXT", "Text that stands for a missing cell, such as -999.")),
-    "header": (
-        bool | None,
-        flag(
-            "--header/--no-header",
-            "Whether the first row holds the names of the columns. Without a header they are "
-            "called 'column 1' and so on.",
-            show_default="detected",
-        ),
+]
+Relation = Annotated[
+    Texts,
+    typer.Option(
+        metavar="TEXT",
+        help="Relation between columns that every new row keeps, such as "
+        "'word_unique <= word_count'. May be given several times.",
     ),
-    "sheet": (str | None, valued("NAME", "Sheet of an xlsx file, or its number, from 1.")),
-}
+]
+MaxChanged = Annotated[
+    int | None, typer.Option(metavar="N", help="Features of a row that change at most.", min=1)
+]
+
+# --- the run ----------------------------------------------------------------------------------
 
 
-def make_reading(given: dict[str, Any]) -> Reading:
-    """Take the options in READING out of those given, and return how a file is to be read."""
-    options = {name: given.pop(name) for name in READING}
-    return Reading(
-        header=options["header"],
-        numbers=tuple(options["number"] or ()),
-        texts=tuple(options["text"] or ()),
-        missing=tuple(options["na"] or ()),
-        sheet=options["sheet"],
-    )
+def _check_jobs(jobs: int) -> int:
+    if jobs < 1 and jobs != -1:
+        raise typer.BadParameter("must be a positive number, or -1 for one per core")
+    return jobs
 
 
-def as_words(given: Mapping[str, Any]) -> list[str]:
-    """Return options as they are typed: a value or several, a switch that is on, nothing if None.
+Seed = Annotated[int, typer.Option(metavar="N", help="The same seed gives the same result.", min=0)]
+Jobs = Annotated[
+    int,
+    typer.Option(
+        metavar="N", help="Number of parallel jobs, -1 for one per core.", callback=_check_jobs
+    ),
+]
+Json = Annotated[bool, typer.Option("--json", help="Write the result as JSON, for machines.")]
+Report = Annotated[
+    Path | None,
+    typer.Option(metavar="FILE", help="Where to write a report (html). It shows real rows."),
+]
+NoRows = Annotated[
+    bool, typer.Option("--no-rows", help="Leave all rows, real and new, out of the report.")
+]
 
-    >>> as_words({"--keep": ["id", "name"], "--rows": 50, "--quick": True, "--full": False})
-    ['--keep', 'id', '--keep', 'name', '--rows', '50', '--quick']
-    """
-    words = []
-    for name, value in given.items():
+
+def typed_again(ctx: typer.Context, table: Path, *leave_out: str) -> str:
+    """Return the command as it was typed, without paths of this machine and some options."""
+    words = ["counterbalance", str(ctx.info_name), table.name]
+    for parameter in ctx.command.params:
+        value, name = ctx.params.get(str(parameter.name)), str(parameter.name)
+        source = ctx.get_parameter_source(name)
+        given = source is not None and source.name == "COMMANDLINE"
+        if parameter.param_type_name == "argument" or name in leave_out or not given:
+            continue
+        option = parameter.opts[0]
         if isinstance(value, bool):
-            words += [name] if value else []
-        elif value is not None:
-            values = value if isinstance(value, (list, tuple)) else [value]
-            words += [word for one in values for word in (name, str(one))]
-    return words
+            words.append(option if value else parameter.secondary_opts[0])
+            continue
+        for one in value if isinstance(value, (list, tuple)) else [value]:
+            words += [option, f"report{one.suffix}" if isinstance(one, Path) else str(one)]
+    return shlex.join(words)
 
 
 def asks_for_every(ratio: Sequence[str]) -> bool:

@@ -7,70 +7,26 @@
     --max-changed N         at most so many features change
     --constraint TEXT       a relation between columns, such as "word_unique <= word_count"
 
-A command takes them as one record, ``rules: GivenRules``, for which ``app`` declares the options.
-They and ``--ratio`` become a sampler.
+``options`` declares them; a command hands them to ``given_rules``. They and ``--ratio`` become a
+sampler.
 """
 
 from __future__ import annotations
 
 import csv
 import math
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from counterbalance.cli.options import as_words, several, valued
-from counterbalance.errors import ConstraintError, CounterbalanceError
+from counterbalance.errors import ConstraintError
 
 if TYPE_CHECKING:
     from counterbalance.cli.user_table import UserTable
     from counterbalance.constraints import Constraint
 
-# Unsigned in the messages of the library, and the options that they stand for.
-OPTION_OF = {
-    "sampling_strategy": "--ratio",
-    "categorical_features": "--keep",
-    "Immutable(": "--immutable (",
-    "Increasing(": "--increasing (",
-    "Decreasing(": "--decreasing (",
-    "OneOf or Immutable": "--one-of or --immutable",
-    "OneOf": "--one-of",
-    "Range(": "--range (",
-    "MaxChanged(": "--max-changed (",
-    "the relation '": "--constraint '",
-}
 # Says which columns the texts of an option name, and refuses what is none.
 Columns = Callable[[Sequence[str], str], list[str]]
-
-
-_TEXTS = list[str] | None
-RULES: dict[str, tuple[Any, Any]] = {
-    "immutable": (_TEXTS, several("COL", "Column that never changes.")),
-    "increasing": (_TEXTS, several("COL", "Column that only grows.")),
-    "decreasing": (_TEXTS, several("COL", "Column that only shrinks.")),
-    "range": (
-        _TEXTS,
-        several(
-            "COL=LOW:HIGH",
-            "Column of numbers that stays between two of them, such as dose=0:40; either may be "
-            "left out.",
-        ),
-    ),
-    "one_of": (
-        _TEXTS,
-        several("COL=A,B", "Column that takes one of these values, such as ward=A,B."),
-    ),
-    "constraint": (
-        _TEXTS,
-        several(
-            "TEXT",
-            "Relation between columns that every new row keeps, such as "
-            "'word_unique <= word_count'.",
-        ),
-    ),
-    "max_changed": (int | None, valued("N", "Features of a row that change at most.", min=1)),
-}
 
 
 @dataclass(frozen=True)
@@ -86,14 +42,9 @@ class GivenRules:
     max_changed: int | None = None
 
     @property
-    def words(self) -> list[str]:
-        """The options once more."""
-        return as_words(self.given)
-
-    @property
     def given(self) -> dict[str, Any]:
-        """The options by name, as they were given; what was not given is empty."""
-        return {_dash(name): value for name, value in vars(self).items()}
+        """The options by name that were given."""
+        return {_dash(name): value for name, value in vars(self).items() if value}
 
     def constraints(self, columns: Columns) -> list[Constraint]:
         """Return what the options mean; ``columns`` says which columns they name.
@@ -138,18 +89,15 @@ class GivenRules:
         from counterbalance.table.table import read_table
 
         found = self.constraints(user.columns)
-        with told_in_options():
-            compile_rules(found, read_table(user.X))
+        compile_rules(found, read_table(user.X))
         return found
 
 
-def make_rules(given: dict[str, Any]) -> GivenRules:
-    """Take the options in RULES out of those given, and return the rules."""
-    options = {name: given.pop(name) for name in RULES}
-    most = options.pop("max_changed")
-    return GivenRules(
-        **{name: tuple(texts or ()) for name, texts in options.items()}, max_changed=most
-    )
+def given_rules(*texts: Sequence[str] | None, max_changed: int | None) -> GivenRules:
+    """Return the rules of a command, whose options come in the order of the fields."""
+    names = [name for name in GivenRules.__dataclass_fields__ if name != "max_changed"]
+    given = {name: tuple(text or ()) for name, text in zip(names, texts, strict=True)}
+    return GivenRules(**given, max_changed=max_changed)
 
 
 def _dash(name: str) -> str:
@@ -217,23 +165,8 @@ def _named_in(text: str, columns: Columns) -> list[str]:
         named.extend(columns([name], "--constraint"))
         return 0
 
-    try:
-        relations.parse(text, note)
-    except ConstraintError as error:
-        raise ConstraintError(str(error).replace("the relation", "--constraint")) from None
+    relations.parse(text, note)
     return named
-
-
-@contextmanager
-def told_in_options() -> Iterator[None]:
-    """Raise errors of the library with the names of the options."""
-    try:
-        yield
-    except CounterbalanceError as error:
-        message = str(error)
-        for word, option in OPTION_OF.items():
-            message = message.replace(word, option)
-        raise type(error)(message) from error
 
 
 def make_sampler(
@@ -242,6 +175,7 @@ def make_sampler(
     rules: GivenRules,
     seed: int,
     method: str = "Counterfactual",
+    **more: Any,
 ) -> Any:
     """Return the one of our samplers that the options describe."""
     from counterbalance.methods import all_samplers
@@ -250,4 +184,5 @@ def make_sampler(
         sampling_strategy=strategy,
         constraints=rules.constraints(user.columns) or None,
         random_state=seed,
+        **more,
     )

@@ -1,21 +1,17 @@
 r"""Output: tables and sentences for people, JSON for machines, and streams that never fail.
 
-A terminal gets tables drawn with rich (NO_COLOR is heeded); a pipe or a file gets plain
-columns. Results go to stdout, everything else (notes, warnings, progress) to stderr. Whatever
-comes from a user's table is shown as text: neither markup nor control characters are obeyed.
+Results go to stdout, everything else (notes, warnings, progress) to stderr. Whatever comes from a
+user's table is shown as text: no control character of it is obeyed.
 
-Printing is not the work: a reader that went away (``| head``), a full disk behind ``>`` or an
-encoding without arrows must not lose a file, nor turn success into failure.
-
-    encoding    a character that it lacks is written in ASCII: -> for an arrow, \u4e2d for a letter
-    reader      once it is gone, whatever is written to it is dropped
+A reader that went away (``| head``), a full disk behind ``>`` or an encoding without arrows must
+not lose a file, nor turn success into failure. A character that the encoding lacks is written in
+ASCII: -> for an arrow, \u4e2d for a letter.
 """
 
 from __future__ import annotations
 
 import codecs
 import errno
-import io
 import json
 import math
 import os
@@ -23,9 +19,10 @@ import re
 import shutil
 import sys
 import textwrap
+import threading
 import time
 import warnings
-from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TextIO
 
@@ -36,31 +33,31 @@ from counterbalance.result_table import ResultTable, as_text
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
-    from rich.console import Console
-
 # Most characters of a line, of a cell and of a word of a message. A path fits into a word.
 LONGEST_LINE, LONGEST_CELL, LONGEST_WORD = 1500, 80, 300
 LONG_WORD = re.compile(rf"\S{{{LONGEST_WORD + 1},}}")
 CUT = " ... "
 # However narrow a terminal says that it is.
 FEWEST_CHARACTERS = 20
-# The characters beyond ASCII in our own texts, and in the bars and tables that rich draws.
+# The characters beyond ASCII in our own texts.
 PLAIN = {
-    **dict.fromkeys("→⟶➜", "->"),
-    **dict.fromkeys("·•∙", "."),
-    **dict.fromkeys("—–−‐‑─━═╌┄╴╶╸╺", "-"),  # noqa: RUF001 - all kinds of lines
-    **dict.fromkeys("│┃║╷╵", "|"),
-    **dict.fromkeys("┌┐└┘├┤┬┴┼╭╮╰╯┏┓┗┛┡┩╇┳┻╋", "+"),
-    **dict.fromkeys("‘’", "'"),  # noqa: RUF001 - quotation marks
-    **dict.fromkeys("“”", '"'),
+    "→": "->",
+    "·": ".",
+    "•": "o",
+    "●": "o",
+    "│": "|",
     "…": "...",
     "×": "x",  # noqa: RUF001 - a multiplication sign
     "≤": "<=",
     "≥": ">=",
     "±": "+/-",
     "\xa0": " ",
+    **dict.fromkeys("—–−─━", "-"),  # noqa: RUF001 - all kinds of lines
+    **dict.fromkeys("‘’", "'"),  # noqa: RUF001 - quotation marks
+    **dict.fromkeys("“”", '"'),
 }
 HANDLER = "counterbalance.plain"
+AFTER = 2.0  # seconds until a terminal shows that work is going on
 OFTEN = 60.0  # seconds between two lines about the work, in a log
 MINUTE, HOUR = 60.0, 3600.0
 LONG = 120.0  # from here on minutes read better than seconds
@@ -94,7 +91,8 @@ def wrapped(text: str, mark: str = "- ", most: int = 100) -> str:
 
 def note(text: str) -> None:
     """Write a line about the result, or about the work, to stderr."""
-    sys.stderr.write(f"counterbalance: {one_line(text)}\n")
+    line = f"counterbalance: {one_line(text)}"
+    sys.stderr.write(f"{wrapped(line, '', len(line)) if sys.stderr.isatty() else line}\n")
 
 
 def show_json(value: Any) -> None:
@@ -109,20 +107,54 @@ def show_json(value: Any) -> None:
 
 @contextmanager
 def working(text: str, *, told: type[Warning] | None = None) -> Iterator[Callable[[str], None]]:
-    """Show on a terminal that work is going on; its warnings become notes at the end.
+    """Show on a terminal, after two seconds, that work is going on; its warnings become notes.
 
     Warnings of the category ``told`` are left out: the result itself says the same. What is
     given says how far the work is.
     """
-    with warnings.catch_warnings(record=True) as warned, _spinner(text) as spinner:
+    shown = _Status(text)
+    with warnings.catch_warnings(record=True) as warned:
+        warnings.simplefilter("ignore")  # such as pandas' advice to programmers
         warnings.simplefilter("always", UserWarning)
-        if told is not None:
-            warnings.simplefilter("ignore", told)
         # The diagnosis of the table has said it, with the options of the command.
-        warnings.simplefilter("ignore", IdentifierWarning)
-        yield (lambda _: None) if spinner is None else spinner.update
+        for category in filter(None, (told, IdentifierWarning)):
+            warnings.simplefilter("ignore", category)
+        try:
+            yield shown.update
+        finally:
+            shown.end()
     for message in dict.fromkeys(str(warning.message) for warning in warned):
         note(message)
+
+
+class _Status:
+    """A line on a terminal that says what is being done and for how long."""
+
+    def __init__(self, text: str) -> None:
+        self._text, self._began, self._ended = text, time.monotonic(), threading.Event()
+        self._thread = threading.Thread(target=self._show, daemon=True)
+        if sys.stderr.isatty():
+            self._thread.start()
+
+    def update(self, text: str) -> None:
+        """Say how far the work is."""
+        self._text = text
+
+    def end(self) -> None:
+        """Remove the line."""
+        self._ended.set()
+        if self._thread.ident is not None:
+            self._thread.join()
+
+    def _show(self) -> None:
+        wait, erased = AFTER, ""
+        while not self._ended.wait(wait):
+            line = f"{self._text} ({duration(time.monotonic() - self._began)})"
+            width = shutil.get_terminal_size((80, 0)).columns - 1
+            sys.stderr.write(f"\r\x1b[K{plain_for(printable(line), sys.stderr)[:width]}")
+            sys.stderr.flush()
+            wait, erased = 1.0, "\r\x1b[K"
+        sys.stderr.write(erased)
 
 
 class Progress:
@@ -166,13 +198,20 @@ def duration(seconds: float) -> str:
 
 
 def show_tables(tables: Iterable[ResultTable]) -> None:
-    """Show tables on stdout."""
-    tables = [_showable(table) for table in tables]
-    if sys.stdout.isatty():
-        _draw(tables)
-        return
+    """Show tables on stdout: short texts, escaped, in the stream's encoding."""
+
+    def shown(text: str, most: int = LONGEST_CELL) -> str:
+        return plain_for(printable(shortened(text, most)), sys.stdout)
+
     for table in tables:
-        sys.stdout.write(as_text(table) + "\n")
+        safe = replace(
+            table,
+            title=shown(table.title, LONGEST_WORD),
+            columns=[shown(column) for column in table.columns],
+            rows=[[shown(cell) for cell in row] for row in table.rows],
+            notes=[shown(line, LONGEST_LINE) for line in table.notes],
+        )
+        sys.stdout.write(as_text(safe) + "\n")
 
 
 def printable(text: str) -> str:
@@ -213,59 +252,6 @@ def one_line(text: str) -> str:
     return printable(shortened(words))
 
 
-def _showable(table: ResultTable) -> ResultTable:
-    """Return a table whose texts can be shown: short, escaped and in the stream's encoding."""
-
-    def shown(text: str, most: int = LONGEST_CELL) -> str:
-        return plain_for(printable(shortened(text, most)), sys.stdout)
-
-    return replace(
-        table,
-        title=shown(table.title, LONGEST_WORD),
-        columns=[shown(column) for column in table.columns],
-        rows=[[shown(cell) for cell in row] for row in table.rows],
-        notes=[shown(line, LONGEST_LINE) for line in table.notes],
-    )
-
-
-def _spinner(text: str) -> AbstractContextManager[Any]:
-    if not sys.stderr.isatty():
-        return nullcontext()
-    return _console(stderr=True).status(text)
-
-
-def _console(*, stderr: bool = False) -> Console:
-    """Return a console, without any style if NO_COLOR is set."""
-    from rich.console import Console
-
-    return Console(stderr=stderr, color_system=None if os.environ.get("NO_COLOR") else "auto")
-
-
-def _draw(tables: Iterable[ResultTable]) -> None:
-    from rich.box import SIMPLE_HEAD
-    from rich.table import Table as Drawn
-    from rich.text import Text
-
-    console = _console()
-    for table in tables:
-        console.print(Text(table.title, style="bold"))
-        drawn = Drawn(box=SIMPLE_HEAD, padding=(0, 1, 0, 0), pad_edge=False)
-        for place, column in enumerate(table.columns):
-            drawn.add_column(
-                Text(column),
-                justify="left" if place < table.left else "right",
-                overflow="fold",
-                no_wrap=place == 0,  # a name must be easy to copy
-            )
-        for row in table.rows:
-            style = "dim" if row[0].startswith("  ") else None
-            drawn.add_row(*map(Text, row), style=style)
-        console.print(drawn)
-        for line in table.notes:
-            console.print(Text(line, style="italic"))
-        console.print()
-
-
 def _as_json(value: Any) -> Any:
     """Return numpy's values as Python's, keys as text, and nan as None."""
     if hasattr(value, "tolist"):
@@ -282,11 +268,7 @@ def _as_json(value: Any) -> Any:
 def plain_for(text: str, stream: TextIO) -> str:
     """Return a text in characters that a stream can encode."""
     encoding = stream.encoding or "utf-8"
-    try:
-        text.encode(encoding)
-    except UnicodeEncodeError:
-        return text.encode(encoding, HANDLER).decode(encoding)
-    return text
+    return text.encode(encoding, HANDLER).decode(encoding)
 
 
 def in_ascii(character: str) -> str:
@@ -295,66 +277,7 @@ def in_ascii(character: str) -> str:
     >>> in_ascii("→"), in_ascii("中")
     ('->', '\\u4e2d')
     """
-    if character in PLAIN:
-        return PLAIN[character]
-    return character.encode("ascii", "backslashreplace").decode()
-
-
-def protect_streams() -> None:
-    """Replace stdout and stderr of this process by streams that never fail."""
-    sys.stdout = _protected(sys.stdout, tell=True)
-    sys.stderr = _protected(sys.stderr, tell=False)  # there is nowhere else to report it
-
-
-class _ForgivingFile(io.RawIOBase):
-    """The file behind a stream; what cannot be written to it is dropped."""
-
-    def __init__(self, raw: Any, *, tell: bool) -> None:
-        self._raw = raw
-        self._tell = tell
-        self._gone = False
-
-    def writable(self) -> bool:
-        return True
-
-    def isatty(self) -> bool:
-        return bool(self._raw.isatty())
-
-    def fileno(self) -> int:
-        return int(self._raw.fileno())
-
-    def write(self, content: Any) -> int:
-        if not self._gone:
-            try:
-                return int(self._raw.write(content) or 0)
-            except OSError as error:
-                self._gone = True
-                if self._tell and error.errno != errno.EPIPE:
-                    _report_lost(error)
-        return len(content)
-
-
-def _protected(stream: Any, *, tell: bool) -> Any:
-    """Return a stream like this one that never fails; a missing one becomes the null device."""
-    if stream is None:
-        return open(os.devnull, "w", encoding="utf-8")  # noqa: PTH123 - it stays open
-    buffer = getattr(stream, "buffer", None)
-    raw = getattr(buffer, "raw", buffer)  # PYTHONUNBUFFERED leaves out the buffer
-    if not isinstance(raw, io.FileIO):
-        return stream  # that of a test or of a notebook
-    with suppress(OSError, ValueError):
-        stream.flush()
-    errors = HANDLER if stream.errors in {"strict", "backslashreplace"} else stream.errors
-    new = io.TextIOWrapper(
-        io.BufferedWriter(_ForgivingFile(raw, tell=tell)),
-        encoding=stream.encoding,
-        errors=errors,
-        line_buffering=stream.line_buffering,
-        write_through=getattr(stream, "write_through", False),
-    )
-    # Both wrap one file: the old stream must not close it when it is garbage-collected.
-    new._replaced = stream  # type: ignore[attr-defined] # noqa: SLF001
-    return new
+    return PLAIN.get(character) or character.encode("ascii", "backslashreplace").decode()
 
 
 def _write_plainly(error: UnicodeError) -> tuple[str, int]:
@@ -366,9 +289,49 @@ def _write_plainly(error: UnicodeError) -> tuple[str, int]:
 codecs.register_error(HANDLER, _write_plainly)
 
 
-def _report_lost(error: OSError) -> None:
-    with suppress(OSError, ValueError, AttributeError):
-        sys.stderr.write(
-            f"counterbalance: the output could not be printed ({error.strerror}); the files that "
-            "you asked for are not affected\n"
-        )
+def protect_streams() -> None:
+    """Replace stdout and stderr of this process by streams that never fail."""
+    sys.stdout = _protected(sys.stdout, tell=True)
+    sys.stderr = _protected(sys.stderr, tell=False)  # there is nowhere else to report it
+
+
+def _protected(stream: Any, *, tell: bool) -> Any:
+    """Return a stream like this one that never fails; a missing one becomes the null device."""
+    if stream is None:
+        return open(os.devnull, "w", encoding="utf-8")  # noqa: PTH123 - it stays open
+    if hasattr(stream, "reconfigure") and stream.errors in {"strict", "backslashreplace"}:
+        stream.reconfigure(errors=HANDLER)
+    return _Forgiving(stream, tell=tell)
+
+
+class _Forgiving:
+    """A stream; once it cannot be written, everything goes to the null device."""
+
+    def __init__(self, stream: TextIO, *, tell: bool) -> None:
+        self._stream, self._tell = stream, tell
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._stream, name)
+
+    def write(self, text: str) -> int:
+        """Write a text at once."""
+        with suppress(OSError):
+            self._stream.write(text)
+        self.flush()
+        return len(text)
+
+    def flush(self) -> None:
+        """Hand everything over to the system."""
+        try:
+            self._stream.flush()
+        except OSError as error:
+            with suppress(OSError, ValueError):
+                nowhere = os.open(os.devnull, os.O_WRONLY)
+                os.dup2(nowhere, self._stream.fileno())
+                os.close(nowhere)
+                self._stream.flush()
+            if self._tell and error.errno != errno.EPIPE:
+                sys.stderr.write(
+                    f"counterbalance: the output could not be printed ({error.strerror}); the "
+                    "files that you asked for are not affected\n"
+                )

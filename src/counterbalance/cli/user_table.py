@@ -2,23 +2,25 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import typer
-
 from counterbalance.cli.terminal import note
-from counterbalance.errors import TableError
+from counterbalance.errors import TableError, near_names
 from counterbalance.io.reading import AS_IT_IS, Reading
 
 if TYPE_CHECKING:
+    import numpy as np
     import pandas as pd
+    from numpy.typing import NDArray
 
     from counterbalance.io import TableFile
     from counterbalance.io.column_checks import TableFinding
+
+# From so many further columns on they share a line, and how many of them it names.
+MANY, MOST_NAMED = 2, 5
 
 
 @dataclass(frozen=True, eq=False)
@@ -27,9 +29,10 @@ class UserTable:
 
     path: Path  # the file
     target: str  # name of the column with the classes
-    stored: TableFile  # the table as the file holds it, without the rows that are left out
-    X: pd.DataFrame  # the features: every column but the target and those in `kept`
-    y: pd.Series[Any]  # the class of each row
+    stored: TableFile  # the table as the file holds it
+    rows: NDArray[np.intp]  # positions of the rows that have a class
+    X: pd.DataFrame  # their features: every column but the target and those in `kept`
+    y: pd.Series[Any]  # their classes
     kept: tuple[str, ...]  # columns that stay in the file but are not used
     # What was recognised in the table and what was done about it.
     findings: tuple[TableFinding, ...]
@@ -39,7 +42,7 @@ class UserTable:
         from counterbalance.io.column_checks import Topic
 
         quotes = {Topic.READING, Topic.MIXED, Topic.CONSTANT}
-        return [found.text for found in self.findings if rows or found.topic not in quotes]
+        return _lines([found for found in self.findings if rows or found.topic not in quotes])
 
     def columns(self, given: Sequence[str] | None, option: str) -> list[str]:
         """Return the features that an option names; a column that is not used is refused."""
@@ -56,17 +59,21 @@ class UserTable:
                 )
         return columns
 
-    def label(self, text: str, option: str) -> Any:
-        """Return the class that a text stands for."""
-        from counterbalance.io import near_names
+    def column(self, name: str) -> pd.Series[Any]:
+        """Return the cells of a column in the rows that have a class."""
+        return self.stored.frame[name].iloc[self.rows]
 
+    def label(self, text: str, option: str) -> Any:
+        """Return the class that a text stands for; spaces around it do not matter."""
         classes = {str(label): label for label in self.y.unique().tolist()}
+        meant = [name for name in classes if name.strip() == text.strip()]
+        if text not in classes and len(meant) == 1:
+            text = meant[0]
         if text not in classes:
             listed = ", ".join(map(repr, classes))
-            near = near_names(text, list(classes))
             raise TableError(
-                f"{option} must be a class of {self.target!r}, got {text!r}{near}; "
-                f"the classes are {listed}"
+                f"{option} must be a class of {self.target!r}, got {text!r}"
+                f"{near_names(text, list(classes))}; the classes are {listed}"
             )
         return classes[text]
 
@@ -86,55 +93,64 @@ def read_user_table(
     ``apart`` names, for an option, a column that has a role of its own and is no feature.
     """
     from counterbalance.cli.table_checks import diagnose
+    from counterbalance.io import read_table_file
     from counterbalance.io.column_checks import TableFinding, Topic, check_columns
 
-    stored = _read(path, target, reading)
+    stored = read_table_file(path, replace(reading, target=target))
     # Said before anything can be refused, because they may explain it.
     reading_notes = tuple(TableFinding(Topic.READING, None, text) for text in stored.notes)
     for finding in reading_notes:
         note(finding.text)
+    frame = stored.frame
     named = {option: column for option, column in (apart or {}).items() if column is not None}
     for option, column in named.items():
-        check_columns([column], [str(name) for name in stored.frame.columns], option)
+        check_columns([column], [str(name) for name in frame.columns], option)
         if column == target:
             raise TableError(f"{option} must be another column than the target, got {column!r}")
     diagnosis = diagnose(
-        stored.frame,
+        frame,
         target,
         keep=[*(keep or ()), *named.values()],
         use=use or (),
         drop_missing_target=drop_missing_target,
     )
-    for finding in diagnosis.findings:
-        note(finding.text)
-    findings = (*reading_notes, *diagnosis.findings)
-    if len(diagnosis.rows) < len(stored.frame):
-        stored = stored.take(diagnosis.rows)
-    X, y = stored.frame[list(diagnosis.features)], stored.frame[target]
-    return UserTable(path, target, stored, X, y, diagnosis.kept, findings)
-
-
-def _read(path: Path, target: str, reading: Reading) -> TableFile:
-    """Read a file as the options say; on a terminal, ask about a doubtful header."""
-    from counterbalance.io import HeaderError, read_table_file
-    from counterbalance.io.column_checks import check_columns
-
-    try:
-        stored = read_table_file(path, reading)
-    except HeaderError as doubt:
-        if not (sys.stdin.isatty() and sys.stderr.isatty()):
-            raise
-        note(str(doubt).split("; with --no-header")[0])
-        reading = replace(reading, header=typer.confirm("Is it a header?", err=True))
-        stored = read_table_file(path, reading)
-    if not (reading.numbers or reading.texts):
-        return stored.read_as(replace(reading, labels=(target,)))
-    names = [str(name) for name in stored.frame.columns]
-    return stored.read_as(
-        replace(
-            reading,
-            numbers=tuple(check_columns(reading.numbers, names, "--number")),
-            texts=tuple(check_columns(reading.texts, names, "--text")),
-            labels=(target,),
-        )
+    for line in _lines(diagnosis.findings):
+        note(line)
+    if len(diagnosis.rows) < len(frame):
+        frame = frame.iloc[diagnosis.rows].reset_index(drop=True)
+    return UserTable(
+        path,
+        target,
+        stored,
+        diagnosis.rows,
+        frame[list(diagnosis.features)],
+        frame[target],
+        diagnosis.kept,
+        (*reading_notes, *diagnosis.findings),
     )
+
+
+def make_reading(
+    header: bool | None,  # noqa: FBT001 - the options of a command, in one order
+    number: Sequence[str] | None,
+    text: Sequence[str] | None,
+    na: Sequence[str] | None,
+    sheet: str | None,
+) -> Reading:
+    """Return how the options of a command say that a file is read."""
+    return Reading(header, tuple(number or ()), tuple(text or ()), tuple(na or ()), sheet)
+
+
+def _lines(findings: Sequence[TableFinding]) -> list[str]:
+    """Return the findings as lines: more than two columns with the same finding share one."""
+    lines = []
+    for topic in dict.fromkeys(one.topic for one in findings):
+        found = [one for one in findings if one.topic == topic]
+        others = [repr(one.column) for one in found[1:] if one.column is not None]
+        if len(others) < MANY:
+            lines += [one.text for one in found]
+            continue
+        more = len(others) - MOST_NAMED
+        some = ", ".join(others[:MOST_NAMED]) + (f" and {more} more" if more > 0 else "")
+        lines.append(f"{found[0].text}; the same holds for {some}")
+    return lines

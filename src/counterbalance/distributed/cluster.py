@@ -12,7 +12,6 @@ import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from tempfile import TemporaryDirectory
 from typing import Any
 
 import dask
@@ -23,6 +22,7 @@ from distributed.system import MEMORY_LIMIT
 
 from counterbalance.errors import EngineError
 from counterbalance.extras import require
+from counterbalance.io.atomic import scratch_folder
 from counterbalance.safe_path import safe_path_for_children
 from distributed import Client, KilledWorker, LocalCluster, as_completed, get_client
 
@@ -144,9 +144,7 @@ def local_client(
         settings |= {f"distributed.{who}.http.routes": [] for who in ("scheduler", "worker")}
     with (
         safe_path_for_children(),
-        TemporaryDirectory(
-            prefix="counterbalance-", dir=dask.config.get("temporary-directory", None)
-        ) as scratch,
+        scratch_folder(dask.config.get("temporary-directory", None)) as scratch,
         dask.config.set(settings),
         LocalCluster(
             n_workers=n_workers,
@@ -157,7 +155,7 @@ def local_client(
             dashboard_address=dashboard,
             # Dask's server for HTTP is there even if it has no page: on this machine only.
             scheduler_kwargs={"dashboard_address": dashboard or "127.0.0.1:0"},
-            local_directory=scratch,
+            local_directory=str(scratch),
             silence_logs=logging.ERROR,  # a worker that is slow to end is not worth a warning
         ) as cluster,
         Client(cluster) as client,

@@ -1,7 +1,6 @@
-"""Table files: read a table from a file, and write it with more rows to another.
+"""Table files: read a table from a file, and write it again with more rows.
 
-What was in the file comes back as it was, cell by cell: a text file keeps its texts, its
-separator and its encoding; an arrow file keeps its schema. Only new rows are written by us.
+The result is the file itself with new rows below, written as the file writes its own.
 """
 
 from counterbalance.errors import near_names
@@ -10,8 +9,9 @@ from counterbalance.io.table_file import (
     TableFile,
     check_format,
     check_suffix,
+    encode_frame,
+    encode_with_rows,
     read_table_file,
-    write_table_file,
 )
 
 __all__ = [
@@ -20,7 +20,8 @@ __all__ = [
     "TableFile",
     "check_format",
     "check_suffix",
+    "encode_frame",
+    "encode_with_rows",
     "near_names",
     "read_table_file",
-    "write_table_file",
 ]

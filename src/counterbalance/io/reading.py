@@ -1,38 +1,24 @@
-"""Reading a file: what the user says about it, how much of it is read, and what is a header.
+"""Reading a file: what the user says about it, how much of it is read, its column names.
 
-A table is read into memory as a whole. A file that cannot fit is refused with a sentence instead
-of exhausting the machine; so is a packed one that unpacks to far more than any table would, and
-what is not a regular file: a device may never end, a pipe may never begin.
+A table is read into memory as a whole. A file that cannot fit is refused with a sentence; so is a
+packed one that unpacks to far more than any table would, and what is not a regular file.
 
-The first row is a header unless it is a row like those below. Each column is looked at:
-
-    like    the first cell is a number, a date or a boolean, as the cells below are; or it is a
-            text that also occurs below
-    unlike  the cells below are numbers, dates or booleans, and the first one is not
-
-The first row is not a header if some column is "like" and none is "unlike"; where every column
-holds texts, all of them have to be "like". Consecutive numbers (0, 1, 2 or 2019, 2020) are names:
-pandas writes such headers, and so do tables with a column for each year.
-
-Invisible characters: a mark that reverses the writing direction makes one name read like another;
-a zero-width character makes two names look the same. Wherever a text from a user's table is
-shown, such characters are written as their code points. Accents, emoji and letters of every
-script are left alone.
+The first row is a header unless it holds numbers wherever the rows below hold numbers.
+Consecutive numbers (0, 1, 2 or 2019, 2020) are names: pandas writes such headers, and so do
+tables with a column for each year.
 """
 
 from __future__ import annotations
 
 import os
-import re
-import stat
 import unicodedata
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from counterbalance.errors import TableError
-from counterbalance.extras import require
-from counterbalance.io.csv_columns import NO_NUMBER, read_column
+from counterbalance.extras import require_pandas
+from counterbalance.io.number_style import read_column
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -41,11 +27,9 @@ if TYPE_CHECKING:
     import pandas as pd
 
 # Packing shrinks a table to a tenth, sometimes to a hundredth; a bomb to a thousandth.
-MOST_TIMES = 200
-ALWAYS_FINE = 2**28
+MOST_TIMES, ALWAYS_FINE = 200, 2**28
 UNKNOWN_MEMORY = 2**36
-UNITS = ("bytes", "kB", "MB", "GB", "TB")
-THOUSAND = 1000
+GIGABYTE = 1e9
 
 
 class HeaderError(TableError):
@@ -68,10 +52,11 @@ class Reading:
     missing : tuple of str
         Texts that stand for a missing cell, besides the usual ones.
     sheet : str, optional
-        Name of a sheet of a spreadsheet, or its number, counted from 1; by default the first.
-    labels : tuple of str
-        Columns of classes: read as numbers only if they are written as plain ones, and
-        ``unknown`` is a class like any other.
+        Name of a sheet of a spreadsheet, or its number, counted from 1; by default the first one
+        that has the target.
+    target : str, optional
+        Column of classes: read as numbers only if they are written as plain ones, and ``unknown``
+        is a class like any other.
     """
 
     header: bool | None = None
@@ -79,7 +64,7 @@ class Reading:
     texts: tuple[str, ...] = ()
     missing: tuple[str, ...] = ()
     sheet: str | None = None
-    labels: tuple[str, ...] = ()
+    target: str | None = None
 
     def __post_init__(self) -> None:
         both = sorted(set(self.numbers) & set(self.texts))
@@ -90,14 +75,16 @@ class Reading:
             )
 
     @property
-    def words(self) -> list[str]:
-        """The command-line options that say the same."""
-        header = {None: [], True: ["--header"], False: ["--no-header"]}[self.header]
-        several = {"--number": self.numbers, "--text": self.texts, "--na": self.missing}
-        named = [
-            word for option, given in several.items() for text in given for word in (option, text)
-        ]
-        return [*header, *named, *([] if self.sheet is None else ["--sheet", self.sheet])]
+    def options(self) -> list[str]:
+        """The command-line options that were given."""
+        given = {
+            "--no-header": self.header is False,
+            "--number": self.numbers,
+            "--text": self.texts,
+            "--na": self.missing,
+            "--sheet": self.sheet,
+        }
+        return [option for option, value in given.items() if value]
 
 
 AS_IT_IS = Reading()
@@ -105,28 +92,16 @@ AS_IT_IS = Reading()
 
 def read_file(path: Path) -> bytes:
     """Return the bytes of a regular file that fits into memory."""
-    try:
-        # Opening a pipe that nobody writes to would otherwise block for ever.
-        handle = os.open(
-            path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
+    if not path.is_file():  # opening a pipe that nobody writes to would block for ever
+        raise TableError(
+            f"TABLE must be a file, and {path} is a pipe or a device; save the table into one"
         )
+    if path.stat().st_size > memory():
+        raise too_large(str(path), memory())
+    try:
+        return path.read_bytes()
     except PermissionError:
         raise TableError(f"you may not read {path}; change its permissions") from None
-    except OSError as error:  # a socket
-        raise TableError(
-            f"TABLE must be a file, and {path} cannot be opened ({error.strerror}); save the "
-            "table into one"
-        ) from None
-    with os.fdopen(handle, "rb") as file:
-        status = os.fstat(file.fileno())
-        if not stat.S_ISREG(status.st_mode):
-            raise TableError(
-                f"TABLE must be a file, and {path} is a pipe or a device; save the table into one"
-            )
-        most = memory()
-        if status.st_size > most:
-            raise too_large(str(path), most)
-        return file.read(status.st_size)
 
 
 def memory() -> int:
@@ -145,22 +120,60 @@ def most_unpacked(packed: int) -> int:
 def too_large(what: str, most: int) -> TableError:
     """Return the error for a file that is too large."""
     return TableError(
-        f"{what} is larger than the {in_words(most)} that can be read here; give part of it, or "
-        "save it as parquet and use --engine dask"
+        f"{what} is larger than the {most / GIGABYTE:.1f} GB that can be read here; give part of "
+        "it, or save it as parquet and use --engine dask"
     )
 
 
-def in_words(size: float) -> str:
-    """Return a size as a person would write it.
+def name_columns(cells: Sequence[str]) -> tuple[list[str], list[str]]:
+    """Return the names of the columns, each once, and notes about those that were changed.
 
-    >>> in_words(2**28)
-    '268 MB'
+    >>> name_columns([" age", "dose", "dose", ""])[0]
+    ['age', 'dose', 'dose.1', 'column 4']
     """
-    for unit in UNITS[:-1]:
-        if size < THOUSAND:
-            return f"{size:.0f} {unit}"
-        size /= THOUSAND
-    return f"{size:.0f} {UNITS[-1]}"
+    given = [cell.strip() or f"column {m + 1}" for m, cell in enumerate(cells)]
+    names: list[str] = []
+    notes = []
+    for name in given:
+        number, unique = 0, name
+        while unique in names or (number and unique in given):
+            number += 1
+            unique = f"{name}.{number}"
+        names.append(unique)
+        if number:
+            notes.append(f"{number + 1} columns are called {name!r}; this one is {unique!r} here")
+    return names, notes
+
+
+def check_header(first: Sequence[str], below: pd.DataFrame, decimal: str, name: str) -> None:
+    """Refuse a first row that looks like those below."""
+    if len(below) and looks_like_rows(first, below.head(200), decimal):
+        listed = ", ".join(repr(cell[:20]) for cell in first[:4])
+        more = ", ..." if len(first) > 4 else ""  # noqa: PLR2004
+        raise HeaderError(
+            f"{name} seems to have no header: its first row ({listed}{more}) looks like the rows "
+            "below it; with --no-header it is a row, and the columns are called 'column 1', "
+            "'column 2' and so on; with --header it holds their names"
+        )
+
+
+def looks_like_rows(first: Sequence[str], below: pd.DataFrame, decimal: str = ".") -> bool:
+    """Whether the first row holds numbers wherever the rows below do."""
+    series = require_pandas().Series
+    cells = [
+        cell
+        for cell, (_, column) in zip(first, below.items(), strict=True)
+        if _holds_numbers(column, decimal)
+    ]
+    numbers = [_holds_numbers(series([cell], dtype=str), decimal) for cell in cells]
+    whole = [int(cell) for cell in first if cell.strip().isdecimal()]
+    consecutive = {after - before for before, after in pairwise(whole)} == {1}
+    return bool(cells) and all(numbers) and not consecutive
+
+
+def _holds_numbers(cells: pd.Series[str], decimal: str) -> bool:
+    values = read_column(cells, decimal).series
+    return values.dtype.kind in "iuf" and bool(values.notna().any())
 
 
 # Control and format characters (direction, zero width, byte order), surrogates, private and
@@ -172,6 +185,9 @@ BLANK = frozenset("\u034f\u115f\u1160\u17b4\u17b5\u180b\u180c\u180d\u2800\u3164\
 
 def is_invisible(character: str) -> bool:
     r"""Whether a character shows nothing, or changes how its neighbours are shown.
+
+    A mark that reverses the writing direction makes one name read like another, a zero-width
+    character makes two names look the same: they are shown as code points.
 
     >>> [is_invisible(character) for character in ("a", " ", "\u0301", "\u202e", "\u200b")]
     [False, False, False, True, True]
@@ -186,71 +202,3 @@ def by_number(character: str) -> str:
     '[U+202E]'
     """
     return f"[U+{ord(character):04X}]"
-
-
-# How many rows are looked at; how many cells a message lists, and how much of each.
-LOOKED_AT = 200
-LISTED, LONGEST = 4, 20
-DATE = re.compile(
-    r"\s*(?:\d{4}[-/.]\d{1,2}[-/.]\d{1,2}|\d{1,2}[-/.]\d{1,2}[-/.]\d{2,4})(?:[T ].*)?"
-)
-WHOLE = re.compile(r"\s*\d{1,9}\s*")
-
-
-def column_names(number: int) -> list[str]:
-    """Return the names of the columns of a file without a header.
-
-    >>> column_names(2)
-    ['column 1', 'column 2']
-    """
-    return [f"column {place + 1}" for place in range(number)]
-
-
-def check_header(first: Sequence[str], below: pd.DataFrame, decimal: str, name: str) -> None:
-    """Refuse a first row that looks like those below."""
-    if len(below) == 0 or not looks_like_rows(first, below.head(LOOKED_AT), decimal):
-        return
-    listed = ", ".join(repr(cell[:LONGEST]) for cell in first[:LISTED])
-    more = ", ..." if len(first) > LISTED else ""
-    raise HeaderError(
-        f"{name} seems to have no header: its first row ({listed}{more}) looks like the rows "
-        "below it; with --no-header it is a row, and the columns are called 'column 1', 'column 2' "
-        "and so on; with --header it holds their names"
-    )
-
-
-def looks_like_rows(first: Sequence[str], below: pd.DataFrame, decimal: str = ".") -> bool:
-    """Whether the first row is like those below it."""
-    if _is_consecutive(first):
-        return False
-    series = require("pandas", "reading a table").Series
-    texts = []
-    special = False
-    for m, cell in enumerate(first):
-        kind = _kind(below[m], decimal)
-        if kind is None:
-            texts.append(bool(cell.strip()) and cell in set(below[m]))
-        elif cell.strip().casefold() in NO_NUMBER:
-            continue
-        elif _kind(series([cell], dtype=str), decimal) != kind:
-            return False
-        else:
-            special = True
-    return special or (bool(texts) and all(texts))
-
-
-def _is_consecutive(first: Sequence[str]) -> bool:
-    """Whether the numbers in a row are consecutive, such as 0, 1, 2."""
-    numbers = [int(cell) for cell in first if WHOLE.fullmatch(cell)]
-    steps = {after - before for before, after in pairwise(numbers)}
-    return steps == {1}
-
-
-def _kind(cells: pd.Series[Any], decimal: str) -> str | None:
-    """Return what cells hold unless it is text: number, boolean or date."""
-    values = read_column(cells, decimal).series
-    if values.dtype.kind in "iufb":
-        none = values.isna().all()
-        return None if none else {"b": "boolean"}.get(values.dtype.kind, "number")
-    known = cells[cells.str.strip() != ""]
-    return "date" if len(known) and known.str.fullmatch(DATE).all() else None

@@ -1,25 +1,23 @@
-"""Spreadsheets: one sheet of an xlsx file.
+"""Spreadsheets: one sheet of an xlsx file; the result is the same book with new rows below.
 
-Cells keep their values and number formats, so that dates stay dates and money stays money. A
-formula is read as its last result, and that result is written. Other sheets, colours, charts
-and formulas are not part of a table and are not written.
+A formula is read as its last result. Charts and pictures are not written.
 """
 
 from __future__ import annotations
 
 import datetime as dt
 import io
-import math
 import re
 import zipfile
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Self
+from collections.abc import Iterable, Sequence
+from copy import copy
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 from counterbalance.errors import TableError, near_names
-from counterbalance.extras import require
-from counterbalance.io.csv import CsvTable, Dialect
-from counterbalance.io.reading import AS_IT_IS, Reading, most_unpacked, too_large
+from counterbalance.extras import require, require_pandas
+from counterbalance.io.csv import TextCells, read_cells
+from counterbalance.io.reading import Reading, most_unpacked, too_large
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -29,7 +27,6 @@ if TYPE_CHECKING:
 MOST_ROWS, MOST_COLUMNS, MOST_CHARACTERS = 1_048_576, 16_384, 32_767
 # Beyond this a spreadsheet rounds whole numbers.
 LARGEST_INTEGER = 10**15
-GENERAL = "General"
 # Characters that xlsx can only hold as an escape.
 CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f]")
 # A fixed date, in the archive and in its properties: the same table gives the same bytes.
@@ -37,161 +34,111 @@ LONG_AGO = (1980, 1, 1, 0, 0, 0)
 WHEN = re.compile(rb"(<dcterms:(created|modified)[^>]*>)[^<]*")
 
 
-@dataclass(frozen=True)
-class Cell:
-    """A value and how it is shown."""
-
-    value: Any = None
-    format: str = GENERAL
-
-
 @dataclass(frozen=True, eq=False)
 class SheetTable:
-    """A sheet: its cells, and the same cells as texts, which say what the columns hold."""
+    """A sheet of a book, its cells, and the same cells as texts."""
 
+    content: bytes
     title: str
-    cells: list[list[Cell]]  # the rows below the header
-    table: CsvTable
-
-    @staticmethod
-    def read(content: bytes, name: str, reading: Reading = AS_IT_IS) -> SheetTable:
-        """Read the bytes of a file."""
-        title, rows, guesses = _read_cells(content, name, reading.sheet)
-        width = max(map(len, rows), default=0)
-        cells = [[*row, *[Cell()] * (width - len(row))] for row in rows]
-        if not cells:
-            raise TableError(
-                f"the sheet {title!r} of {name} is empty; give a table with a header and rows, or "
-                "name another sheet with --sheet"
-            )
-        texts = _frame([[_as_text(cell.value) for cell in row] for row in cells], width)
-        table = CsvTable.under_header(texts, Dialect(), name, reading, guesses)
-        return SheetTable(title, cells[len(cells) - len(table.texts) :], table)
-
-    @staticmethod
-    def from_frame(frame: pd.DataFrame, *, header: bool = True) -> SheetTable:
-        """Return values as a sheet, with or without a header."""
-        names = [str(name) for name in frame.columns]
-        columns = [
-            [
-                Cell(None if is_gone else _as_value(value))
-                for value, is_gone in zip(column.tolist(), column.isna(), strict=True)
-            ]
-            for _, column in frame.items()
-        ]
-        cells = [list(row) for row in zip(*columns, strict=True)]
-        texts = _frame([[_as_text(cell.value) for cell in row] for row in cells], len(names))
-        reading = AS_IT_IS if header else Reading(header=False)
-        return SheetTable("Sheet1", cells, CsvTable(names, texts, Dialect(), reading))
-
-    @property
-    def frame(self) -> pd.DataFrame:
-        """The cells as values; dates are texts."""
-        return self.table.frame
+    top: int  # empty rows above the table
+    values: list[list[Any]]  # the rows below the header
+    cells: TextCells
 
     @property
     def notes(self) -> tuple[str, ...]:
         """What had to be guessed to read it."""
-        return self.table.notes
+        return self.cells.notes
 
     @property
-    def has_header(self) -> bool:
-        """Whether the names of the columns are part of the file."""
-        return self.table.has_header
+    def frame(self) -> pd.DataFrame:
+        """The cells as values; dates are texts."""
+        return self.cells.frame
 
-    def read_as(self, reading: Reading) -> Self:
-        """Return the same table with its cells read another way."""
-        return replace(self, table=self.table.read_as(reading))
-
-    def take(self, rows: NDArray[Any]) -> Self:
-        """Return some of the rows."""
-        cells = [self.cells[row] for row in rows.tolist()]
-        return replace(self, cells=cells, table=self.table.take(rows))
-
-    def append(self, new: pd.DataFrame) -> Self:
-        """Return the table with rows below, each value written as its column writes it."""
-        table = self.table.append(new)
-        below = table.texts.iloc[len(self.cells) :]
-        columns = []
-        for m, name in enumerate(table.names):
-            if name not in new.columns:
-                columns.append([Cell()] * len(new))
-                continue
-            texts = self.table.texts[m].tolist()
-            seen = dict(zip(texts[::-1], (row[m] for row in self.cells[::-1]), strict=True))
-            usual = self._usual(m)
-            columns.append(
-                [
-                    seen.get(text)
-                    or Cell(text if usual is None else _as_value(value), usual or GENERAL)
-                    for text, value in zip(below[m].tolist(), new[name].tolist(), strict=True)
-                ]
+    @staticmethod
+    def read(content: bytes, name: str, reading: Reading) -> SheetTable:
+        """Read the bytes of a file."""
+        titles, title, top, values = _read_sheet(content, name, reading)
+        if not values:
+            raise TableError(
+                f"the sheet {title!r} of {name} is empty; give a table with a header and rows, or "
+                "name another sheet with --sheet"
             )
-        rows = [list(row) for row in zip(*columns, strict=True)]
-        return replace(self, cells=[*self.cells, *rows], table=table)
+        others = [repr(other) for other in titles if other != title]
+        guess = (
+            f"{name} has {len(titles)} sheets; {title!r} is read, --sheet NAME reads another: "
+            f"{', '.join(others[:5])}{', ...' if len(others) > 5 else ''}"  # noqa: PLR2004
+        )
+        columns = {m: [_as_text(row[m]) for row in values] for m in range(max(map(len, values)))}
+        texts = require_pandas().DataFrame(columns, dtype=str)
+        notes = (guess,) if others and reading.sheet is None else ()
+        cells = read_cells(texts, ".", name, reading, notes)
+        return SheetTable(content, title, top, values[len(values) - len(cells.texts) :], cells)
 
-    def _usual(self, m: int) -> str | None:
-        """Return the format of the numbers of a column, None where cells are texts."""
-        for row in self.cells:
-            value = row[m].value
-            if isinstance(value, (int, float)):
-                return row[m].format
-        return None
+    def with_rows(self, new: pd.DataFrame, rows: NDArray[Any] | None = None) -> bytes:
+        """Return the bytes of the book with new rows below; only some ``rows``, if given."""
+        below = self._cells_of(new)
+        if rows is not None:
+            header = [] if self.cells.header is None else [self.cells.header]
+            return encode_sheet([*header, *(self.values[row] for row in rows), *below], self.title)
+        book = require("openpyxl", "an xlsx file").load_workbook(io.BytesIO(self.content))
+        sheet = book[self.title]
+        last = self.top + (self.cells.header is not None) + len(self.values)
+        check_size(last + len(below), len(self.cells.names))
+        for place, row in enumerate(below, last + 1):
+            for m, value in enumerate(row, 1):
+                if value is not None:
+                    cell = _fill(sheet.cell(place, m), value)
+                    cell.number_format = copy(sheet.cell(last, m).number_format)
+        return _saved(book)
 
-    def as_csv(self) -> CsvTable:
-        """Return the same table as a text file has it."""
-        return self.table
-
-    def encode(self) -> bytes:
-        """Return the bytes of an xlsx file; they hold no date."""
-        check_size(len(self.cells) + self.has_header, len(self.table.names), "the table")
-        _check_lengths(self.table)
-        openpyxl = require("openpyxl", "an xlsx file")
-        book = openpyxl.Workbook(write_only=True)
-        sheet = book.create_sheet(self.title)
-        names = [[Cell(name) for name in self.table.names]] if self.has_header else []
-        for row in (*names, *self.cells):
-            sheet.append([_written(cell, sheet) for cell in row])
-        sink = io.BytesIO()
-        book.save(sink)
-        return _undated(sink.getvalue())
+    def _cells_of(self, new: pd.DataFrame) -> list[list[Any]]:
+        """Return new rows as values; a text of the column becomes the value that it stands for."""
+        rows = [[None] * len(self.cells.names) for _ in range(len(new))]
+        for m, name in enumerate(self.cells.names):
+            if name not in new.columns:
+                continue
+            texts = self.cells.texts[m]
+            seen = dict(zip(texts[::-1], (row[m] for row in self.values[::-1]), strict=True))
+            written = self.cells.columns[m].write(new[name], texts)
+            for row, text, value in zip(rows, written, new[name].tolist(), strict=True):
+                row[m] = seen[text] if text in seen else _as_value(value)
+        return rows
 
 
-def check_size(rows: int, columns: int, what: str) -> None:
+def encode_sheet(rows: Iterable[Sequence[Any]], title: str = "Sheet1") -> bytes:
+    """Return the bytes of a book with one sheet of values."""
+    openpyxl = require("openpyxl", "an xlsx file")
+    rows = list(rows)
+    check_size(len(rows), max(map(len, rows), default=0))
+    book = openpyxl.Workbook()
+    sheet = book.active
+    sheet.title = title
+    for place, row in enumerate(rows, 1):
+        for m, value in enumerate(row, 1):
+            _fill(sheet.cell(place, m), _as_value(value))
+    return _saved(book)
+
+
+def check_size(rows: int, columns: int) -> None:
     """Refuse a table that is too large for the format."""
     if rows > MOST_ROWS or columns > MOST_COLUMNS:
         raise TableError(
-            f"an xlsx file holds at most {MOST_ROWS:,} rows of {MOST_COLUMNS:,} columns, and "
-            f"{what} has {rows:,} of {columns:,}; write a csv or parquet file"
+            f"an xlsx file holds at most {MOST_ROWS:,} rows of {MOST_COLUMNS:,} columns, and the "
+            f"result has {rows:,} of {columns:,}; write a csv or parquet file"
         )
 
 
-def _check_lengths(table: CsvTable) -> None:
-    """Refuse a cell that openpyxl would cut off."""
-    longest = max(
-        (int(table.texts[m].str.len().max()) for m in table.texts if len(table.texts)), default=0
-    )
-    longest = max(longest, *map(len, table.names))
-    if longest > MOST_CHARACTERS:
-        raise TableError(
-            f"a cell of an xlsx file holds at most {MOST_CHARACTERS:,} characters, and one has "
-            f"{longest:,}; write a csv or parquet file"
-        )
-
-
-def _read_cells(
-    content: bytes, name: str, wanted: str | None
-) -> tuple[str, list[list[Cell]], tuple[str, ...]]:
-    """Return a sheet's title, its cells without the empty rows around them, and notes."""
+def _read_sheet(
+    content: bytes, name: str, reading: Reading
+) -> tuple[list[str], str, int, list[list[Any]]]:
+    """Return the titles of all sheets, and of one the title, the empty rows above, and the rows."""
     openpyxl = require("openpyxl", "an xlsx file")
     _check_packed(content, name)
     try:
         book = openpyxl.load_workbook(io.BytesIO(content), read_only=True, data_only=True)
-        sheets = {sheet.title: sheet for sheet in book.worksheets}
-        title = _chosen(list(sheets), wanted, name)
-        sheet = sheets[title]
-        sheet.reset_dimensions()  # they may claim any size
-        rows = _trimmed([[_cell(cell) for cell in row] for row in sheet.rows])
+        titles = [sheet.title for sheet in book.worksheets]
+        chosen = [_chosen(titles, reading.sheet, name)] if reading.sheet else titles
+        found = [(title, *_filled(book[title])) for title in chosen]
     except TableError:
         raise
     except Exception as error:  # noqa: BLE001 - openpyxl raises whatever its parts do
@@ -199,29 +146,11 @@ def _read_cells(
         raise TableError(
             f"{name} cannot be read as an xlsx file ({reason}); save the table again, or as csv"
         ) from None
-    others = [f"{other!r}" for other in sheets if other != title]
-    if not others or wanted is not None:
-        return title, rows, ()
-    guess = (
-        f"{name} has {len(sheets)} sheets; {title!r} is read, --sheet NAME reads another: "
-        f"{', '.join(others[:5])}{', ...' if len(others) > 5 else ''}"  # noqa: PLR2004
-    )
-    return title, rows, (guess,)
-
-
-def _chosen(titles: list[str], wanted: str | None, name: str) -> str:
-    if not titles:
+    if not found:
         raise TableError(f"{name} has no sheet with cells; save the table as csv")
-    if wanted is None:
-        return titles[0]
-    if wanted in titles:
-        return wanted
-    if wanted.isdecimal() and 1 <= int(wanted[:9]) <= len(titles):
-        return titles[int(wanted) - 1]
-    raise TableError(
-        f"--sheet must be a sheet of {name}, got {wanted!r}{near_names(wanted, titles)}; its "
-        f"sheets are {', '.join(map(repr, titles))}"
-    )
+    has_target = (one for one in found if one[2] and _has(one[2][0], reading.target))
+    title, top, values = next(has_target, found[0])
+    return titles, title, top, values
 
 
 def _check_packed(content: bytes, name: str) -> None:
@@ -239,33 +168,33 @@ def _check_packed(content: bytes, name: str) -> None:
         raise too_large(f"{name}, unpacked,", most)
 
 
-def _cell(cell: Any) -> Cell:
-    """Return a cell of openpyxl; an empty one has no format of its own."""
-    if cell.value is None:
-        return Cell()
-    return Cell(cell.value, cell.number_format or GENERAL)
-
-
-def _trimmed(rows: list[list[Cell]]) -> list[list[Cell]]:
-    """Strip empty rows from both ends, and the empty cells at the end of every row."""
-    lengths = [
-        max((m + 1 for m, cell in enumerate(row) if cell.value is not None), default=0)
-        for row in rows
-    ]
-    filled = [place for place, length in enumerate(lengths) if length]
-    if not filled:
-        return []
-    width = max(lengths)
-    return [row[:width] for row in rows[filled[0] : filled[-1] + 1]]
-
-
-def _frame(rows: Sequence[Sequence[str]], width: int) -> pd.DataFrame:
-    pandas = require("pandas", "reading a table")
-    columns = zip(*rows, strict=True) if rows else [()] * width
-    frame: pd.DataFrame = pandas.DataFrame(
-        {m: list(column) for m, column in enumerate(columns)}, index=range(len(rows)), dtype=str
+def _chosen(titles: list[str], wanted: str, name: str) -> str:
+    if wanted in titles:
+        return wanted
+    if wanted.isdecimal() and 1 <= int(wanted[:9]) <= len(titles):
+        return titles[int(wanted) - 1]
+    raise TableError(
+        f"--sheet must be a sheet of {name}, got {wanted!r}{near_names(wanted, titles)}; its "
+        f"sheets are {', '.join(map(repr, titles))}"
     )
-    return frame
+
+
+def _has(first: Sequence[Any], target: str | None) -> bool:
+    """Whether a first row holds the name of the target."""
+    return target is None or target in [_as_text(value).strip() for value in first]
+
+
+def _filled(sheet: Any) -> tuple[int, list[list[Any]]]:
+    """Return how many empty rows are above the table, and its rows, all equally long."""
+    sheet.reset_dimensions()  # they may claim any size
+    rows = [list(row) for row in sheet.iter_rows(values_only=True)]
+    while rows and not any(value is not None for value in rows[-1]):
+        rows.pop()
+    top = next((n for n, row in enumerate(rows) if any(value is not None for value in row)), 0)
+    width = max(
+        (m + 1 for row in rows for m, value in enumerate(row) if value is not None), default=0
+    )
+    return top, [[*row[:width], *[None] * (width - len(row))] for row in rows[top:]]
 
 
 def _as_text(value: Any) -> str:
@@ -276,45 +205,41 @@ def _as_text(value: Any) -> str:
         return str(value).upper()
     if isinstance(value, dt.datetime) and value.time() == dt.time():
         return value.date().isoformat()
-    if isinstance(value, (dt.date, dt.time)):
-        return value.isoformat(" ") if isinstance(value, dt.datetime) else value.isoformat()
     return str(value)
 
 
 def _as_value(value: Any) -> Any:
     """Return a value that the format can hold; numbers that it would round become texts."""
     value = getattr(value, "item", lambda: value)()
-    if hasattr(value, "to_pydatetime"):
-        value = value.to_pydatetime()
-    if isinstance(value, float):
-        return None if math.isnan(value) else (value if math.isfinite(value) else str(value))
-    if isinstance(value, bool):
+    if value is None or str(value) in {"nan", "<NA>", "NaT"}:
+        return None
+    if isinstance(value, dt.datetime) and value.tzinfo is not None:
+        return value.isoformat(" ")
+    if isinstance(value, (bool, dt.date, dt.time, dt.timedelta)):
         return value
-    if isinstance(value, int):
-        return value if abs(value) <= LARGEST_INTEGER else str(value)
-    if isinstance(value, dt.datetime):
-        return value.replace(tzinfo=None) if value.tzinfo is None else value.isoformat(" ")
-    return value if isinstance(value, (str, dt.date, dt.time, dt.timedelta)) else str(value)
+    if isinstance(value, (int, float)) and abs(value) <= LARGEST_INTEGER:
+        return value
+    return CONTROL.sub(lambda found: f"_x{ord(found[0]):04X}_", str(value))
 
 
-def _written(cell: Cell, sheet: Any) -> Any:
-    """Return a cell for openpyxl; a text that looks like a formula stays a text."""
-    made = require("openpyxl.cell", "an xlsx file").WriteOnlyCell(sheet)
-    value = cell.value
+def _fill(cell: Any, value: Any) -> Any:
+    """Put a value into a cell; a text that looks like a formula stays a text."""
+    if isinstance(value, str) and len(value) > MOST_CHARACTERS:
+        raise TableError(
+            f"a cell of an xlsx file holds at most {MOST_CHARACTERS:,} characters, and one has "
+            f"{len(value):,}; write a csv or parquet file"
+        )
+    cell.value = value
     if isinstance(value, str):
-        value = CONTROL.sub(lambda found: f"_x{ord(found[0]):04X}_", value)
-    made.value = value
-    if isinstance(value, str) and value.startswith("="):
-        made.data_type = "s"
-    if cell.format != GENERAL:
-        made.number_format = cell.format
-    return made
+        cell.data_type = "s"
+    return cell
 
 
-def _undated(content: bytes) -> bytes:
-    """Pack a file again without the time at which it was made."""
-    sink = io.BytesIO()
-    with zipfile.ZipFile(io.BytesIO(content)) as old, zipfile.ZipFile(sink, "w") as new:
+def _saved(book: Any) -> bytes:
+    """Return the bytes of a book without the time at which it was made."""
+    saved, sink = io.BytesIO(), io.BytesIO()
+    book.save(saved)
+    with zipfile.ZipFile(saved) as old, zipfile.ZipFile(sink, "w") as new:
         for item in old.infolist():
             part = old.read(item)
             if item.filename == "docProps/core.xml":

@@ -1,18 +1,18 @@
-"""Table files: a table as a file holds it, read and written in the format of its suffix."""
+"""Table files: a table is read from a file, and comes back as that file with new rows below."""
 
 from __future__ import annotations
 
+import gzip
 import io
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Protocol, Self
+from typing import TYPE_CHECKING, Any, Protocol
 
 from counterbalance.errors import DataNotFoundError, TableError, near_names
-from counterbalance.extras import require
-from counterbalance.io.atomic import written_whole
-from counterbalance.io.csv import CsvTable, Dialect
+from counterbalance.extras import require, require_pandas
+from counterbalance.io.csv import GZIP, CsvTable, csv_text
 from counterbalance.io.reading import AS_IT_IS, Reading, read_file
-from counterbalance.io.spreadsheet import SheetTable
+from counterbalance.io.spreadsheet import SheetTable, encode_sheet
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -20,136 +20,9 @@ if TYPE_CHECKING:
     import pandas as pd
     from numpy.typing import NDArray
 
-PARQUET = (".parquet", ".pq")
-
-
-@dataclass(frozen=True, eq=False)
-class ArrowTable:
-    """A pyarrow table."""
-
-    table: Any
-    notes: tuple[str, ...] = ()
-    has_header: bool = True
-
-    @staticmethod
-    def read(content: bytes, name: str, suffix: str) -> ArrowTable:
-        """Read the bytes of a file."""
-        pyarrow = require_pyarrow()
-        source = pyarrow.BufferReader(content)
-        try:
-            if suffix in PARQUET:
-                from pyarrow import parquet  # noqa: PLC0415 - an extra
-
-                return ArrowTable(parquet.read_table(source))
-            return ArrowTable(_read_ipc(source))
-        except (pyarrow.ArrowException, OSError) as error:
-            reason = str(error).split("\n", maxsplit=1)[0]
-            raise TableError(
-                f"{name} is not a {suffix} file ({reason}); give it the suffix of what it is, or "
-                "save the table again"
-            ) from None
-
-    @staticmethod
-    def from_frame(frame: pd.DataFrame) -> ArrowTable:
-        """Return values as a table; arrow chooses the types of the columns."""
-        return ArrowTable(require_pyarrow().Table.from_pandas(frame, preserve_index=False))
-
-    @cached_property
-    def frame(self) -> pd.DataFrame:
-        """The cells as values; missing cells make no floats of integers and booleans."""
-        import pandas as pd  # noqa: PLC0415 - an extra
-
-        types = require_pyarrow().types
-        columns = {}
-        for m, column in enumerate(self.table.columns):
-            if types.is_decimal(column.type):
-                column = column.cast("float64")  # noqa: PLW2901 - the same cells
-            series = column.to_pandas()
-            if column.null_count and types.is_integer(column.type):
-                series = pd.Series(column.to_pylist(), dtype="Int64")
-            elif column.null_count and types.is_boolean(column.type):
-                series = pd.Series(column.to_pylist(), dtype="boolean")
-            columns[m] = series
-        frame = pd.DataFrame(columns, index=range(self.table.num_rows))
-        return frame.set_axis(self.table.column_names, axis=1)
-
-    def read_as(self, reading: Reading) -> Self:
-        """Return the same table: its schema says what a cell is."""
-        given = replace(reading, header=None if reading.header else reading.header).words
-        if given:
-            raise TableError(
-                f"{given[0]} goes with text files and spreadsheets; a parquet, feather or arrow "
-                "file itself says what its columns hold; leave it out"
-            )
-        return self
-
-    def take(self, rows: NDArray[Any]) -> Self:
-        """Return some of the rows."""
-        return replace(self, table=self.table.take(rows))
-
-    def append(self, new: pd.DataFrame) -> Self:
-        """Return the table with rows below, in the same schema."""
-        pyarrow = require_pyarrow()
-        fields, arrays = [], []
-        for field in self.table.schema:
-            if field.name in new.columns:
-                column = new[field.name]
-                cells = column.astype(object).where(column.notna(), None).tolist()
-                arrays.append(_array(cells, field.type))
-                fields.append(field)
-            else:
-                arrays.append(pyarrow.nulls(len(new), field.type))
-                fields.append(field.with_nullable(nullable=True))
-        schema = pyarrow.schema(fields, metadata=self.table.schema.metadata)
-        below = pyarrow.Table.from_arrays(arrays, schema=schema)
-        above = pyarrow.Table.from_arrays(self.table.columns, schema=schema)
-        return replace(self, table=pyarrow.concat_tables([above, below]).unify_dictionaries())
-
-    def as_csv(self) -> CsvTable:
-        """Return the same table as a text file has it."""
-        return CsvTable.from_frame(self.frame, Dialect())
-
-    def encode(self, suffix: str) -> bytes:
-        """Return the bytes of a file with that suffix."""
-        sink = io.BytesIO()
-        if suffix in PARQUET:
-            from pyarrow import parquet  # noqa: PLC0415 - an extra
-
-            parquet.write_table(self.table, sink)
-        else:
-            from pyarrow import ipc  # noqa: PLC0415 - an extra
-
-            with ipc.new_file(sink, self.table.schema) as writer:
-                writer.write_table(self.table)
-        return sink.getvalue()
-
-
-def require_pyarrow() -> Any:
-    """Return the module pyarrow, or say how to install it."""
-    return require("pyarrow", "a parquet, feather or arrow file")
-
-
-def _read_ipc(source: Any) -> Any:
-    """Read feather or arrow's own format, from a file or a stream."""
-    from pyarrow import feather, ipc, lib  # noqa: PLC0415 - an extra
-
-    try:
-        return feather.read_table(source)
-    except lib.ArrowInvalid:
-        source.seek(0)
-        return ipc.open_stream(source).read_all()
-
-
-def _array(cells: list[Any], type_: Any) -> Any:
-    """Return cells as an array of a type; numbers lose the digits that it cannot hold."""
-    pyarrow = require_pyarrow()
-    if pyarrow.types.is_decimal(type_):
-        return pyarrow.array(cells, "float64").cast(type_, safe=False)
-    return pyarrow.array(cells, type_)
-
-
 # The separator of each text format, or None where it has to be detected.
 TEXT: dict[str, str | None] = {".csv": None, ".tsv": "\t", ".tab": "\t", ".txt": None}
+PARQUET = (".parquet", ".pq")
 ARROW = (*PARQUET, ".feather", ".arrow")
 SHEET = ".xlsx"
 PACKED = ".gz"
@@ -160,28 +33,104 @@ class TableFile(Protocol):
     """A table as a file of some format holds it."""
 
     @property
+    def frame(self) -> pd.DataFrame:
+        """The cells as values, under the names of the columns."""
+
+    @property
     def notes(self) -> tuple[str, ...]:
         """What had to be guessed to read it."""
 
-    @property
+    def with_rows(self, new: pd.DataFrame, rows: NDArray[Any] | None = None) -> bytes:
+        """Return the bytes of the file with new rows below; only some ``rows``, if given."""
+
+
+@dataclass(frozen=True, eq=False)
+class ArrowTable:
+    """A parquet, feather or arrow file."""
+
+    table: Any
+    suffix: str
+    notes: tuple[str, ...] = ()
+
+    @staticmethod
+    def read(content: bytes, name: str, suffix: str) -> ArrowTable:
+        """Read the bytes of a file."""
+        pyarrow = require("pyarrow", "a parquet, feather or arrow file")
+        source = pyarrow.BufferReader(content)
+        try:
+            return ArrowTable(_read_arrow(source, suffix), suffix)
+        except (pyarrow.ArrowException, OSError) as error:
+            reason = str(error).split("\n", maxsplit=1)[0]
+            raise TableError(
+                f"{name} is not a {suffix} file ({reason}); give it the suffix of what it is, or "
+                "save the table again"
+            ) from None
+
+    @cached_property
     def frame(self) -> pd.DataFrame:
-        """The cells as values. Column names are texts and may occur more than once."""
+        """The cells as values; missing cells make no floats of integers and booleans."""
+        pandas = require_pandas()
+        types = require("pyarrow", "a parquet, feather or arrow file").types
+        columns = {}
+        for m, column in enumerate(self.table.columns):
+            if types.is_decimal(column.type):
+                column = column.cast("float64")  # noqa: PLW2901 - the same cells
+            series = column.to_pandas()
+            if column.null_count and types.is_integer(column.type):
+                series = pandas.Series(column.to_pylist(), dtype="Int64")
+            elif column.null_count and types.is_boolean(column.type):
+                series = pandas.Series(column.to_pylist(), dtype="boolean")
+            columns[m] = series
+        frame: pd.DataFrame = pandas.DataFrame(columns, index=range(self.table.num_rows))
+        return frame.set_axis(self.table.column_names, axis=1)
 
-    @property
-    def has_header(self) -> bool:
-        """Whether the names of the columns are part of the file."""
+    def with_rows(self, new: pd.DataFrame, rows: NDArray[Any] | None = None) -> bytes:
+        """Return the bytes of the file with new rows below, in the same schema."""
+        import pyarrow as pa  # noqa: PLC0415 - an extra
 
-    def read_as(self, reading: Reading) -> Self:
-        """Return the same table with its cells read another way."""
+        old = self.table if rows is None else self.table.take(rows)
+        fields, arrays = [], []
+        for field in old.schema:
+            if field.name not in new.columns:
+                fields.append(field.with_nullable(nullable=True))
+                arrays.append(pa.nulls(len(new), field.type))
+                continue
+            column = new[field.name]
+            cells = column.astype(object).where(column.notna(), None).tolist()
+            if pa.types.is_decimal(field.type):  # loses the digits that it cannot hold
+                array = pa.array(cells, "float64").cast(field.type, safe=False)
+            else:
+                array = pa.array(cells, field.type)
+            fields.append(field)
+            arrays.append(array)
+        schema = pa.schema(fields, metadata=old.schema.metadata)
+        below = pa.Table.from_arrays(arrays, schema=schema)
+        above = pa.Table.from_arrays(old.columns, schema=schema)
+        return _encode_arrow(pa.concat_tables([above, below]).unify_dictionaries(), self.suffix)
 
-    def take(self, rows: NDArray[Any]) -> Self:
-        """Return some of the rows."""
 
-    def append(self, new: pd.DataFrame) -> Self:
-        """Return the table with rows of values below; columns that ``new`` lacks are missing."""
+def _read_arrow(source: Any, suffix: str) -> Any:
+    from pyarrow import feather, ipc, lib, parquet  # noqa: PLC0415 - an extra
 
-    def as_csv(self) -> CsvTable:
-        """Return the same table as a text file has it."""
+    if suffix in PARQUET:
+        return parquet.read_table(source)
+    try:
+        return feather.read_table(source)
+    except lib.ArrowInvalid:  # arrow's own format, as a stream
+        source.seek(0)
+        return ipc.open_stream(source).read_all()
+
+
+def _encode_arrow(table: Any, suffix: str) -> bytes:
+    from pyarrow import ipc, parquet  # noqa: PLC0415 - an extra
+
+    sink = io.BytesIO()
+    if suffix in PARQUET:
+        parquet.write_table(table, sink)
+    else:
+        with ipc.new_file(sink, table.schema) as writer:
+            writer.write_table(table)
+    return sink.getvalue()
 
 
 def read_table_file(path: Path, reading: Reading = AS_IT_IS) -> TableFile:
@@ -189,49 +138,71 @@ def read_table_file(path: Path, reading: Reading = AS_IT_IS) -> TableFile:
     if path.is_dir():
         raise DataNotFoundError(f"TABLE must be a file, and {path} is a folder; name a file in it")
     if not path.exists():
-        near = near_names(path.name, [other.name for other in _siblings(path)])
+        folder = path.absolute().parent
+        others = sorted(other.name for other in folder.iterdir()) if folder.is_dir() else []
         raise DataNotFoundError(
-            f"TABLE must be a file, and there is none at {path}{near}; give the path of a csv, "
-            "tsv, xlsx, parquet or feather file"
+            f"TABLE must be a file, and there is none at {path}{near_names(path.name, others)}; "
+            "give the path of a csv, tsv, xlsx, parquet or feather file"
         )
     suffix = check_suffix(path)
-    content = read_file(path)
     if reading.sheet is not None and suffix != SHEET:
         raise TableError(
             f"--sheet goes with {SHEET} files, and {path.name} is not one; leave it out"
         )
+    if suffix in ARROW and reading.options:
+        raise TableError(
+            f"{reading.options[0]} goes with text files and spreadsheets; a parquet, feather or "
+            "arrow file itself says what its columns hold; leave it out"
+        )
+    content = read_file(path)
     if suffix in TEXT:
         return CsvTable.read(content, path.name, TEXT[suffix], reading)
     if suffix == SHEET:
         return SheetTable.read(content, path.name, reading)
-    return ArrowTable.read(content, path.name, suffix).read_as(reading)
+    return ArrowTable.read(content, path.name, suffix)
 
 
-def write_table_file(table: TableFile, path: Path, like: Path | None = None) -> None:
-    """Write a table in the format that the suffix names, whole or not at all.
+def encode_with_rows(
+    stored: TableFile, path: Path, new: pd.DataFrame, rows: NDArray[Any] | None = None
+) -> bytes:
+    """Return the bytes of a table with new rows below, in the format of ``path``.
 
-    The new file is as private as the file ``like``.
+    A file of the same format is the old one with new rows; any other format gets the values.
     """
-    content = encode(table, path)
-    with written_whole(path, like=like) as part:
-        part.write_bytes(content)
+    suffix = check_suffix(path)
+    if isinstance(stored, SheetTable) and suffix == SHEET:
+        return stored.with_rows(new, rows)
+    if isinstance(stored, ArrowTable) and suffix in ARROW:
+        return replace(stored, suffix=suffix).with_rows(new, rows)
+    if isinstance(stored, CsvTable) and TEXT.get(suffix, "") in {None, stored.separator}:
+        content = stored.with_rows(new, rows)
+        packed, wanted = content.startswith(GZIP), path.suffix.lower() == PACKED
+        if packed == wanted:
+            return content
+        return gzip.compress(content, mtime=0) if wanted else gzip.decompress(content)
+    old = stored.frame if rows is None else stored.frame.iloc[rows]
+    nothing = require_pandas().Series([None] * len(new), dtype=object)
+    columns = {
+        name: require_pandas().concat([old[name], new.get(name, nothing)], ignore_index=True)
+        for name in old.columns
+    }
+    return encode_frame(require_pandas().DataFrame(columns), path)
 
 
-def encode(table: TableFile, path: Path) -> bytes:
-    """Return the bytes of a file of that name."""
+def encode_frame(frame: pd.DataFrame, path: Path) -> bytes:
+    """Return a table as the bytes of a file of that name."""
     suffix = check_suffix(path, "path")
+    names = [str(name) for name in frame.columns]
     if suffix in ARROW:
-        arrow = table if isinstance(table, ArrowTable) else ArrowTable.from_frame(table.frame)
-        return arrow.encode(suffix)
+        pyarrow = require("pyarrow", "a parquet, feather or arrow file")
+        return _encode_arrow(pyarrow.Table.from_pandas(frame, preserve_index=False), suffix)
+    gone = frame.isna().to_numpy()
+    cells = frame.astype(object).to_numpy()
+    cells[gone] = None
     if suffix == SHEET:
-        if not isinstance(table, SheetTable):
-            table = SheetTable.from_frame(table.frame, header=table.has_header)
-        return table.encode()
-    text = table.as_csv()
-    separator = TEXT[suffix] or text.dialect.separator
-    if suffix == ".csv" and separator == "\t":
-        separator = ","
-    return text.encode(separator, packed=path.suffix.lower() == PACKED)
+        return encode_sheet([names, *cells.tolist()])
+    content = csv_text([names, *cells.tolist()], TEXT[suffix] or ",").encode()
+    return gzip.compress(content, mtime=0) if path.suffix.lower() == PACKED else content
 
 
 def check_format(path: Path, what: str) -> None:
@@ -254,8 +225,3 @@ def check_suffix(path: Path, what: str = "TABLE") -> str:
         f"{what} must end in one of {KNOWN} (the first four also with {PACKED}), "
         f"got {path.name!r}; convert or rename the file"
     )
-
-
-def _siblings(path: Path) -> list[Path]:
-    folder = path.absolute().parent
-    return sorted(folder.iterdir()) if folder.is_dir() else []

@@ -126,6 +126,11 @@ class Inflated:
     most: int
     """How many rows it may be asked to have in all before it counts as inflated."""
 
+    @property
+    def sensible(self) -> int:
+        """How many rows to ask for in all: ten new ones for each real row."""
+        return min(self.most, self.rows * (1 + MOST_PER_ROW))
+
     def __str__(self) -> str:
         found = f"{self.inversions:,}" if self.inversions else "none"
         return (
@@ -166,7 +171,7 @@ def ask_for_fewer(
 
     ``counts`` are the origins of the new rows of each class, ``rows`` its real ones.
     """
-    inflated = {one.label: one.most for one in classes}
+    inflated = {one.label: one.sensible for one in classes}
     wanted = {
         label: inflated.get(label, rows[label] + sum(made.values()))
         for label, made in counts.items()
