@@ -1,0 +1,166 @@
+"""Bound: a proof of how near a row of another class can be.
+
+    answer     a row of the class that a search found, and how far it is
+    bound      no row of the class is nearer: proved
+    gap        distance / bound - 1; 0 means that no row is nearer than the answer
+
+    trees      branch and bound over the boxes of the ensemble (``bound_kernel``)
+    linear     the search is exact
+    any other  f is only asked, and nothing is proved
+
+The boxes know ranges, levels, directions, categories, missing cells, costs, transitions, the least
+change of a column, and how many columns may change. A relation between columns, or what rows of the
+table have together, is left out at first: the bound is that of a problem with fewer rules, and valid. Where
+its nearest row keeps all rules it is the answer.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from counterbalance.arrays import Floats, Integers, Mask, Small
+from counterbalance.search.algorithm_1 import agrees
+from counterbalance.search.landscape import AHEAD, Landscape
+from counterbalance.search.minimum import Minimum
+from counterbalance.search.space import Space
+
+try:
+    from counterbalance.explain import bound_kernel as kernel
+except ImportError:  # not built
+    kernel = None  # type: ignore[assignment]
+
+# Boxes that are looked at for each row, and with ``certify``.
+N_BOXES, MANY_BOXES = 150, 20_000
+# Steps that raise the bound of a box; the first box gets four times as many.
+N_STEPS = 8
+# Cells of the costs that are held at a time.
+MOST_CELLS = 2**22
+
+
+@dataclass(frozen=True)
+class Proof:
+    """Answers, how far they are, and how near any can be."""
+
+    rows: Floats
+    distance: Floats
+    bound: Floats  # nan where nothing is proved
+
+
+def prove(
+    minimum: Minimum,
+    x: Floats,
+    target: Integers,
+    ids: Integers,
+    rows: Floats,
+    far: Floats,
+    n_boxes: int = N_BOXES,
+) -> Proof:
+    """Prove how near the class ``target`` is to each row; ``rows`` are the answers so far."""
+    structure, space = minimum.structure, minimum.space
+    if minimum.by_weights is not None:
+        return Proof(rows, far, np.where(np.isfinite(far), far, np.nan))
+    if structure.land is None or kernel is None:
+        return Proof(rows, far, np.full(len(x), np.nan))
+    rows, far, bound = rows.copy(), far.copy(), np.zeros(len(x))
+    each = max(1, MOST_CELLS // int(structure.land.first_bin[-1]))
+    prover = kernel.Prover(structure.land, float(AHEAD))
+    for start in range(0, len(x), each):
+        some = slice(start, start + each)
+        rows[some], far[some], bound[some] = _prove_block(
+            minimum, prover, x[some], target[some], ids[some], rows[some], far[some], n_boxes
+        )
+    return Proof(rows, far, bound)
+
+
+def _prove_block(
+    minimum: Minimum,
+    prover: kernel.Prover,
+    x: Floats,
+    target: Integers,
+    ids: Integers,
+    rows: Floats,
+    far: Floats,
+    n_boxes: int,
+) -> tuple[Floats, Floats, Floats]:
+    structure, space = minimum.structure, minimum.space
+    rules, land = space.perturbation.rules, structure.land
+    boxes = Boxes.around(space, land, x)
+    found = boxes.home.copy()
+    distance, bound, nearer = far.copy(), np.zeros(len(x)), np.zeros(len(x), dtype=np.uint8)
+
+    def row_of(r: int) -> Floats:
+        return rules.complete(boxes.values(np.array([r]), found[[r]]), x[[r]])
+
+    def ask(r: int) -> bool:
+        at = [r]
+        return bool(agrees(structure.predict, rules, x[at], row_of(r), target[at], ids[at])[0])
+
+    relaxed = bool(rules.relations or rules.of_the_table)
+    most = len(x[0]) if rules.most_changed is None else rules.most_changed
+    prover.prove(
+        boxes.cost, boxes.home, structure.places[target], distance, found, bound, nearer,
+        most, relaxed, n_boxes, N_STEPS, ask,
+    )
+    at = np.flatnonzero(nearer)
+    if at.size:
+        new = rules.complete(boxes.values(at, found[at]), x[at])
+        good = agrees(structure.predict, rules, x[at], new, target[at], ids[at])
+        rows[at[good]], far[at[good]] = new[good], distance[at[good]]
+        bound[at[~good]] = np.minimum(bound[at[~good]], distance[at[~good]])
+    return rows, far, bound
+
+
+@dataclass(frozen=True, eq=False)
+class Boxes:
+    """The bins that rows may move to, and what each adds to the distance."""
+
+    x: Floats
+    land: Landscape
+    home: Small
+    cost: Floats  # (rows, bins)
+    value: Floats  # (rows, bins): the nearest value of each bin
+
+    @classmethod
+    def around(cls, space: Space, land: Landscape, x: Floats) -> Boxes:
+        """Measure every bin."""
+        rules, profile = space.perturbation.rules, space.perturbation.profile
+        low, high = np.full((2, *x.shape), np.inf)
+        low *= -1
+        numbers = space.order[~profile.nominal[space.order]]
+        low[:, numbers], high[:, numbers] = rules.bounds(
+            x[:, numbers], numbers, profile.lower[numbers], profile.upper[numbers]
+        )
+        mutable = np.zeros(x.shape, dtype=bool)
+        mutable[:, space.order] = ~np.isnan(x[:, space.order])
+        mutable &= low <= high
+        origin = np.where(mutable, np.minimum(np.maximum(x, low), high), x)
+        for m, levels in rules.levels.items():
+            nearest = levels[np.searchsorted((levels[1:] + levels[:-1]) / 2, origin[:, m])]
+            origin[:, m] = np.where(mutable[:, m], nearest, x[:, m])
+        home = land.trees.bins(origin)
+        n_bins = int(land.first_bin[-1])
+        cost, value = np.full((2, len(x), n_bins), np.inf)
+        for m in range(x.shape[1]):
+            bins = slice(land.first_bin[m], land.first_bin[m + 1])
+            least, most = land.least[bins], land.most[bins]
+            near = np.minimum(np.maximum(origin[:, [m]], least), most)
+            bad = (least > most) | (near < low[:, [m]]) | (near > high[:, [m]]) | ~mutable[:, [m]]
+            at = np.flatnonzero(home[:, m] >= 0)
+            near[at, home[at, m]], bad[at, home[at, m]] = origin[at, m], False
+            change = np.abs(near - x[:, [m]])
+            change = (change > 0) * 1.0 if land.flat[m] else change * land.rate[m]
+            cost[:, bins], value[:, bins] = np.where(bad, np.inf, change), near
+        for follower in rules.followers:  # moves by itself, which adds nothing
+            m = follower.column
+            bins = slice(land.first_bin[m], land.first_bin[m + 1])
+            cost[:, bins] = np.where(home[:, [m]] >= 0, 0.0, np.inf)
+        return cls(x, land, home, cost, value)
+
+    def values(self, at: Integers, bins: Small) -> Floats:
+        """Return the rows ``at`` with the nearest value of each of the given bins."""
+        place = self.land.first_bin[:-1] + np.maximum(bins, 0)
+        values = self.value[at[:, None], place]
+        moved = (bins >= 0) & ((bins != self.home[at]) | (self.cost[at[:, None], place] > 0))
+        return np.where(moved, values, self.x[at])
