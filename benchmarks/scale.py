@@ -8,14 +8,14 @@
     interior    InteriorOverSampler with its default f
     default     CounterfactualOverSampler with its default f, on the smallest table only
 
-Each row is a run of its own, on two workers; --repeats makes all of them again, in turn, and a row
-is the median one, because the floor alone varies by a third. Times are wall-clock seconds, beside
-the CPU seconds of the workers, because the machine may be shared: both have their ratio to the
-floor of the same size. Starting the workers and importing the package there is not measured: it
-takes the same time for any table. --page puts the table between the two marks of a document.
+Each row of the page is a run on two workers. --repeats makes all runs again, in turn, and shows the
+median run of each, because the floor alone varies by a third. Times are wall-clock seconds and the
+CPU seconds of the workers, because the machine may be shared. Starting the workers is not measured.
+--page writes the table between the two marks of a document.
 
 Tables take 168 bytes a row, and a run some 250 more while it lasts. Everything but FOLDER/runs.json
-is removed at the end. A run whose figures are there is not made again; --most-minutes ends it.
+is removed at the end. A run whose figures are in that file is not repeated. No run starts after
+--most-minutes.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ from counterbalance.distributed.inputs import FileRows, read_inputs
 from counterbalance.errors import ShortfallWarning
 
 ROWS_PER_FILE, N_FEATURES = 250_000, 20
-MEMORY = "2GB"
+N_WORKERS, MEMORY = 2, "2GB"
 N_DRAWS = 5
 # Profile and f are learned from a sample of this many rows, so they cost the same for any table.
 FIT_ROWS = 100_000
@@ -98,15 +98,16 @@ def files(folder: Path, millions: int) -> list[Path]:
 
 
 @contextmanager
-def measured(n_workers: int) -> Iterator[tuple[Any, dict[str, Any]]]:
-    """Give a client of warm workers, and a record that what they do meanwhile is written into."""
-    with local_client(n_workers, MEMORY) as client:
+def measured() -> Iterator[tuple[Any, dict[str, Any]]]:
+    """Start workers; yield their client, and a dictionary that gets the figures at the end."""
+    figures: dict[str, Any] = {}
+    with local_client(N_WORKERS, MEMORY) as client:
         client.run(import_module, "counterbalance.distributed")
         processes = [psutil.Process(pid) for pid in client.run(os.getpid).values()]
-        going, peak, figures = threading.Event(), [0], {"workers": n_workers}
+        ended, peak = threading.Event(), [0]
 
         def watch() -> None:
-            while not going.wait(0.2):
+            while not ended.wait(0.2):
                 peak[0] = max(peak[0], *(process.memory_info().rss for process in processes))
 
         def cpu() -> float:
@@ -119,12 +120,12 @@ def measured(n_workers: int) -> Iterator[tuple[Any, dict[str, Any]]]:
             figures["seconds"] = time.perf_counter() - start
             figures["cpu_seconds"] = cpu() - before
         finally:
-            going.set()
+            ended.set()
             thread.join()
         figures |= {"peak_gigabytes_of_a_worker": peak[0] / 1e9, "load": os.getloadavg()[0]}
 
 
-def balance(folder: Path, name: str, millions: int, n_workers: int) -> dict[str, Any]:
+def balance(folder: Path, name: str, millions: int) -> dict[str, Any]:
     """Balance a table; return the figures, with the seconds of each step."""
     source, out, steps = files(folder, millions), folder / "out", {"start": time.perf_counter()}
     shutil.rmtree(out, ignore_errors=True)
@@ -133,7 +134,7 @@ def balance(folder: Path, name: str, millions: int, n_workers: int) -> dict[str,
         del done, total
         steps[what] = time.perf_counter()
 
-    with measured(n_workers) as (client, figures):
+    with measured() as (client, figures):
         steps["start"] = time.perf_counter()
         result = balance_files(
             source,
@@ -158,14 +159,14 @@ def predict_and_write(part: FileRows, f: Any, path: str) -> int:
     return int(f.predict(part.as_frame(table).drop(columns="y")).sum())
 
 
-def floor(folder: Path, millions: int, n_workers: int) -> dict[str, Any]:
+def floor(folder: Path, millions: int) -> dict[str, Any]:
     """Read, predict once and write."""
     source, out = files(folder, millions), folder / "out"
     shutil.rmtree(out, ignore_errors=True)
     out.mkdir()
     first = pd.read_parquet(source[0])
     f = LogisticRegression(class_weight="balanced").fit(first.drop(columns="y"), first["y"])
-    with measured(n_workers) as (client, figures):
+    with measured() as (client, figures):
         engine = Engine.of(client)
         tasks = [
             dask.delayed(predict_and_write)(part, f, str(out / f"{number}.parquet"))
@@ -176,13 +177,11 @@ def floor(folder: Path, millions: int, n_workers: int) -> dict[str, Any]:
     return figures
 
 
-def runs(millions: list[int]) -> dict[str, tuple[str, int, int]]:
-    """Return the runs by name: what is run, on how many million rows, on how many workers."""
-    middle = millions[len(millions) // 2]
-    planned = [(what, n, 2) for n in millions for what in ("floor", "linear", "interior")]
-    planned += [(what, middle, 1) for what in ("floor", "linear", "interior")]
-    planned.append(("default", millions[0], 2))
-    return {f"{what}, {n} million, {k}": (what, n, k) for what, n, k in planned}
+def runs(millions: list[int]) -> dict[str, tuple[str, int]]:
+    """Return the runs by name: what is run, on how many million rows."""
+    planned = [(what, n) for n in millions for what in ("floor", "linear", "interior")]
+    planned.append(("default", millions[0]))
+    return {f"{what}, {n} million": (what, n) for what, n in planned}
 
 
 def check_room(folder: Path, millions: int) -> None:
@@ -215,13 +214,13 @@ def main() -> None:
     turns = [(turn, name) for turn in range(1, given.repeats + 1) for name in planned]
     try:
         for turn, name in turns:
-            what, n, k = planned[name]
+            what, n = planned[name]
             if what not in given.only or len(made.setdefault(name, [])) >= turn:
                 continue
             if time.monotonic() - begin > 60 * given.most_minutes:
                 print(f"{name}: left out, --most-minutes is over", flush=True)
                 continue
-            one = floor(folder, n, k) if what == "floor" else balance(folder, what, n, k)
+            one = floor(folder, n) if what == "floor" else balance(folder, what, n)
             made[name].append(one)
             notes.write_text(json.dumps(made, indent=1))
             print(f"{name}: {json.dumps(one)}", flush=True)

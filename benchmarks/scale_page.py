@@ -1,6 +1,6 @@
 """What the runs of ``scale.py`` say: the table of them, and its place in a document.
 
-A run is known by what is run, on how many million rows, on how many workers.
+A run is known by what is run, on how many million rows.
 """
 
 from __future__ import annotations
@@ -13,7 +13,6 @@ MARKS = ("<!-- figures of make bench-scale -->", "<!-- end of the figures -->")
 HEADS = (
     "run",
     "rows",
-    "workers",
     "seconds",
     "to the floor",
     "CPU µs a row",
@@ -23,7 +22,7 @@ HEADS = (
 )
 
 
-def written(made: dict[str, list[dict[str, Any]]], planned: dict[str, tuple[str, int, int]]) -> str:
+def written(made: dict[str, list[dict[str, Any]]], planned: dict[str, tuple[str, int]]) -> str:
     """Return a table of the median runs in Markdown, with the ratios to the floor of their size."""
     figures = {
         name: sorted(times, key=lambda one: one["seconds"])[(len(times) - 1) // 2]
@@ -31,16 +30,16 @@ def written(made: dict[str, list[dict[str, Any]]], planned: dict[str, tuple[str,
         if times
     }
     lines = [f"| {' | '.join(HEADS)} |", f"|---|{'---:|' * (len(HEADS) - 1)}"]
-    for name, (what, n, workers) in planned.items():
+    for name, (what, n) in planned.items():
         if name not in figures:
             continue
-        one, base = figures[name], figures.get(f"floor, {n} million, {workers}")
+        one, base = figures[name], figures.get(f"floor, {n} million")
         seconds, cpu = (
             (f"{one[key] / scale:.1f}", f"{one[key] / base[key]:.1f}" if base else "")
             for key, scale in (("seconds", 1), ("cpu_seconds", n))
         )
         new = f", {one['new_rows']:,} new" if "new_rows" in one else ""
-        cells = [what, f"{n} million{new}", str(workers), *seconds, *cpu]
+        cells = [what, f"{n} million{new}", *seconds, *cpu]
         cells += [f"{one['peak_gigabytes_of_a_worker']:.2f} GB", f"{one['load']:.1f}"]
         lines.append(f"| {' | '.join(cells)} |")
     most = max((len(made[name]) for name in figures), default=0)

@@ -45,10 +45,9 @@ exclude_patterns = ["_build", "**/*.ipynb", "inventories"]
 suppress_warnings = ["config.cache"]  # the gallery's sorting keys cannot be pickled
 templates_path = ["_templates"]
 
-# One line of pyproject.toml says where the project lives.
+# pyproject.toml says where the project and its documentation are.
 pyproject = tomllib.loads((Path(__file__).parents[1] / "pyproject.toml").read_text("utf-8"))
-repository = pyproject["project"]["urls"]["Repository"]
-html_baseurl = re.sub(r"//github.com/([^/]+)/", r"//\1.github.io/", repository) + "/"
+html_baseurl = pyproject["project"]["urls"]["Documentation"] + "/"
 sitemap_url_scheme = "{link}"
 sitemap_show_lastmod = False
 ogp_site_url = html_baseurl

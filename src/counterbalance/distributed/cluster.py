@@ -160,6 +160,7 @@ def local_client(
         ) as cluster,
         Client(cluster) as client,
     ):
+        client.wait_for_workers(len(cluster.workers))
         yield client
 
 

@@ -35,6 +35,7 @@ from counterbalance.estimators.decision import (
     rarest_of,
     tuned_rule,
 )
+from counterbalance.reference import LinksToReference
 from counterbalance.samplers.base import check_table, check_weights
 from counterbalance.sklearn_private import Interval, StrOptions, fit_context
 from counterbalance.table import containers
@@ -44,7 +45,7 @@ from counterbalance.user_warnings import warn_user
 Folds = list[tuple[Integers, Integers]]
 
 
-class DecidingClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
+class DecidingClassifier(LinksToReference, ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
     """A classifier with corrected probabilities, a calibration and a tuned decision.
 
     A subclass fits its models, and returns the scores of real rows that they have not seen.

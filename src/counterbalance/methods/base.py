@@ -18,6 +18,7 @@ from scipy import sparse
 
 from counterbalance.arrays import Floats, Integers, Rng
 from counterbalance.errors import TableError
+from counterbalance.reference import LinksToReference
 from counterbalance.user_warnings import warn_user
 
 MAX_ROUNDS = 20  # of drawing before rejected rows are taken
@@ -100,7 +101,7 @@ class RoundsIntegerColumns:
         return sparse.csr_array(rows).asformat(X.format) if hasattr(X, "toarray") else rows
 
 
-class OneVsRestMixin(RoundsIntegerColumns):
+class OneVsRestMixin(LinksToReference, RoundsIntegerColumns):
     """Resamples one class against the rest, class after class.
 
     A method implements ``_make_samples``, or ``_resample_class`` if it also moves or removes rows.
@@ -201,7 +202,7 @@ class OneVsRestOverSampler(OneVsRestMixin, BaseOverSampler):
         self.random_state = random_state
 
 
-class PerClassUnderSampler(BaseUnderSampler):
+class PerClassUnderSampler(LinksToReference, BaseUnderSampler):
     """An undersampler that selects rows of one class at a time and keeps the table's order.
 
     ``sample_indices_`` holds the rows that were kept.

@@ -24,6 +24,7 @@ from counterbalance.constraints import Constraint
 from counterbalance.errors import TableError
 from counterbalance.plausible.learn import Plausible
 from counterbalance.prepare import Prepared, make_classifier, prepare
+from counterbalance.reference import LinksToReference
 from counterbalance.rows.build import Builder
 from counterbalance.search.inversions import is_every
 from counterbalance.sklearn_private import HasMethods, StrOptions, check_sample_weight, fit_context
@@ -34,7 +35,7 @@ from counterbalance.table.labels import Labels, plain, read_labels
 from counterbalance.table.table import Table, read_table
 
 
-class TableOverSampler(BaseOverSampler):
+class TableOverSampler(LinksToReference, BaseOverSampler):
     """A sampler that takes tables as they are and judges with a classifier f.
 
     A subclass says how new rows are found, and which f it takes by default.

@@ -24,6 +24,7 @@ from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from counterbalance.reference import LinksToReference
 from counterbalance.table import frames
 from counterbalance.table.table import Table, read_table
 
@@ -40,7 +41,7 @@ LOOKED_AT = 1000
 MAY_BE_LOST = 0.1
 
 
-class _TableTransformer(TransformerMixin, BaseEstimator):
+class _TableTransformer(LinksToReference, TransformerMixin, BaseEstimator):
     """Takes a user's table, with what the user says of its columns."""
 
     def __init__(self, categorical_features: Any = None) -> None:
