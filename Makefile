@@ -138,7 +138,7 @@ check-peers: ## compare the other resamplers with smote-variants, a quarter of a
 	@OMP_NUM_THREADS=1 .venv-peers/bin/python -m paper.check_peers --only $(ONLY)
 
 .PHONY: deep
-deep: $(PAPER) ## GAMO, DOS and text-GAN measured, some 20 minutes; images need dataset-fashion-mnist
+deep: $(PAPER) ## GAMO and DOS measured on Fashion-MNIST, some ten minutes; needs dataset-fashion-mnist
 	@OMP_NUM_THREADS=1 $(BENCH) benchmarks/deep.py
 
 .PHONY: docs
@@ -183,3 +183,10 @@ rivals: $(PAPER) ## what one would take instead of resampling: the page of basel
 	$(call go_on,rivals)
 	@$(EXPERIMENT) rivals --suite field-open field-held development --rows 1000 --jobs $(JOBS) --out rivals
 	$(call publish,rivals)
+
+REPEATS ?= 20
+.PHONY: protocol
+protocol: $(PAPER) ## is rebalancing needed? the protocol of Sakho et al. with our samplers; hours, can be stopped and resumed
+	$(call go_on,protocol)
+	@$(EXPERIMENT) protocol --repeats $(REPEATS) --jobs $(JOBS) --out protocol
+	$(call publish,protocol)

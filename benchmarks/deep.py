@@ -1,13 +1,10 @@
-"""The paper's deep systems at work: GAMO and DOS on Fashion-MNIST, text-GAN on URLs.
+"""The paper's deep systems GAMO and DOS at work on Fashion-MNIST.
 
-    PYTHONPATH=. python benchmarks/deep.py [images] [urls] [--picture FILE]
+    PYTHONPATH=. python benchmarks/deep.py [--picture FILE]
 
-Images: T-shirts against shirts, 2,990 : 200 (Debian's dataset-fashion-mnist), two stratified
+T-shirts against shirts, 2,990 : 200 (Debian's dataset-fashion-mnist), two stratified
 halves, each trained on once and tested on once. Resamplers see pixels from 0 to 255; the six
 classifiers of the paper see them scaled. GAMO's own classifier and DOS stand alone.
-
-URLs: the grammar of ``urls.py``, 1,000 benign and 100 phishing-like to train on, three seeds, and
-2,000 and 400 others to test on; logistic regression on the character n-grams.
 """
 
 from __future__ import annotations
@@ -15,25 +12,20 @@ from __future__ import annotations
 import argparse
 import time
 import warnings
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from imblearn.over_sampling import SMOTE, RandomOverSampler
+from imblearn.over_sampling import SMOTE
 from scipy.spatial.distance import cdist
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.feature_extraction.text import TfidfVectorizer
-from sklearn.linear_model import LogisticRegression
-from sklearn.metrics import average_precision_score, confusion_matrix, roc_auc_score
+from sklearn.metrics import confusion_matrix, roc_auc_score
 from sklearn.model_selection import StratifiedKFold
 from sklearn.preprocessing import StandardScaler
 from threadpoolctl import threadpool_limits
-from urls import make_urls
 
 from counterbalance import CounterfactualOverSampler, InteriorOverSampler
-from counterbalance.methods import GAMO, DOSClassifier, GAMOClassifier, TextGAN
-from counterbalance.methods.deep import is_url
+from counterbalance.methods import GAMO, DOSClassifier, GAMOClassifier
 from paper.classifiers import CLASSIFIERS, f_measure, g_mean, make_classifier
 from paper.datasets.fashion import load_fashion
 
@@ -168,68 +160,14 @@ def draw(sampler: Any, X: Any, y: Any, new: Any, picture: Path) -> None:
     figure.savefig(picture, dpi=120)
 
 
-def urls(_: Path) -> None:
-    """Measure text-GAN's strings and the detection with and without them."""
-    found: dict[str, list[list[float]]] = {}
-    shares: list[dict[str, float]] = []
-    for seed in range(3):
-        texts, kinds = make_urls(3000, 500, random_state=seed)
-        y = (kinds == "phishing").astype(int)
-        order = np.concatenate([np.flatnonzero(y == 0), np.flatnonzero(y == 1)])
-        train = np.concatenate([order[:1000], order[3000:3100]])
-        test = np.setdiff1d(order, train)
-        start = time.perf_counter()
-        sampler = TextGAN(random_state=seed)
-        made, labels = sampler.fit_resample(texts[train], y[train])
-        took = time.perf_counter() - start
-        counts, new = sampler.counts_[1], made[len(train) :]
-        again = len(set(new) & set(texts[test]))
-        share = {name: n / counts["drawn"] for name, n in counts.items() if name != "drawn"}
-        shares.append(share | {"of the test set": again / len(new), "seconds": took})
-        print(f"(seed {seed}: {counts}; {sampler.n_iter_} steps against the critic; all valid: ")
-        print(f"{all(map(is_url, new))})")
-        print("\n".join(f"    {text}" for text in new[:8]), flush=True)
-        plain = TextGAN(random_state=seed, critic_weight=0.0)
-        likely, _ = plain.fit_resample(texts[train], y[train])
-        words = TfidfVectorizer(analyzer="char", ngram_range=(2, 4)).fit(texts[train])
-        seen, true = words.transform(texts[train]), y[train]
-        for name, (rows, target) in {
-            "without": (seen, true),
-            "random oversampling": RandomOverSampler(random_state=seed).fit_resample(seen, true),
-            "SMOTE on n-grams": SMOTE(random_state=seed).fit_resample(seen, true),
-            "text-GAN": (words.transform(made), labels),
-            "text-GAN without its critic": (words.transform(likely), labels),
-        }.items():
-            f = LogisticRegression(max_iter=1000).fit(rows, target)
-            score = f.decision_function(words.transform(texts[test]))
-            line = figures(y[test], (score > 0).astype(int), score)
-            line.append(float(average_precision_score(y[test], score)))
-            found.setdefault(name, []).append(line)
-    print("\n| share of the drawn strings | mean of three seeds |\n|---|---|")
-    for name in shares[0]:
-        print(f"| {name} | {np.mean([share[name] for share in shares]):.3f} |")
-    print(
-        "\n| training | G-mean | F-measure | ROC AUC | average precision |\n|---|---|---|---|---|"
-    )
-    for name, lines in found.items():
-        cells = " | ".join(f"{value:.3f}" for value in np.mean(lines, axis=0))
-        print(f"| {name} | {cells} |", flush=True)
-
-
-PARTS: dict[str, Callable[[Path], None]] = {"images": images, "urls": urls}
-
-
 def main() -> None:
-    """Run the chosen parts, or both."""
+    """Run the comparison."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("parts", nargs="*", help="images, urls; both if none")
     parser.add_argument("--picture", type=Path, default=Path("docs/gamo-images.png"))
-    given = parser.parse_args()
     warnings.simplefilter("ignore", ConvergenceWarning)
-    for name in given.parts or PARTS:
-        start = time.perf_counter()
-        PARTS[name](given.picture)
-        print(f"({name}: {time.perf_counter() - start:.0f} s)\n", flush=True)
+    start = time.perf_counter()
+    images(parser.parse_args().picture)
+    print(f"({time.perf_counter() - start:.0f} s)")
 
 
 if __name__ == "__main__":

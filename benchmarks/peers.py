@@ -44,7 +44,7 @@ def main() -> None:
     SMOTE(random_state=0).fit_resample(X, y)
     print("| method | seconds | times SMOTE |\n|---|---|---|")
     for name, peer in all_samplers().items():
-        if peer.ours or peer.takes == "strings":  # benchmarks/deep.py measures text-GAN
+        if peer.ours:
             continue
         made = peer.factory(random_state=0)
         call = made.fit if peer.kind == "classifier" else made.fit_resample

@@ -19,7 +19,7 @@ from paper.datasets import catalogue, load
 from paper.reproduction import DATASETS, EVERY, QUICK, Settings
 from paper.reproduction.methods import METHODS
 from paper.reproduction.page import reproduce
-from paper.study import SUITES, baselines_page, resamplers, suite
+from paper.study import SUITES, baselines_page, protocol, resamplers, suite
 from paper.study.page import study
 from paper.tables import Table
 from paper.trials import Store
@@ -60,7 +60,7 @@ def make_parser() -> argparse.ArgumentParser:
     _add_run(one, "reproduction")
     one.set_defaults(execute=run_reproduction)
 
-    for name, protocol, what in (
+    for name, kind, what in (
         ("study", resamplers.PROTOCOL, "resamplers before six classifiers, over many data sets"),
         ("rivals", baselines_page.PROTOCOL, "what one would take instead of a resampler"),
     ):
@@ -68,13 +68,20 @@ def make_parser() -> argparse.ArgumentParser:
         one.add_argument("--suite", nargs="+", choices=SUITES, default=["development"])
         one.add_argument("--datasets", nargs="+", metavar="NAME", help="in place of a suite")
         about = "'none' is always among them"
-        one.add_argument("--methods", nargs="+", choices=protocol.methods, help=about)
+        one.add_argument("--methods", nargs="+", choices=kind.methods, help=about)
         one.add_argument("--folds", type=_at_least(2), default=5)
         one.add_argument("--repeats", nargs="+", type=_at_least(0), default=[0])
         one.add_argument("--rows", type=_at_least(0), default=1600, help="most of a data set")
         one.add_argument("--quick", action="store_true", help="two tables of each suite, few rows")
         _add_run(one, name)
-        one.set_defaults(execute=run_study, protocol=protocol)
+        one.set_defaults(execute=run_study, protocol=kind)
+
+    one = commands.add_parser("protocol", help="other people's protocol: is rebalancing needed?")
+    one.add_argument("--datasets", nargs="+", choices=protocol.PROBLEMS, default=())
+    one.add_argument("--methods", nargs="+", choices=protocol.STRATEGIES, default=())
+    one.add_argument("--repeats", type=_at_least(1), default=20, help="shuffles of five folds (20)")
+    _add_run(one, "protocol")
+    one.set_defaults(execute=run_protocol)
 
     one = commands.add_parser("datasets", help="list the data sets, show one, or save it")
     one.add_argument("name", nargs="?", help="a data set; without it, all are listed")
@@ -129,6 +136,19 @@ def run_study(options: argparse.Namespace) -> None:
         methods = tuple(dict.fromkeys(("none", *options.methods)))
     how = {**sizes, "repeats": tuple(options.repeats), **_how(options)}
     _show(study(options.protocol, suites, methods, **how), options.out)
+
+
+def run_protocol(options: argparse.Namespace) -> None:
+    """Run the protocol of Sakho et al.; a fold that fails counts as no rebalancing."""
+    chosen = options.datasets or tuple(protocol.PROBLEMS)
+    suites = {
+        name: tuple(data for data in datasets if data in chosen)
+        for name, datasets in protocol.SUITES.items()
+    }
+    suites = {name: datasets for name, datasets in suites.items() if datasets}
+    methods = tuple(dict.fromkeys(("none", *(options.methods or protocol.STRATEGIES))))
+    sizes = {"folds": 5, "repeats": tuple(range(options.repeats)), "rows": 0}
+    _show(study(protocol.PROTOCOL, suites, methods, **sizes, **_how(options)), options.out)
 
 
 def show_datasets(options: argparse.Namespace) -> None:

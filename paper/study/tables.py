@@ -108,9 +108,10 @@ def slug(name: str) -> str:
 
 def draw_ranks(scores: Scores) -> Any:
     """Draw a panel for each of the first four metrics."""
+    metrics = list(scores.kind.metrics)[:PANELS]
     height = 0.9 + 0.19 * len(scores.methods)
-    figure, panels = new_figure(2, 2, width=5.2, height=height)
-    for panel, metric in zip(panels, list(scores.kind.metrics)[:PANELS], strict=True):
+    figure, panels = new_figure(2, len(metrics) // 2, width=5.2, height=height)
+    for panel, metric in zip(panels, metrics, strict=True):
         _draw_panel(panel, scores, metric)
     return figure
 

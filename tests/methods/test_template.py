@@ -13,9 +13,7 @@ from counterbalance.methods import PeerFallbackWarning, all_samplers
 WRITTEN_HERE = {
     name: method
     for name, method in all_samplers().items()
-    if method.kind != "classifier"
-    and method.takes == "table"
-    and method.factory.__module__.startswith(methods.__name__)
+    if method.kind != "classifier" and method.factory.__module__.startswith(methods.__name__)
 }
 WRITTEN_HERE.pop("G-SMOTE", None)
 OVER = [name for name, method in WRITTEN_HERE.items() if method.kind == "over"]

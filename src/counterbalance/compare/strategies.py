@@ -54,7 +54,7 @@ def known_strategies() -> dict[str, str]:
     """
     kinds = {BASELINE: "none", WEIGHTS: "weights"}
     for name, method in all_samplers().items():
-        if method.kind != "classifier" and method.takes == "table":
+        if method.kind != "classifier":
             kinds[name] = "ours" if method.ours else method.kind
     return {name: kinds[name] for name in dict.fromkeys([*FULL_STRATEGIES, *kinds])}
 

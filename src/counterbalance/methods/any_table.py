@@ -112,13 +112,10 @@ def resample_table(
 
 def check_resampler(method: Method) -> None:
     """Refuse a method that gives no table."""
-    why = {
-        "classifier": "is a classifier that resamples while it is fitted and gives no table",
-        "strings": "works on a column of strings, not on a table",
-    }
-    for kind in why.keys() & {method.kind, method.takes}:
+    if method.kind == "classifier":
         raise TableError(
-            f"{method.name} {why[kind]}; use it in Python: "
+            f"{method.name} is a classifier that resamples while it is fitted and gives no table; "
+            "use it in Python: "
             f"counterbalance.methods.all_samplers()[{method.name!r}].factory()"
         )
 

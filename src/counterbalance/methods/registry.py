@@ -46,8 +46,6 @@ class Method:
     """Other names for it, in lower case; the study calls our samplers by the first of them."""
     requires: str | None = None
     """Optional package that it needs, by its import name."""
-    takes: Literal["table", "strings"] = "table"
-    """Whether it works on a table of numbers or on a column of strings."""
     defaults: tuple[tuple[str, Any], ...] = ()
     """Parameters in which it differs from the defaults of its class."""
 
@@ -83,7 +81,7 @@ def all_samplers() -> dict[str, Method]:
     """Return every method by its name: ours first, then oversamplers by year, then the others.
 
     A method whose optional package is not installed is left out: G-SMOTE appears after
-    ``pip install imbalanced-learn-extra``, GAMO, text-GAN and DOS after ``pip install autograd``.
+    ``pip install imbalanced-learn-extra``, GAMO and DOS after ``pip install autograd``.
 
     >>> all_samplers()["ProWSyn"].factory(random_state=0)
     ProWSyn(random_state=0)

@@ -14,7 +14,7 @@ from imblearn.utils.estimator_checks import parametrize_with_checks as with_imbl
 from sklearn.utils.estimator_checks import parametrize_with_checks as with_sklearn_checks
 
 from counterbalance.methods import PeerFallbackWarning
-from counterbalance.methods.deep import GAMO, DOSClassifier, GAMOClassifier, TextGAN
+from counterbalance.methods.deep import GAMO, DOSClassifier, GAMOClassifier
 
 SMALL = {"random_state": 0, "batch_size": 32, "hidden_sizes": (16,)}
 CONVEX = {**SMALL, "generator_sizes": (8,), "n_noise": 4}
@@ -24,24 +24,6 @@ CLASSIFIERS = [
     GAMOClassifier(GAMO(**CONVEX, max_iter=60, learning_rate=0.02)),
     DOSClassifier(**SMALL, max_iter=60, learning_rate=0.02, n_rounds=2, n_components=6),
 ]
-
-
-# What it is asked for on strings stands in test_text_gan.py.
-TEXT = TextGAN(random_state=0, pretrain_iter=2, max_iter=1, n_channels=4, valid=None)
-NO_STRINGS = dict.fromkeys(
-    (
-        *("check_samplers_one_label", "check_samplers_fit", "check_samplers_fit_resample"),
-        *("check_samplers_sampling_strategy_fit_resample", "check_samplers_pandas"),
-        *("check_samplers_pandas_sparse", "check_samplers_list", "check_samplers_multiclass_ova"),
-        *("check_samplers_preserve_dtype", "check_samplers_sample_indices"),
-        "check_samplers_2d_target",
-    ),
-    "the check passes a table of numbers",
-) | {"check_samplers_string": "the check wants no string beside the three it passes"}
-
-
-def not_for(estimator):
-    return NO_STRINGS if isinstance(estimator, TextGAN) else {}
 
 
 @pytest.fixture(autouse=True)
@@ -55,13 +37,12 @@ def _expected():
 
 
 @pytest.mark.slow
-@with_imblearn_checks([*SAMPLERS, *CLASSIFIERS, TEXT], expected_failed_checks=not_for)
+@with_imblearn_checks([*SAMPLERS, *CLASSIFIERS])
 def test_passes_the_checks_of_imbalanced_learn(estimator, check):
     check(estimator)
 
 
 @pytest.mark.slow
-# scikit-learn has no checks for estimators of strings.
 @with_sklearn_checks([*SAMPLERS, *CLASSIFIERS])
 def test_passes_the_checks_of_scikit_learn(estimator, check):
     check(estimator)

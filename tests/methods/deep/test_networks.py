@@ -11,7 +11,6 @@ from counterbalance.methods.deep import networks as nn
 autograd = pytest.importorskip("autograd")
 RNG = np.random.default_rng(0)
 ROWS = RNG.normal(size=(6, 4))
-SEQUENCES = RNG.normal(size=(3, 7, 4))
 
 
 def slopes_by_differences(loss, p, step=1e-6):
@@ -31,23 +30,16 @@ def slopes_by_differences(loss, p, step=1e-6):
 
 
 DENSE = nn.double(nn.new_dense("a", 4, 6, RNG))
-CONVOLUTION = nn.double(nn.new_dense("a", 3 * 4, 6, RNG))
 NORMED = nn.double(nn.new_stack("a", (4, 6), RNG, normed=True))
 LAYERS = {
     "dense": (DENSE, lambda p: nn.dense(p, "a", ROWS)),
     "leaky ReLU": (DENSE, lambda p: nn.leaky_relu(nn.dense(p, "a", ROWS))),
     "softmax": (DENSE, lambda p: nn.softmax(nn.dense(p, "a", ROWS))),
     "log softmax": (DENSE, lambda p: nn.log_softmax(nn.dense(p, "a", ROWS))),
-    "gate": (DENSE, lambda p: nn.gated(nn.dense(p, "a", ROWS))),
     "batch norm": (NORMED, lambda p: nn.batch_norm(p, "a0", nn.dense(p, "a0", ROWS))),
     "stack": (
         nn.double(nn.new_stack("a", (4, 5, 3), RNG, normed=True)),
         lambda p: nn.stack(p, "a", ROWS),
-    ),
-    "convolution": (CONVOLUTION, lambda p: nn.convolution(p, "a", SEQUENCES)),
-    "causal gated convolution": (
-        CONVOLUTION,
-        lambda p: nn.gated(nn.convolution(p, "a", SEQUENCES, dilation=2, causal=True)),
     ),
 }
 
@@ -64,32 +56,6 @@ def test_slopes_of_a_layer_are_those_of_finite_differences(layer):
     assert value == pytest.approx(loss(p))
     for name, expected in slopes_by_differences(loss, p).items():
         np.testing.assert_allclose(slopes[name], expected, rtol=1e-5, atol=1e-6)
-
-
-def test_a_gate_is_the_first_half_times_the_logistic_function_of_the_second():
-    x = np.array([[2.0, -3.0, 0.0, 1e4]])
-    np.testing.assert_allclose(nn.gated(x), [[1.0, -3.0]])
-    np.testing.assert_allclose(nn.gated(np.array([[1.0, 0.7]])), 1 / (1 + np.exp(-0.7)))
-
-
-def test_a_convolution_is_the_sum_that_defines_it():
-    comp = nn.convolution(CONVOLUTION, "a", SEQUENCES, dilation=2, causal=True)
-    weight = CONVOLUTION["a.weight"].reshape(3, 4, 6)
-    ref = np.zeros((3, 7, 6))
-    for place in range(7):
-        for tap in range(3):
-            source = place - 2 * (2 - tap)
-            if source >= 0:
-                ref[:, place] += SEQUENCES[:, source] @ weight[tap]
-    np.testing.assert_allclose(comp, ref)
-
-
-def test_a_causal_convolution_does_not_see_what_comes_later():
-    later = SEQUENCES.copy()
-    later[:, 4:] = 9.0
-    comp, ref = (nn.convolution(CONVOLUTION, "a", x, causal=True) for x in (later, SEQUENCES))
-    np.testing.assert_array_equal(comp[:, :4], ref[:, :4])
-    assert (comp[:, 4:] != ref[:, 4:]).any()
 
 
 def test_batch_norm_standardises_a_batch_and_keeps_fixed_statistics():

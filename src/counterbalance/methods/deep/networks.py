@@ -1,9 +1,9 @@
-"""Networks: their layers, the optimiser, and what the three systems share while they train.
+"""Networks: their layers, the optimiser, and what both systems share while they train.
 
 Glossary
     p           the parameters of a network: a flat dict from "layer.weight" to array
     moments     Adam's running means of the gradient and of its square
-    x           (n, d) rows, or (n, length, channels) sequences
+    x           (n, d) rows
 
 A layer is a function of ``p``, its name and its input: it holds no state. It is written on
 autograd's numpy, which is numpy itself wherever no gradient is asked for. Training is in single
@@ -37,7 +37,7 @@ SLOPE = 0.2  # of the leaky ReLU below zero
 TINY = 1e-5  # added to a variance before its root is divided by
 INTERVAL = 50  # steps whose mean loss is compared with that of earlier ones
 
-# Of the parameters that all three systems have.
+# Constraints of the parameters that both systems have.
 CONSTRAINTS: dict[str, list[Any]] = {
     "learning_rate": [Interval(Real, 0, None, closed="neither")],
     "batch_size": [Interval(Integral, 1, None, closed="left")],
@@ -87,31 +87,6 @@ def log_softmax(x: Any) -> Any:
 def softmax(x: Any) -> Any:
     """Return positive weights over the last axis that add up to one."""
     return anp.exp(log_softmax(x))
-
-
-def convolution(  # shapes: x (n, length, c), weight (width * c, out)
-    p: Any, name: str, x: Any, *, dilation: int = 1, causal: bool = False
-) -> Any:
-    """Convolve along the sequence; a causal one sees the place itself and earlier ones only."""
-    n, length, channels = x.shape
-    width = p[f"{name}.weight"].shape[0] // channels
-    reach = (width - 1) * dilation
-    first = reach if causal else reach // 2  # how far back the first tap looks
-    taps = []
-    for back in range(first, first - reach - 1, -dilation):
-        # a roll and a mask: the gradient of a slice takes far longer under autograd
-        places = np.arange(length) - back
-        inside = ((places >= 0) & (places < length)).astype(x.dtype)[None, :, None]
-        taps.append(anp.roll(x, back, axis=1) * inside)
-    windows = anp.reshape(anp.concatenate(taps, axis=2), (n * length, width * channels))
-    return anp.reshape(dense(p, name, windows), (n, length, -1))
-
-
-def gated(x: Any) -> Any:
-    """Let the second half of the channels decide what passes of the first (Dauphin et al. 2017)."""
-    value, gate = anp.split(x, 2, axis=-1)
-    # the logistic function, without overflow
-    return value * (0.5 * (anp.tanh(0.5 * gate) + 1))
 
 
 def new_stack(name: str, sizes: Sequence[int], rng: Rng, *, normed: bool = False) -> Parameters:
