@@ -23,10 +23,10 @@ def test_help_and_version_exit_with_zero(options, capsys):
 
 def test_every_command_and_option_says_what_it_does(capsys):
     for command in COMMANDS:
-        assert main([command.name, "--help"]) == 0
+        assert main([command.__name__, "--help"]) == 0
         out = capsys.readouterr().out
         assert "Examples:" in out
-        assert f"counterbalance {command.name}" in out
+        assert f"counterbalance {command.__name__}" in out
         assert "--debug" in out
     main(["balance", "--help"])
     out = capsys.readouterr().out

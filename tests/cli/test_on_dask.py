@@ -67,7 +67,8 @@ def test_people_read_counts_and_where_the_result_is(source, tmp_path, capsys):
     assert ["1", "24", "64", "40"] in [line.split() for line in said.splitlines()]
     files = list((tmp_path / "out").glob("*.parquet"))
     assert len(files) > 3  # those of the table, and new ones
-    assert f"wrote 280 rows to {len(files)} files in {tmp_path / 'out'}" in said
+    assert f"wrote 280 rows in {len(files)} files to {tmp_path / 'out'}" in said
+    assert said.startswith("40 rows added; now 216 of class 0 and 64 of class 1.")
 
 
 @pytest.mark.parametrize(
@@ -127,7 +128,7 @@ def test_a_tiny_class_is_warned_of_with_a_share_to_ask_for(tmp_path, capsys):
     table.to_parquet(tmp_path / "t.parquet", index=False)
     assert balance(tmp_path / "t.parquet", "--out", tmp_path / "out") == 0
     said = capsys.readouterr()
-    assert "new rows" in said.out
+    assert "294 rows added; both classes now have 300." in said.out
     last = said.err.splitlines()[-1]
     assert last.startswith("counterbalance: WARNING: class 1 has 6 rows and got 294 new ones")
     ratio = last.split("--ratio ")[1].split(",")[0].rstrip()
@@ -186,7 +187,7 @@ def test_a_rule_for_a_column_that_is_not_used_is_refused(patients, capsys):
     parts = patients / "parts"
     assert balance(parts, "--out", patients / "dask", "--immutable", "name") == 1
     error = capsys.readouterr().err.splitlines()[-1]
-    assert "--immutable ('name') names 'name', which is not used" in error
+    assert "Immutable('name') names 'name', which is not used" in error
     assert "--use name" in error
     assert not (patients / "dask").exists()
 

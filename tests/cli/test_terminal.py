@@ -3,8 +3,11 @@
 import io
 import json
 import sys
+import time
+import warnings
 
 import numpy as np
+from pandas.errors import PerformanceWarning
 
 from counterbalance.cli import terminal
 from counterbalance.result_table import ResultTable
@@ -21,18 +24,6 @@ class Terminal(io.StringIO):
         return True
 
 
-def drawn(monkeypatch, **environment):
-    for name in ("NO_COLOR", "FORCE_COLOR", "COLUMNS"):
-        monkeypatch.delenv(name, raising=False)
-    monkeypatch.setenv("TERM", "xterm-256color")
-    for name, value in environment.items():
-        monkeypatch.setenv(name, value)
-    stream = Terminal()
-    monkeypatch.setattr(sys, "stdout", stream)
-    terminal.show_tables([TABLE])
-    return stream.getvalue()
-
-
 def test_a_pipe_gets_plain_columns(capsys):
     terminal.show_tables([TABLE])
     out = capsys.readouterr().out
@@ -40,11 +31,30 @@ def test_a_pipe_gets_plain_columns(capsys):
     assert "\x1b" not in out
 
 
-def test_a_terminal_gets_colours_unless_no_color_is_set(monkeypatch):
-    assert "\x1b[1m" in drawn(monkeypatch)
-    plain = drawn(monkeypatch, NO_COLOR="1")
-    assert "\x1b" not in plain
-    assert "[red]x[/red]" in plain
+def test_a_terminal_is_told_what_takes_longer_than_two_seconds(monkeypatch):
+    stream = Terminal()
+    monkeypatch.setattr(sys, "stderr", stream)
+    monkeypatch.setattr(terminal, "AFTER", 0.01)
+    with terminal.working("searching") as tell:
+        tell("search: 3 of 9")
+        deadline = time.monotonic() + 60
+        while "search: 3 of 9 (0 s)" not in stream.getvalue():
+            assert time.monotonic() < deadline
+            time.sleep(0.01)
+    assert stream.getvalue().endswith("\r\x1b[K")  # the line is gone
+    stream.truncate(0)
+    monkeypatch.setattr(terminal, "AFTER", 60)
+    with terminal.working("searching"):
+        pass
+    assert "searching" not in stream.getvalue()
+
+
+def test_advice_to_programmers_does_not_reach_the_user(capsys):
+    with terminal.working("searching"):
+        warnings.warn("for the user", UserWarning, stacklevel=1)
+        warnings.warn("DataFrame is highly fragmented", PerformanceWarning, stacklevel=1)
+        warnings.warn("overflow encountered in multiply", RuntimeWarning, stacklevel=1)
+    assert capsys.readouterr().err == "counterbalance: for the user\n"
 
 
 def test_json_is_valid_whatever_the_values_are(capsys):

@@ -286,7 +286,7 @@ def test_the_result_of_a_private_table_is_private_and_the_run_always_is(tmp_path
         ),
         (
             lambda t: t.assign(y=t["y"].astype("Int64").where(t.index != 150)),
-            r"in-01\.parquet: the target 'y' has 1 missing labels",
+            r"in-01\.parquet: the target 'y' has 1 missing label",
         ),
     ],
 )

@@ -9,7 +9,13 @@ from pathlib import Path
 
 import pytest
 
-from counterbalance.io.atomic import OutputError, begin_to_store, check_output, written_whole
+from counterbalance.io.atomic import (
+    OutputError,
+    check_output,
+    scratch_folder,
+    write_files,
+    written_whole,
+)
 
 SOURCE = Path(__file__).parents[2] / "src"
 # Writes one of two contents of some megabytes, over and over, until it is killed.
@@ -63,15 +69,62 @@ def test_a_kill_never_leaves_half_a_file(tmp_path):
         assert len(set(content)) == 1
 
 
-@pytest.mark.parametrize("durable", [True, False])
-def test_only_a_durable_file_is_waited_for(tmp_path, monkeypatch, durable):
-    waited, fsync = [], os.fsync
-    monkeypatch.setattr(os, "fsync", lambda number: (waited.append(number), fsync(number)))
-    with written_whole(tmp_path / "table", durable=durable) as part:
-        part.write_text("a,b")
-    begin_to_store(tmp_path / "table")
-    assert (tmp_path / "table").read_text() == "a,b"
-    assert len(waited) == durable
+def test_the_files_of_a_run_come_together_or_not_at_all(tmp_path):
+    first, second = tmp_path / "a.csv", tmp_path / "b.csv"
+    first.write_text("old")
+    with pytest.raises(TypeError):
+        write_files({first: b"new", second: "no bytes"})
+    assert (first.read_text(), second.exists()) == ("old", False)
+    write_files({first: b"new", second: b"new"})
+    assert (first.read_text(), second.read_text()) == ("new", "new")
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["a.csv", "b.csv"]
+
+
+# Begins to write into a folder, makes a temporary one, says so, and waits to be killed.
+WAITING = """
+import sys, time
+from pathlib import Path
+from counterbalance.io.atomic import scratch_folder, written_whole
+with written_whole(Path(sys.argv[1])) as part, scratch_folder(sys.argv[2]):
+    part.write_text("half")
+    print("ready", flush=True)
+    time.sleep(600)
+"""
+
+
+@pytest.mark.skipif(os.name != "posix", reason="needs POSIX signals and locks")
+def test_what_a_killed_process_left_is_removed_and_what_a_live_one_writes_is_not(tmp_path):
+    out, scratch = tmp_path / "out", tmp_path / "scratch"
+    out.mkdir()
+    scratch.mkdir()
+
+    def begin(name):
+        process = subprocess.Popen(  # noqa: S603 - our own code
+            [sys.executable, "-c", WAITING, str(out / name), str(scratch)],
+            env={"PYTHONPATH": str(SOURCE)},
+            stdout=subprocess.PIPE,
+        )
+        assert process.stdout.readline() == b"ready\n"
+        return process
+
+    killed, alive = begin("dead.csv"), begin("alive.csv")
+    try:
+        killed.kill()
+        killed.wait()
+        assert len(list(out.iterdir())) == len(list(scratch.iterdir())) == 2
+        (out / ".other.part").write_text("not ours")
+        with scratch_folder(scratch):
+            write_files({out / "new.csv": b"a,b"})
+            assert len(list(scratch.iterdir())) == 2
+        left = sorted(path.name for path in out.iterdir())
+        assert len(left) == 3
+        assert left[0].startswith(".alive.csv.counterbalance-")
+        assert left[1:] == [".other.part", "new.csv"]
+    finally:
+        alive.kill()
+        alive.wait()
+        for process in (killed, alive):
+            process.stdout.close()
 
 
 def test_the_permissions_of_the_old_file_are_kept(tmp_path):

@@ -1,4 +1,4 @@
-"""A table is written back cell by cell as it was read; only the new rows are ours."""
+"""The result is the file itself, byte by byte, with new rows below."""
 
 import gzip
 
@@ -7,8 +7,13 @@ import pandas as pd
 import pytest
 
 from counterbalance.errors import DataNotFoundError, TableError
-from counterbalance.io import check_suffix, near_names, read_table_file, write_table_file
-from counterbalance.io.csv_columns import read_column
+from counterbalance.io import (
+    check_suffix,
+    encode_with_rows,
+    near_names,
+    read_table_file,
+)
+from counterbalance.io.number_style import read_column
 
 TEXT = (
     'nr,größe,note,yes,zip,"a ""b"""\n'
@@ -60,23 +65,57 @@ def test_a_column_gets_the_narrowest_type_that_holds_its_cells(cells, dtype):
 
 
 @pytest.mark.parametrize("name", ["t.csv", "t.csv.gz", "t.tsv", "t.txt"])
-@pytest.mark.parametrize(
-    "encoding", ["utf-8", "utf-8-sig", "utf-16", "utf-16-be", "utf-16-le", "cp1252"]
-)
-def test_rows_are_written_back_in_their_encoding_and_with_their_separator(tmp_path, name, encoding):
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16", "cp1252"])
+def test_the_bytes_of_the_file_stay_and_new_rows_are_in_its_dialect(tmp_path, name, encoding):
     separator = "\t" if ".tsv" in name else ";"
     content = TEXT.replace(",", separator).encode(encoding)
-    table = read(tmp_path / name, gzip.compress(content) if name.endswith("gz") else content)
-    write_table_file(table, tmp_path / f"out_{name}")
-    written = (tmp_path / f"out_{name}").read_bytes()
+    stored = gzip.compress(content) if name.endswith("gz") else content
+    table = read(tmp_path / name, stored)
+    written = encode_with_rows(table, tmp_path / f"out_{name}", NEW)
+    assert written.startswith(stored)
     written = gzip.decompress(written) if name.endswith("gz") else written
-    assert written == content
+    assert written.startswith(content)
+    assert written.decode(encoding).count("\ufeff") == 0
+    assert len(read(tmp_path / f"out_{name}", written).frame) == 5
+
+
+@pytest.mark.parametrize("end", ["", "\n"])
+def test_a_last_line_without_an_end_gets_one(tmp_path, end):
+    content = b"a,b\n1,x\n2,y" + end.encode()
+    for stored in (content, gzip.compress(content)):
+        table = read(tmp_path / "t.csv", stored)
+        written = table.with_rows(pd.DataFrame({"a": [2], "b": ["x"]}))
+        plain = gzip.decompress(written) if written.startswith(b"\x1f\x8b") else written
+        assert plain == b"a,b\n1,x\n2,y\n2,x\n"
+        assert table.with_rows(table.frame.head(0)) == stored
+
+
+def test_packing_follows_the_name_of_the_result(tmp_path):
+    content = TEXT.encode()
+    for stored in (content, gzip.compress(content)):
+        table = read(tmp_path / "t.csv", stored)
+        none = table.frame.head(0)
+        assert encode_with_rows(table, tmp_path / "o.csv", none) == content
+        packed = encode_with_rows(table, tmp_path / "o.csv.gz", none)
+        assert gzip.decompress(packed) == content
+
+
+def test_some_rows_can_be_left_out(tmp_path):
+    table = read(tmp_path / "t.csv", TEXT.encode())
+    written = table.with_rows(NEW.head(0), np.array([0, 2])).decode()
+    lines = TEXT.split("\n")
+    assert written == "\n".join([*lines[:2], *lines[-2:]])
+
+
+def test_spaces_in_front_of_every_cell_do_not_matter(tmp_path):
+    table = read(tmp_path / "t.csv", b"age, pay, job\n39, <=50K, A\n50, >50K, B\n38, <=50K, A\n")
+    assert table.frame["pay"].tolist() == ["<=50K", ">50K", "<=50K"]
+    new = pd.DataFrame({"age": [40], "pay": [">50K"], "job": ["A"]})
+    assert table.with_rows(new).decode().endswith("\n40, >50K, A\n")
 
 
 def test_new_rows_write_a_value_as_the_column_already_does(tmp_path):
-    table = read(tmp_path / "t.csv", TEXT.encode()).append(NEW)
-    write_table_file(table, tmp_path / "out.csv")
-    lines = (tmp_path / "out.csv").read_text()
+    lines = read(tmp_path / "t.csv", TEXT.encode()).with_rows(NEW).decode()
     assert lines.startswith(TEXT)
     assert lines.removeprefix(TEXT) == ',3.10,"x, y",false,01111,@x\n,2.25,NA,TRUE,00123,=1+1\n'
 
@@ -85,10 +124,8 @@ def test_decimal_commas_and_line_ends_are_kept(tmp_path):
     text = "a;b\r\n1,50;x\r\n2,25;y\r\n"
     table = read(tmp_path / "t.csv", text.encode())
     assert table.frame["a"].tolist() == [1.5, 2.25]
-    write_table_file(
-        table.append(pd.DataFrame({"a": [1.5, 7.125], "b": ["y", "x"]})), tmp_path / "o.csv"
-    )
-    assert (tmp_path / "o.csv").read_bytes().decode() == text + "1,50;y\r\n7,125;x\r\n"
+    written = table.with_rows(pd.DataFrame({"a": [1.5, 7.25], "b": ["y", "x"]}))
+    assert written.decode() == text + "1,50;y\r\n7,25;x\r\n"
 
 
 def test_large_whole_numbers_stay_exact_beside_missing_cells():
@@ -105,10 +142,9 @@ def test_a_semicolon_alone_does_not_mean_decimal_commas(tmp_path):
 
 def test_the_same_table_gives_the_same_bytes_even_packed(tmp_path):
     table = read(tmp_path / "t.csv", TEXT.encode())
-    for name in ("a.csv.gz", "b.csv.gz", "a.parquet", "b.parquet"):
-        write_table_file(table, tmp_path / name)
-    assert (tmp_path / "a.csv.gz").read_bytes() == (tmp_path / "b.csv.gz").read_bytes()
-    assert (tmp_path / "a.parquet").read_bytes() == (tmp_path / "b.parquet").read_bytes()
+    for name in ("a.csv.gz", "a.tsv", "a.parquet"):
+        path = tmp_path / name
+        assert encode_with_rows(table, path, NEW) == encode_with_rows(table, path, NEW)
 
 
 @pytest.mark.parametrize("name", ["t.parquet", "t.feather", "t.arrow"])
@@ -159,7 +195,7 @@ def test_an_arrow_schema_stays_as_it_is(tmp_path, name):
             "ok": pd.array([True, None], dtype="boolean"),
         }
     )
-    write_table_file(file.append(new), tmp_path / f"out_{name}")
+    (tmp_path / f"out_{name}").write_bytes(file.with_rows(new))
     again = read_table_file(tmp_path / f"out_{name}").table
     assert again.slice(0, 3).to_pylist() == table.to_pylist()
     assert [(f.name, f.type) for f in again.schema] == [(f.name, f.type) for f in schema]
@@ -178,9 +214,11 @@ def test_an_arrow_schema_stays_as_it_is(tmp_path, name):
 def test_a_table_can_be_written_in_another_format(tmp_path):
     pytest.importorskip("pyarrow")
     table = read(tmp_path / "t.csv", TEXT.encode())
-    write_table_file(table, tmp_path / "t.parquet")
-    write_table_file(read_table_file(tmp_path / "t.parquet"), tmp_path / "back.csv")
-    back = read_table_file(tmp_path / "back.csv").frame
+    path, none = tmp_path / "t.parquet", NEW.head(0)
+    path.write_bytes(encode_with_rows(table, path, none))
+    back = tmp_path / "back.csv"
+    back.write_bytes(encode_with_rows(read_table_file(path), back, none))
+    back = read_table_file(back).frame
     pd.testing.assert_frame_equal(back, table.frame)
 
 

@@ -51,7 +51,7 @@ X, Y = table()
         (X[:50], Y, "60 labels"),
         (X, Y[:, None].repeat(2, axis=1) * 0.5, "Unknown label type|multi"),
         (X, None, "y is None"),
-        (X, np.where(np.arange(60) == 7, np.nan, Y), "1 missing labels, the first in row 7"),
+        (X, np.where(np.arange(60) == 7, np.nan, Y), "1 missing label, the first in row 7"),
         (X, np.array(["a", None] * 30, dtype=object), "30 missing labels"),
         (X, np.linspace(0, 1, 60), "Unknown label type"),
         (X[:, 0], Y, "Reshape your data"),

@@ -18,6 +18,7 @@ from counterbalance.cli.balance_summary import (
     summarise,
 )
 from counterbalance.cli.on_dask import balance_on_dask
+from counterbalance.cli.options import flag, several, valued
 from counterbalance.cli.rules import given_rules, make_sampler
 from counterbalance.cli.terminal import note, show_json
 from counterbalance.cli.user_table import make_reading, read_user_table
@@ -58,95 +59,60 @@ class Engine(StrEnum):
     DASK = "dask"
 
 
+METHOD = "counterfactual, interior (to train on), or any that counterbalance methods lists."
+OUT = "Where to write the balanced table, in any of these formats; a folder with --engine dask."
+RATIO = (
+    "How many rows the smaller classes get: a share of the largest class (default 1.0), or the "
+    "rows of one class. 'all' is the paper's way: one for each row of a larger class that can be "
+    "inverted, and no more."
+)
+PLAUSIBLE = (
+    "Whether new rows keep what goes together in the table: pairs of categories, and relations "
+    "between columns."
+)
+IGNORE = "Relation between columns that new rows need not keep, as the command lists it."
+ENGINE = "In memory, or by Dask for parquet files that are larger than memory."
+SCHEDULER = "Dask scheduler, such as tcp://host:8786; by default one is started on this machine."
+
+
 def balance(
     ctx: typer.Context,
     tables: Annotated[
         list[Path],
         typer.Argument(
             metavar="TABLE",
-            help="A csv or tsv file (also gzipped), xlsx, parquet, feather or arrow file; "
-            "several parquet files with --engine dask.",
+            help=f"{shared.TABLE}; several parquet files with --engine dask.",
             show_default=False,
         ),
     ],
     *,
     target: shared.Target,
-    method: Annotated[
-        str,
-        typer.Option(
-            metavar="NAME",
-            help="counterfactual, interior (rows to train on), or any other method that "
-            "counterbalance methods lists, such as SMOTE. The first two also run on Dask.",
-        ),
-    ] = COUNTERFACTUAL,
-    out: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="FILE",
-            help="Where to write the balanced table, in the format of the suffix (a folder with "
-            "--engine dask). Without it, nothing is written.",
-        ),
-    ] = None,
-    ratio: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="R, CLASS=N or all",
-            help="How many rows the smaller classes get: a share of the largest class (default "
-            "1.0), or the number of rows of one class. May be given several times. 'all' is the "
-            "paper's way: one for each row of a larger class that can be inverted, and no more.",
-        ),
-    ] = None,
+    method: Annotated[str, valued("NAME", METHOD)] = COUNTERFACTUAL,
+    out: Annotated[Path | None, valued("FILE", OUT)] = None,
+    ratio: Annotated[shared.Texts, several("R, CLASS=N or all", RATIO)] = None,
     keep: shared.Keep = None,
     use: shared.Use = None,
     plausible: Annotated[
         bool | None,
-        typer.Option(
-            "--plausible/--no-plausible",
-            help="Whether new rows keep what the table says about what goes together: pairs of "
-            "categories, and relations between columns.",
-            show_default="if the table has categories",
-        ),
+        flag("--plausible/--no-plausible", PLAUSIBLE, show_default="if there are categories"),
     ] = None,
-    ignore_relation: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="TEXT",
-            help="Relation between columns that new rows need not keep, as the command lists it. "
-            "May be given several times.",
-        ),
-    ] = None,
+    ignore_relation: Annotated[shared.Texts, several("TEXT", IGNORE)] = None,
     seed: shared.Seed = 0,
     provenance: Annotated[
-        Path | None,
-        typer.Option(metavar="FILE", help="Where to write the origin of every new row."),
+        Path | None, valued("FILE", "Where to write the origin of every new row.")
     ] = None,
     report: shared.Report = None,
     no_rows: shared.NoRows = False,
     drop_missing_target: shared.DropMissingTarget = False,
     jobs: shared.Jobs = 1,
     json: shared.Json = False,
-    engine: Annotated[
-        Engine,
-        typer.Option(
-            help="Where the work is done: in memory, or by Dask for parquet files that are larger "
-            "than memory; the result is then a folder of such files."
-        ),
-    ] = Engine.MEMORY,
-    scheduler: Annotated[
-        str | None,
-        typer.Option(
-            metavar="ADDRESS",
-            help="Scheduler of a Dask cluster, such as tcp://scheduler:8786; by default a cluster "
-            "is started on this machine.",
-        ),
-    ] = None,
+    engine: Annotated[Engine, typer.Option(help=ENGINE)] = Engine.MEMORY,
+    scheduler: Annotated[str | None, valued("ADDRESS", SCHEDULER)] = None,
     workers: Annotated[
-        int | None,
-        typer.Option(metavar="N", help="Dask workers on this machine (default: cores).", min=1),
+        int | None, valued("N", "Dask workers on this machine (default: cores).", min=1)
     ] = None,
     memory: Annotated[
-        str | None,
-        typer.Option(metavar="SIZE", help="Memory of each Dask worker, such as 2GB; at least 1GB."),
+        str | None, valued("SIZE", "Memory of each Dask worker, such as 2GB; at least 1GB.")
     ] = None,
     immutable: shared.Immutable = None,
     increasing: shared.Increasing = None,

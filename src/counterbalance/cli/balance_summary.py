@@ -195,9 +195,9 @@ def show_summary(summary: Mapping[str, Any]) -> None:
     for sentence in summary.get("examples", ()):
         say(sentence)
     _say_relations(summary["relations"])
-    rows, written = summary["rows_after"], summary["written"]
+    written, files = summary["written"], summary.get("files")
     what = {
-        "out": f"{rows:,} {'row' if rows == 1 else 'rows'}",
+        "out": f"{summary['rows_after']:,} rows" + (f" in {files} files" if files else ""),
         "provenance": "where the new ones come from",
         "report": "the report",
     }
@@ -226,7 +226,8 @@ def headline(classes: Sequence[Mapping[str, Any]]) -> str:
         who = "both classes" if len(after) == BOTH else f"all {len(after)} classes"
         now = f"{who} now have {most:,}"
     elif len(after) <= MOST_CLASSES:
-        now = "now " + ", ".join(f"{label}: {n:,}" for label, n in after.items())
+        each = [f"{n:,} of class {label}" for label, n in after.items()]
+        now = f"now {', '.join(each[:-1])} and {each[-1]}"
     else:
         now = f"the {len(after)} classes now have {least:,} to {most:,}"
     return f"{' and '.join(did) or 'No row added'}; {now}."
@@ -262,7 +263,7 @@ def _tables(summary: Mapping[str, Any]) -> list[ResultTable]:
 
     made = {one["class"]: one for one in summary["origins_by_class"]}
     shown = [origin for origin in HEADS if any(one[origin] for one in made.values())]
-    if len(made) < BOTH and len(shown) < BOTH:
+    if len(made) < BOTH:
         shown = []
     rows = [
         (

@@ -11,6 +11,7 @@ import typer
 
 from counterbalance.cli import options as shared
 from counterbalance.cli.balance import check_no_rows
+from counterbalance.cli.options import flag, valued
 from counterbalance.cli.rules import GivenRules, given_rules
 from counterbalance.cli.terminal import (
     Progress,
@@ -43,92 +44,51 @@ EXAMPLES = {
 DRAWS = 5
 
 
+METHODS = (
+    "Methods to try, of those that counterbalance methods lists, and: none, class weights, default "
+    "(what matters most), all. none is always tried."
+)
+CLASSIFIERS = "Of LR, GBDT (these two by default), RF, KNN, SVM, NN, or your own as module:object."
+METRIC = "g_mean, f1, balanced_accuracy, roc_auc, average_precision or brier."
+GROUPS = "Rows with the same value stay together in a fold; it is no feature."
+TIME = "Dates or numbers: train on the past, test on what comes after; it is no feature."
+ROWS = (
+    "Most rows (default 10,000, 1,000 with --quick). Of a larger table the small classes keep what "
+    "they have, as far as there is room, and the figures are corrected for it."
+)
+
+
 def compare(
     ctx: typer.Context,
     table: shared.Table,
     *,
     target: shared.Target,
-    methods: Annotated[
-        str | None,
-        typer.Option(
-            metavar="NAME,...",
-            help="Methods to try, of those that counterbalance methods lists, and: none, class "
-            "weights, default (what matters most), all. none is always tried.",
-        ),
-    ] = None,
-    classifiers: Annotated[
-        str | None,
-        typer.Option(
-            metavar="NAME,...",
-            help="Of LR, GBDT (these two by default), RF, KNN, SVM, NN, or your own as "
-            "module:object.",
-        ),
-    ] = None,
-    metric: Annotated[
-        str,
-        typer.Option(
-            metavar="NAME",
-            help="What the verdict is about: g_mean, f1, balanced_accuracy, roc_auc, "
-            "average_precision or brier.",
-        ),
-    ] = "g_mean",
+    methods: Annotated[str | None, valued("NAME,...", METHODS)] = None,
+    classifiers: Annotated[str | None, valued("NAME,...", CLASSIFIERS)] = None,
+    metric: Annotated[str, valued("NAME", METRIC)] = "g_mean",
     rope: Annotated[
-        float,
-        typer.Option(metavar="X", help="A difference of the metric up to this does not count."),
+        float, valued("X", "A difference of the metric up to this does not count.")
     ] = 0.01,
-    groups: Annotated[
-        str | None,
-        typer.Option(
-            metavar="COL",
-            help="Rows with the same value stay together in a fold; it is no feature.",
-        ),
-    ] = None,
-    time: Annotated[
-        str | None,
-        typer.Option(
-            metavar="COL",
-            help="Dates or numbers: train on the past, test on what comes after; it is no feature.",
-        ),
-    ] = None,
+    groups: Annotated[str | None, valued("COL", GROUPS)] = None,
+    time: Annotated[str | None, valued("COL", TIME)] = None,
     quick: Annotated[
-        bool,
-        typer.Option(
-            "--quick", help="One repeat, at most 1,000 rows: a first answer in half a minute."
-        ),
+        bool, flag("--quick", "One repeat, at most 1,000 rows: an answer in half a minute.")
     ] = False,
     full: Annotated[
-        bool,
-        typer.Option(
-            "--full",
-            help="Every row, more methods and a forest, all folds, however long it takes.",
-        ),
+        bool, flag("--full", "Every row, more methods and a forest, all folds, however long.")
     ] = False,
     trust: Annotated[
-        bool,
-        typer.Option("--trust", help="Also say how far the labels of new rows can be trusted."),
+        bool, flag("--trust", "Also say how far the labels of new rows can be trusted.")
     ] = False,
-    folds: Annotated[
-        int | None,
-        typer.Option(metavar="N", help="Folds of the cross-validation (default 5)."),
-    ] = None,
+    folds: Annotated[int | None, valued("N", "Folds of the cross-validation (default 5).")] = None,
     repeats: Annotated[
-        int | None,
-        typer.Option(metavar="N", help="Repeats with other folds (default 3, 1 with --quick)."),
+        int | None, valued("N", "Repeats with other folds (default 3, 1 with --quick).")
     ] = None,
-    rows: Annotated[
-        int | None,
-        typer.Option(
-            metavar="N",
-            help="Most rows (default 10,000, 1,000 with --quick). Of a larger table the small "
-            "classes keep what they have, as far as there is room, and the figures are corrected "
-            "for it.",
-        ),
-    ] = None,
+    rows: Annotated[int | None, valued("N", ROWS)] = None,
     jobs: shared.Jobs = 1,
     seed: shared.Seed = 0,
     out: Annotated[
-        Path | None,
-        typer.Option(metavar="FOLDER", help="Output folder (default NAME-comparison)."),
+        Path | None, valued("FOLDER", "Output folder (default NAME-comparison).")
     ] = None,
     report: shared.Report = None,
     no_rows: shared.NoRows = False,

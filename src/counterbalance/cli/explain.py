@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
-
 from counterbalance.cli import options as shared
 from counterbalance.cli.rules import given_rules, make_sampler
 from counterbalance.cli.terminal import note, say, show_json, show_tables, working
@@ -35,27 +33,21 @@ def explain(
     target: shared.Target,
     row: Annotated[
         int,
-        typer.Option(
-            metavar="N", help="Number of the row; the first below the header is 0.", min=0
-        ),
+        shared.valued("N", "Number of the row; the first below the header is 0.", min=0),
     ],
     to: Annotated[
         str | None,
-        typer.Option(
-            metavar="CLASS", help="Class to reach; may be left out if there are only two."
-        ),
+        shared.valued("CLASS", "Class to reach; may be left out if there are only two."),
     ] = None,
     answers: Annotated[
         int,
-        typer.Option(
-            metavar="N", help="Answers at most: near ones that change other features.", min=1
-        ),
+        shared.valued("N", "Answers at most: near ones that change other features.", min=1),
     ] = 3,
     robust: Annotated[
         float | None,
-        typer.Option(
-            metavar="SHARE",
-            help="Only answers that at least this share of ten refits of the classifier agree "
+        shared.valued(
+            "SHARE",
+            "Only answers that at least this share of ten refits of the classifier agree "
             "with, each fitted without a tenth of the rows; 0 only tells the share.",
             min=0,
             max=1,

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from counterbalance.cli.options import Json
+from counterbalance.cli.options import Json, valued
 from counterbalance.cli.terminal import say, show_json, show_tables
 from counterbalance.io.atomic import check_output, write_files
 from counterbalance.result_table import ResultTable
@@ -93,9 +93,9 @@ def datasets(
     *,
     out: Annotated[
         Path | None,
-        typer.Option(
-            metavar="FILE",
-            help="Write the data set here: csv, tsv (also .gz), xlsx, parquet, feather.",
+        valued(
+            "FILE",
+            "Write the data set here: csv, tsv (also .gz), xlsx, parquet, feather.",
         ),
     ] = None,
     json: Json = False,

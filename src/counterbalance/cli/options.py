@@ -22,118 +22,20 @@ EVERY = "all"
 
 Texts = list[str] | None
 
-# --- the table --------------------------------------------------------------------------------
 
-Table = Annotated[
-    Path,
-    typer.Argument(
-        metavar="TABLE",
-        help="A csv or tsv file (also gzipped), xlsx, parquet, feather or arrow file.",
-        show_default=False,
-    ),
-]
-Target = Annotated[
-    str, typer.Option(metavar="COL", help="Column with the classes.", show_default=False)
-]
-Keep = Annotated[
-    Texts,
-    typer.Option(
-        metavar="COL",
-        help="Column to leave in the file but not to use: an identifier, a name, a date. It is "
-        "empty in new rows. May be given several times.",
-    ),
-]
-Use = Annotated[
-    Texts,
-    typer.Option(
-        metavar="COL",
-        help="Column to use although it looks like an identifier. May be given several times.",
-    ),
-]
-DropMissingTarget = Annotated[
-    bool, typer.Option("--drop-missing-target", help="Leave out rows whose target is empty.")
-]
-Number = Annotated[
-    Texts,
-    typer.Option(
-        metavar="COL",
-        help="Column of numbers, whatever it looks like; a cell that is not one is missing. May "
-        "be given several times.",
-    ),
-]
-Text = Annotated[
-    Texts,
-    typer.Option(
-        metavar="COL",
-        help="Column of texts, even if its cells look like numbers. May be given several times.",
-    ),
-]
-Na = Annotated[
-    Texts,
-    typer.Option(
-        metavar="TEXT",
-        help="Text that stands for a missing cell, such as -999. May be given several times.",
-    ),
-]
-Header = Annotated[
-    bool | None,
-    typer.Option(
-        "--header/--no-header",
-        help="Whether the first row holds the names of the columns. Without a header they are "
-        "called 'column 1' and so on.",
-        show_default="detected",
-    ),
-]
-Sheet = Annotated[
-    str | None,
-    typer.Option(
-        metavar="NAME",
-        help="Sheet of an xlsx file, or its number, from 1 (default: the first with the target).",
-    ),
-]
+def valued(metavar: str, text: str, *names: str, **rules: Any) -> Any:
+    """Declare an option with a value; its name is that of the parameter unless one is given."""
+    return typer.Option(*names, metavar=metavar, help=text, **rules)
 
-# --- what may change --------------------------------------------------------------------------
 
-Immutable = Annotated[
-    Texts,
-    typer.Option(metavar="COL", help="Column that never changes. May be given several times."),
-]
-Increasing = Annotated[
-    Texts, typer.Option(metavar="COL", help="Column that only grows. May be given several times.")
-]
-Decreasing = Annotated[
-    Texts,
-    typer.Option(metavar="COL", help="Column that only shrinks. May be given several times."),
-]
-Range = Annotated[
-    Texts,
-    typer.Option(
-        "--range",
-        metavar="COL=LOW:HIGH",
-        help="Column of numbers that stays between two of them, such as dose=0:40; either may be "
-        "left out. May be given several times.",
-    ),
-]
-OneOf = Annotated[
-    Texts,
-    typer.Option(
-        metavar="COL=A,B",
-        help="Column that takes one of these values, such as ward=A,B. May be given several times.",
-    ),
-]
-Relation = Annotated[
-    Texts,
-    typer.Option(
-        metavar="TEXT",
-        help="Relation between columns that every new row keeps, such as "
-        "'word_unique <= word_count'. May be given several times.",
-    ),
-]
-MaxChanged = Annotated[
-    int | None, typer.Option(metavar="N", help="Features of a row that change at most.", min=1)
-]
+def several(metavar: str, text: str, *names: str) -> Any:
+    """Declare an option that may be repeated."""
+    return valued(metavar, f"{text} May be repeated.", *names)
 
-# --- the run ----------------------------------------------------------------------------------
+
+def flag(name: str, text: str, **rules: Any) -> Any:
+    """Declare an option without a value."""
+    return typer.Option(name, help=text, **rules)
 
 
 def _check_jobs(jobs: int) -> int:
@@ -142,21 +44,48 @@ def _check_jobs(jobs: int) -> int:
     return jobs
 
 
-Seed = Annotated[int, typer.Option(metavar="N", help="The same seed gives the same result.", min=0)]
-Jobs = Annotated[
-    int,
-    typer.Option(
-        metavar="N", help="Number of parallel jobs, -1 for one per core.", callback=_check_jobs
-    ),
+TABLE = "A csv or tsv file (also gzipped), xlsx, parquet, feather or arrow file"
+# How the table is read.
+Table = Annotated[Path, typer.Argument(metavar="TABLE", help=f"{TABLE}.", show_default=False)]
+Target = Annotated[str, valued("COL", "Column with the classes.", show_default=False)]
+KEEP = "Column to leave in the file but not to use: an identifier, a date. It is empty in new rows."
+Keep = Annotated[Texts, several("COL", KEEP)]
+Use = Annotated[Texts, several("COL", "Column to use although it looks like an identifier.")]
+DropMissingTarget = Annotated[
+    bool, flag("--drop-missing-target", "Leave out rows whose target is empty.")
 ]
-Json = Annotated[bool, typer.Option("--json", help="Write the result as JSON, for machines.")]
-Report = Annotated[
-    Path | None,
-    typer.Option(metavar="FILE", help="Where to write a report (html). It shows real rows."),
-]
-NoRows = Annotated[
-    bool, typer.Option("--no-rows", help="Leave all rows, real and new, out of the report.")
-]
+NUMBER = "Column of numbers, whatever it looks like; a cell that is not one is missing."
+Number = Annotated[Texts, several("COL", NUMBER)]
+Text = Annotated[Texts, several("COL", "Column of texts, even if its cells look like numbers.")]
+Na = Annotated[Texts, several("TEXT", "Text that stands for a missing cell, such as -999.")]
+HEADER = (
+    "Whether the first row holds the names of the columns. Without a header they are called "
+    "'column 1' and so on."
+)
+Header = Annotated[bool | None, flag("--header/--no-header", HEADER, show_default="detected")]
+SHEET = "Sheet of an xlsx file, or its number, from 1 (default: the first that has the target)."
+Sheet = Annotated[str | None, valued("NAME", SHEET)]
+
+# What may change.
+Immutable = Annotated[Texts, several("COL", "Column that never changes.")]
+Increasing = Annotated[Texts, several("COL", "Column that only grows.")]
+Decreasing = Annotated[Texts, several("COL", "Column that only shrinks.")]
+RANGE = "Column of numbers that stays between two, such as dose=0:40; either may be left out."
+Range = Annotated[Texts, several("COL=LOW:HIGH", RANGE, "--range")]
+ONE_OF = "Column that takes one of these values, such as ward=A,B."
+OneOf = Annotated[Texts, several("COL=A,B", ONE_OF)]
+RELATION = "Relation between columns that every new row keeps, such as 'word_unique <= word_count'."
+Relation = Annotated[Texts, several("TEXT", RELATION)]
+MaxChanged = Annotated[int | None, valued("N", "Features of a row that change at most.", min=1)]
+
+# The run.
+Seed = Annotated[int, valued("N", "The same seed gives the same result.", min=0)]
+JOBS = "Number of parallel jobs, -1 for one per core."
+Jobs = Annotated[int, valued("N", JOBS, callback=_check_jobs)]
+Json = Annotated[bool, flag("--json", "Write the result as JSON, for machines.")]
+REPORT = "Where to write a report (html). It shows real rows as they are."
+Report = Annotated[Path | None, valued("FILE", REPORT)]
+NoRows = Annotated[bool, flag("--no-rows", "Leave all rows, real and new, out of the report.")]
 
 
 def typed_again(ctx: typer.Context, table: Path, *leave_out: str) -> str:

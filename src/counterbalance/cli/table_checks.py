@@ -227,7 +227,8 @@ def _missing_cells(X: pd.DataFrame) -> Iterator[TableFinding]:
     columns = gone[gone > 0]
     if len(columns):
         worst = ", ".join(str(name) for name in columns.sort_values(ascending=False).index[:LISTED])
-        more = f" and {len(columns) - LISTED} more columns" if len(columns) > LISTED else ""
+        rest = len(columns) - LISTED
+        more = f" and {rest} more {'column' if rest == 1 else 'columns'}" if rest > 0 else ""
         n = int(columns.sum())
         cells = "1 cell is" if n == 1 else f"{n:,} cells are"
         text = f"{cells} missing, in {worst}{more}; what is missing stays missing"

@@ -132,10 +132,11 @@ def read_part_labels(
 ) -> tuple[pd.Series[Any], NDArray[np.uint16]]:
     """Return the different labels of a part, and which of them each row has."""
     cells = frame[target]
-    if cells.isna().any():
+    gone = int(cells.isna().sum())
+    if gone:
         raise TableError(
-            f"{name}: the target {target!r} has {int(cells.isna().sum())} missing labels; "
-            "drop these rows or give them a class of their own"
+            f"{name}: the target {target!r} has {gone} missing label{'s' * (gone > 1)}; drop these "
+            "rows or give them a class of their own"
         )
     try:
         codes, labels = pd.factorize(cells)

@@ -91,6 +91,8 @@ def _digits(value: float, decimals: tuple[int, ...]) -> str:
     """Write a number with the fewest of these decimals that are exact, or else with the most."""
     if not decimals or decimals[-1] > MOST_DECIMALS or "e" in str(value) or "n" in str(value):
         return str(value)
+    if isinstance(value, int) and not decimals[0]:
+        return str(value)
     exact = (places for places in decimals if round(value, places) == value)
     return f"{value:.{next(exact, decimals[-1])}f}"
 
@@ -189,7 +191,7 @@ def _plain(known: pd.Series[str], decimal: str) -> TextColumn | None:
     if known.str.fullmatch(CODE).any() and not known.str.contains(r"[.,]").any():
         return None
     if known.str.fullmatch(WHOLE).all():
-        return TextColumn(known.str.strip().astype("int64"))
+        return TextColumn(known.str.strip().astype("int64"), NumberStyle(decimals=(0,)))
     if decimal != "." and known.str.contains(decimal, regex=False).any():
         if known.str.contains(r"\d\.\d").any():  # the point separates thousands
             return None
@@ -201,8 +203,9 @@ def _plain(known: pd.Series[str], decimal: str) -> TextColumn | None:
     numbers = require_pandas().to_numeric(known, errors="coerce")
     if numbers.isna().any():
         return None
-    places = known.str.strip().str.partition(".")[2].str.len()
-    style = NumberStyle(decimal=decimal, decimals=tuple(sorted(set(places.astype(int)))))
+    places = known.str.strip().str.partition(".")[2].str.len().astype(int)
+    decimals = set() if known.str.contains("e", case=False).any() else set(places)
+    style = NumberStyle(decimal=decimal, decimals=tuple(sorted(decimals)))
     return TextColumn(numbers.astype("float64"), style)
 
 

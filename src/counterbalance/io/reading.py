@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 
 from counterbalance.errors import TableError
 from counterbalance.extras import require_pandas
-from counterbalance.io.number_style import read_column
+from counterbalance.io.number_style import NO_NUMBER, read_column
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -165,10 +165,14 @@ def looks_like_rows(first: Sequence[str], below: pd.DataFrame, decimal: str = ".
         for cell, (_, column) in zip(first, below.items(), strict=True)
         if _holds_numbers(column, decimal)
     ]
-    numbers = [_holds_numbers(series([cell], dtype=str), decimal) for cell in cells]
+    numbers = [
+        _holds_numbers(series([cell], dtype=str), decimal)
+        for cell in cells
+        if cell.strip().casefold() not in NO_NUMBER
+    ]
     whole = [int(cell) for cell in first if cell.strip().isdecimal()]
     consecutive = {after - before for before, after in pairwise(whole)} == {1}
-    return bool(cells) and all(numbers) and not consecutive
+    return bool(numbers) and all(numbers) and not consecutive
 
 
 def _holds_numbers(cells: pd.Series[str], decimal: str) -> bool:

@@ -52,6 +52,8 @@ COLUMNS = (
 # features a notebook shows the cells.
 SHOWN_ROWS = 10
 TOLD_CHANGES = 4
+# Numbers in this range are written without an exponent: 111400, and not 1.114e+05.
+WRITTEN_IN_FULL = (1e4, 1e15)
 SHOWN_FEATURES = 12
 # A changed cell in a notebook: a tint that can be read on light and on dark ground.
 MARKED = ' style="background: rgba(230, 140, 0, 0.3); font-weight: bold"'
@@ -198,7 +200,7 @@ class Provenance:
         >>> sampler = CounterfactualOverSampler(random_state=0)
         >>> X_resampled, _ = sampler.fit_resample(X, y)
         >>> print(sampler.provenance_.sentences(X_resampled)[0])
-        row 5, class low: x0 5 → 12 makes it high, distance 1.4
+        row 5, class low: x0: 5 → 12 makes it high, distance 1.4
         """
         X = np.array(X_resampled, dtype=object) if isinstance(X_resampled, list) else X_resampled
         return [self._sentence(row, X) for row in self]
@@ -216,7 +218,8 @@ class Provenance:
         for name in row["changed"][:TOLD_CHANGES]:
             column = frames.column(X, self._names.index(name))
             before, after = (_cell(column, row[which]) for which in ("factual", "sample"))
-            changes.append(f"{name} {before} → {after}")
+            colon = ":" if name[-1:].isdigit() else ""  # column 45: 52 → 51
+            changes.append(f"{name}{colon} {before} → {after}")
         if len(row["changed"]) > TOLD_CHANGES:
             changes.append(f"{len(row['changed']) - TOLD_CHANGES} more")
         what = f"{start}: {', '.join(changes)}"
@@ -276,7 +279,10 @@ def _cell(column: Any, place: int) -> str:
     cell = column.iloc[place] if hasattr(column, "iloc") else column[int(place)]
     if hasattr(cell, "toarray"):
         cell = cell.toarray().item()
-    return f"{cell:.4g}" if isinstance(cell, (float, np.floating)) else str(cell)
+    if not isinstance(cell, (float, np.floating)):
+        return str(cell)
+    is_amount = WRITTEN_IN_FULL[0] <= abs(float(cell)) < WRITTEN_IN_FULL[1]
+    return f"{cell:.0f}" if is_amount else f"{cell:.4g}"
 
 
 def _short(cell: Any) -> str:

@@ -164,6 +164,8 @@ class InteriorOverSampler(TableOverSampler):
     def _fit_resample(self, table: Table, labels: Labels, weights: Floats | None) -> Builder:
         prepared = self._prepare(table, labels, weights)  # profile, rules, order, f
         check_scores(prepared.f.f)
+        if not prepared.f.own:
+            prepared.known_answers()
         requested = {target: n for target, n in self._requested(labels).items() if n}
         rows = [NewRows(target, n) for target, n in requested.items()]
         self._draw(rows, prepared)

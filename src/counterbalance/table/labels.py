@@ -161,6 +161,7 @@ def _check_texts(labels: Any) -> None:
 
 def _missing_label(gone: NDArray[np.bool_]) -> str:
     return (
-        f"y has {gone.sum()} missing labels, the first in row {np.argmax(gone)}; "
+        f"y has {gone.sum()} missing {'label' if gone.sum() == 1 else 'labels'}, the first in row "
+        f"{np.argmax(gone)}; "
         "drop these rows or give them a class of their own"
     )
