@@ -142,7 +142,7 @@ class CounterfactualClassifier(ClassifierMixin, BaseEstimator):
             if number > 1 and changed < SETTLED:
                 break
         self.tracks_, self.calls_ = tracks, np.array(calls)
-        self._decide(rows, y, tests, seed)
+        self._decide(rows, y, tests)
         return self
 
     def predict_proba(self, X: Any) -> Floats:
@@ -165,7 +165,7 @@ class CounterfactualClassifier(ClassifierMixin, BaseEstimator):
             return []
         return list(StratifiedKFold(most, shuffle=True, random_state=seed).split(y, y))
 
-    def _decide(self, rows: Floats, y: Integers, tests: list[Integers], seed: int) -> None:
+    def _decide(self, rows: Floats, y: Integers, tests: list[Integers]) -> None:
         """Learn calibration and rule from what members say of rows that they never saw."""
         self.calibration_ = self.rule_ = self.threshold_ = None
         if (self.calls_ < 0).all():
@@ -175,7 +175,7 @@ class CounterfactualClassifier(ClassifierMixin, BaseEstimator):
             scores[test] = track.vote(rows[test])
         self.calibration_ = Calibration.of("sigmoid", logits(scores), y, None)
         self.out_of_fold_proba_ = self._calibrated(scores)
-        self.rule_ = tuned_rule(self.out_of_fold_proba_, y, "compromise", None, None, seed)
+        self.rule_ = tuned_rule(self.out_of_fold_proba_, y, "compromise")
         self.threshold_ = self.rule_.cut
 
     def _calibrated(self, scores: Floats) -> Floats:

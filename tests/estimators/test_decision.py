@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from imblearn.metrics import geometric_mean_score
 from scipy.special import expit, logit
-from sklearn.metrics import f1_score
+from sklearn.metrics import f1_score, precision_score, recall_score
 
 from counterbalance.estimators.decision import (
     METRICS,
@@ -15,10 +15,10 @@ from counterbalance.estimators.decision import (
     between,
     cut_scores,
     logits,
+    precision_recall,
     prior_corrected,
     rarest_of,
     right_cut,
-    steady_cut,
     tuned_rule,
 )
 
@@ -75,7 +75,7 @@ def test_a_sigmoid_never_changes_the_order_of_the_rows(seed, n):
     curve = Calibration.of("sigmoid", np.column_stack([-scores, scores]), y)
     p = curve.probabilities(np.column_stack([-scores, scores]))[:, 1]
     assert (np.diff(p[np.argsort(scores)]) >= 0).all()
-    assert curve.curves[0].slope > 0
+    assert curve.curves[0]["slope"] > 0
 
 
 def test_two_rows_do_not_let_a_sigmoid_run_away():
@@ -102,22 +102,29 @@ def test_three_classes_are_calibrated_one_against_the_rest():
     assert abs(mended - p).mean() < 0.5 * abs(bent - p).mean()
 
 
-def test_a_steady_cut_is_near_the_best_of_many_rows():
-    p, y = scored(20_000)
-    cut = steady_cut(p[:, 1], y, "f1")
+def test_every_cut_has_the_scores_that_are_reached_at_it():
+    p, y = scored(400)
     cuts, scores = cut_scores(p[:, 1], y)
-    assert f1_score(y, p[:, 1] >= cut) > scores["f1"].max() - 0.005
-    assert cuts.min() < cut < cuts.max()
+    for place in np.linspace(0, len(cuts) - 1, 9).astype(int):
+        answer = p[:, 1] >= cuts[place]
+        assert scores["recall"][place] == pytest.approx(recall_score(y, answer))
+        assert scores["precision"][place] == pytest.approx(precision_score(y, answer))
+        assert scores["f1"][place] == pytest.approx(f1_score(y, answer))
 
 
-def test_a_steady_cut_wanders_less_than_the_best_one():
-    steady, best = [], []
-    for seed in range(40):
-        p, y = scored(150, seed)
-        cuts, scores = cut_scores(p[:, 1], y)
-        best.append(logit(cuts[scores["g_mean"].argmax()]))
-        steady.append(logit(steady_cut(p[:, 1], y, "g_mean")))
-    assert np.std(steady) < 0.9 * np.std(best)
+@given(st.integers(0, 200), st.integers(5, 400))
+def test_a_curve_has_thresholds_that_rise_and_a_recall_that_falls(seed, n):
+    rng = np.random.default_rng(seed)
+    p, y = rng.random(n).round(2), (rng.random(n) < 0.2).astype(np.intp)
+    y[0] = 1
+    curve = precision_recall(p, y)
+    assert (np.diff(curve["thresholds"]) > 0).all()
+    assert (np.diff(curve["recall"]) <= 0).all()
+    assert len(curve["thresholds"]) <= 202
+    at = len(curve["thresholds"]) // 2
+    answer = p >= curve["thresholds"][at]
+    assert curve["recall"][at] == pytest.approx(recall_score(y, answer))
+    assert curve["precision"][at] == pytest.approx(precision_score(y, answer))
 
 
 def test_the_right_cut_for_f1_is_the_best_one_where_probabilities_are_right():

@@ -91,6 +91,7 @@ def make_parts(plan: ComparisonPlan, strategy: str, classifier: str) -> Parts:
         sampler,
         threshold=settings.metric if settings.metric in THRESHOLDED else None,
         calibration="sigmoid",
+        ensemble=False,  # the plain model is its one estimator, so nothing is fitted twice
         cv=TimeSeriesSplit(settings.inner_folds) if is_timed else settings.inner_folds,
         random_state=settings.seed,
     )

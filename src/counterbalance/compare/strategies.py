@@ -21,7 +21,7 @@ from sklearn.neural_network import MLPClassifier
 from sklearn.svm import SVC
 
 from counterbalance.errors import ClassifierError, TableError
-from counterbalance.estimators.base import seeded
+from counterbalance.estimators.member import seeded
 from counterbalance.methods.registry import all_samplers, find_method
 
 BASELINE, WEIGHTS = "none", "class weights"

@@ -14,7 +14,6 @@ model of a strategy that changes the shares itself is left as it is.
 from typing import Any
 
 import numpy as np
-from sklearn.utils import check_random_state
 
 from counterbalance.arrays import Floats
 from counterbalance.compare.data import ComparedTable
@@ -52,7 +51,7 @@ def compute(plan: ComparisonPlan, trial: Trial) -> dict[str, float]:
         figures[f"brier@{cut}"] = brier(test.codes, p[:, table.order], w)
     for name, score in answer_scores(test.codes, rank[answer], n_classes, w).items():
         figures[f"{name}@{HALF}"] = score
-    for name, rule in tuned_rules(model, part, weights, plan.settings.seed).items():
+    for name, rule in tuned_rules(model, part, weights).items():
         tuned = answer_scores(test.codes, rank[rule.answer(calibrated)], n_classes, w)
         figures[f"{name}@{TUNED}"] = tuned[name]
         if rule.cut is not None:
@@ -87,13 +86,9 @@ def at_shares_of_file(p: Floats, part: ComparedTable, weights: Floats | None) ->
     return prior_corrected(p, there / there.sum(), here)
 
 
-def tuned_rules(
-    model: Any, part: ComparedTable, weights: Floats | None, seed: int
-) -> dict[str, Rule]:
+def tuned_rules(model: Any, part: ComparedTable, weights: Floats | None) -> dict[str, Rule]:
     """Return, for each metric that needs one, the rule that the model would tune for it."""
     known = np.isfinite(model.out_of_fold_proba_).all(axis=1)
     p = at_shares_of_file(model.out_of_fold_proba_[known], part, weights)
     w = None if weights is None else weights[part.codes[known]]
-    # the seed that the model draws for itself
-    drawn = int(check_random_state(seed).randint(np.iinfo(np.int32).max))
-    return {name: tuned_rule(p, part.y[known], name, w, seed=drawn) for name in THRESHOLDED}
+    return {name: tuned_rule(p, part.y[known], name, w) for name in THRESHOLDED}

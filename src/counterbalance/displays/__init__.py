@@ -5,6 +5,7 @@ other axes. Unlike scikit-learn's, ``plot()`` returns the matplotlib axes.
 """
 
 from counterbalance.displays.comparison import ComparisonDisplay
+from counterbalance.displays.decision import DecisionDisplay
 from counterbalance.displays.new_rows import BoundaryDisplay, CounterfactualDisplay
 
-__all__ = ["BoundaryDisplay", "ComparisonDisplay", "CounterfactualDisplay"]
+__all__ = ["BoundaryDisplay", "ComparisonDisplay", "CounterfactualDisplay", "DecisionDisplay"]

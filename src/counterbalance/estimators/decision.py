@@ -1,19 +1,20 @@
-"""Decision: from the scores of a model to probabilities, and from probabilities to answers.
+"""Decision: from the scores of a model to probabilities, and from probabilities to classes.
 
     p        (N, C) probabilities of the classes
-    base     (C,) shares of the classes in the table, which is where the model is used
-    prior    (C,) shares of the classes in what the model was fitted to
-    cut      the probability of the rarest class from which on it is the answer (two classes)
+    base     (C,) shares of the classes in the table, where the model is used
+    prior    (C,) shares of the classes in the rows that the model was fitted to
+    cut      the least probability of the rarest class at which it is predicted (two classes)
     factors  (C,) what the probabilities are multiplied by before the largest wins (more classes)
-    cost     (C, C) what answering k costs where c is the truth
+    cost     (C, C) the cost of predicting k (column) where c is the truth (row)
 
-A model that is fitted to resampled rows believes in their shares. ``prior_corrected`` undoes
-that, ``Calibration`` mends what is left, and a ``Rule`` is how an answer is chosen. Whatever is
-learned here is learned from real rows that the model which scored them has not seen.
+A model that was fitted to resampled rows predicts for their shares. ``prior_corrected`` undoes
+this shift, a ``Calibration`` corrects what is left, and a ``Rule`` chooses the class. Calibration
+and rule are learned from out-of-fold scores of real rows.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -25,25 +26,23 @@ from sklearn.isotonic import IsotonicRegression
 from counterbalance.arrays import Floats, Integers
 
 Metric = Literal["g_mean", "f1", "balanced_accuracy", "compromise"]
-THRESHOLDED: tuple[Metric, ...] = ("g_mean", "f1", "balanced_accuracy")  # scores of the field
+THRESHOLDED: tuple[Metric, ...] = ("g_mean", "f1", "balanced_accuracy")
 METRICS: tuple[Metric, ...] = (*THRESHOLDED, "compromise")
 BINARY = 2
-AS_GOOD = 1e-12
-# Draws of weights for the rows: the best cut of one sample is noisy, the median of many less so.
-DRAWS = 50
-# Cells of draws that are worked on at a time.
-CELLS = 2_000_000
-# A cut that is tuned on so many rows of the rarest class counts for half, beside the one that is
-# best where the probabilities are right; on a few dozen rows the latter gave better answers.
-ROWS_OF_THEORY = 100
-# A calibration starts from what it is given: how far slope and intercept may be expected to
-# wander from 1 and 0, as a standard deviation.
-WANDER = 1.0
+# Scores that differ by less are equal.
+TOLERANCE = 1e-12
+# Quantiles that are thresholds of a curve of precision and recall.
+CURVE = 101
+# With so many rows of the rarest class, the best cut out of fold and the theoretical one weigh the
+# same. The best cut of few rows depends on a few of them.
+ROWS_OF_THEORY = 300
+# Standard deviation of the prior of a sigmoid's slope around 1 and intercept around 0.
+SIGMOID_PRIOR = 1.0
 # A slope above zero keeps the order of the rows.
 LEAST_SLOPE = 1e-3
-# Nearer to 0 or 1 no probability is told apart.
+# Probabilities are clipped to [EDGE, 1 - EDGE] before their logit.
 EDGE = 1e-9
-# What factors of a class are tried, around those that are best so far, and how often.
+# Multiples of a class's factor that are tried, and the number of passes over the classes.
 STEPS = 2.0 ** np.arange(-3, 3.01, 0.25)
 SWEEPS = 3
 
@@ -55,9 +54,9 @@ def class_shares(codes: Integers, n_classes: int, weights: Floats | None = None)
 
 
 def prior_corrected(p: Floats, base: Floats, prior: Floats) -> Floats:
-    """Undo the shift of the base rate: a model fitted at shares ``prior``, used at ``base``.
+    """Correct the probabilities of a model that was fitted at shares ``prior`` for ``base``.
 
-    Each probability is multiplied by base / prior and the row is scaled to sum to one.
+    Each probability is multiplied by base / prior, and the row is scaled to sum to one.
 
     >>> prior_corrected(np.array([[0.5, 0.5]]), np.array([0.9, 0.1]), np.array([0.5, 0.5]))
     array([[0.9, 0.1]])
@@ -70,31 +69,33 @@ def prior_corrected(p: Floats, base: Floats, prior: Floats) -> Floats:
 def cut_scores(
     p: Floats, y: Integers | Floats, weights: Floats | None = None, cost: Floats | None = None
 ) -> tuple[Floats, dict[str, Floats]]:
-    """Return every cut between two neighbouring probabilities, and what is reached at each.
+    """Return every cut between two neighbouring probabilities, and the scores at each.
 
     p        (N,) probability of the rarest class
-    y        (N,) 1 where a row is of that class, or the share of it that is
-    weights  (N,) or (D, N) what each row counts for; with D draws of weights the scores
-             have shape (D, cuts)
-    cost     (2, 2) rows are the truth, columns the answer, the rarest class last; adds the
+    y        (N,) 1 for a row of that class, else 0; a share of the row is allowed, too
+    weights  (N,) weight of each row
+    cost     (2, 2) rows are the truth, columns the prediction, the rarest class last; adds the
              score ``cost``
     """
     order = np.argsort(-p, kind="stable")
     p, y = p[order], y[order]
     last = np.append(np.flatnonzero(np.diff(p) < 0), len(p) - 1)  # of a run of equal p
-    counts = np.ones_like(y) if weights is None else weights[..., order]
-    minority, rows = np.cumsum(counts * y, axis=-1), np.cumsum(counts, axis=-1)
-    positive, whole = minority[..., -1:], rows[..., -1:]
-    hits = minority[..., last]
+    counts = np.ones_like(y) if weights is None else weights[order]
+    minority, rows = np.cumsum(counts * y), np.cumsum(counts)
+    positive, whole = minority[-1], rows[-1]
+    hits = minority[last]
     misses = positive - hits
-    false = rows[..., last] - hits
+    false = rows[last] - hits
     cuts = np.append((p[last[:-1]] + p[last[:-1] + 1]) / 2, p[-1] / 2)
-    recall = hits / np.where(positive > 0, positive, 1)
+    recall = hits / (positive or 1)
     negative = whole - positive
-    other = 1 - false / np.where(negative > 0, negative, 1)
+    other = 1 - false / (negative or 1)
     g_mean = np.sqrt(np.maximum(recall * other, 0))
     f1 = 2 * hits / (2 * hits + misses + false)
+    predicted = hits + false
     scores = {
+        "recall": recall,
+        "precision": hits / np.where(predicted > 0, predicted, 1),
         "g_mean": g_mean,
         "f1": f1,
         "balanced_accuracy": (recall + other) / 2,
@@ -106,42 +107,29 @@ def cut_scores(
     return cuts, scores
 
 
-def steady_cut(
-    p: Floats,
-    y: Integers,
-    metric: str,
-    weights: Floats | None = None,
-    cost: Floats | None = None,
-    seed: int = 0,
-) -> float:
-    """Return the median of the cuts that are best for the rows under random weights.
+def precision_recall(p: Floats, y: Integers, weights: Floats | None = None) -> dict[str, Floats]:
+    """Return precision and recall of the rarest class at about 200 thresholds, ascending.
 
-    The cut that is best for one small sample follows its last few rows. Under exponential
-    weights (the Bayesian bootstrap) they count differently in each draw, and the median of the
-    logits of the best cuts is what they agree on.
-
-    >>> p, y = np.array([0.1, 0.2, 0.3, 0.7]), np.array([0, 0, 1, 1])
-    >>> round(steady_cut(p, y, "g_mean"), 3)
-    0.25
+    The thresholds are quantiles of the probabilities, and of those of the rows of the class.
     """
-    rng = np.random.default_rng(seed)
-    given = np.ones(len(y)) if weights is None else weights
-    draws = max(1, min(DRAWS, CELLS // len(y)))
-    drawn = rng.exponential(size=(draws, len(y))) if draws > 1 else np.ones((1, len(y)))
-    cuts, scores = cut_scores(p, y, drawn * given, cost)
-    best = np.array([cuts[_middle_best(score)] for score in scores[metric]])
-    return float(expit(np.median(logit(np.clip(best, EDGE, 1 - EDGE)))))
+    cuts, scores = cut_scores(p, y, weights)
+    shares = np.linspace(0, 1, CURVE)
+    wanted = np.concatenate([np.quantile(p, shares), np.quantile(p[y == 1], shares)])
+    cuts = cuts[::-1]
+    shown = np.unique(np.minimum(np.searchsorted(cuts, wanted), len(cuts) - 1))
+    curve = {name: scores[name][::-1][shown] for name in ("precision", "recall")}
+    return {"thresholds": cuts[shown], **curve}
 
 
 def right_cut(
     p: Floats, metric: str, share: float, weights: Floats | None = None, cost: Floats | None = None
 ) -> float:
-    """Return the cut that is best where the probabilities are right.
+    """Return the cut that is best if the probabilities are right.
 
-    For balanced accuracy, and nearly so for G-mean, that is the share of the class; for F1 half
-    of the F1 that is reached (Lipton, Elkan and Naryanaswamy 2014); for costs the probability at
-    which both answers cost the same (Elkan 2001); for the compromise, which has no such form, the
-    cut that is best where every row counts for both classes, by its probability.
+    For balanced accuracy, and approximately for G-mean, it is the share of the class; for F1 half
+    of the best F1 (Lipton, Elkan and Naryanaswamy 2014); for costs the probability at which both
+    predictions cost the same (Elkan 2001). The compromise has no such formula: its cut is the
+    best one if each row counts for both classes, in proportion to its probabilities.
 
     >>> right_cut(np.array([0.9, 0.1]), "f1", share=0.5)
     0.45
@@ -161,34 +149,32 @@ def right_cut(
 
 
 def between(tuned: float, right: float, rows: float) -> float:
-    """Return a cut between the tuned and the right one, by the rows of the rarest class."""
+    """Average the tuned and the right cut (as logits), by the rows of the rarest class."""
     weight = rows / (rows + ROWS_OF_THEORY)
     at = weight * logits(np.array([tuned])) + (1 - weight) * logits(np.array([right]))
     return float(expit(at)[0])
 
 
 def _middle_best(score: Floats) -> int:
-    best = np.flatnonzero(score >= score.max() - AS_GOOD)
+    best = np.flatnonzero(score >= score.max() - TOLERANCE)
     return int(best[len(best) // 2])
 
 
 @dataclass(frozen=True, eq=False)
 class Rule:
-    """How an answer is chosen: by a cut with two classes, by factors and costs with more."""
+    """How a class is chosen: by a cut if there are two classes, by factors and costs if more."""
 
-    # What each probability is multiplied by; all ones leave the most probable class.
     factors: Floats
-    cost: Floats | None = None  # with it, the answer is the class whose expected cost is least
+    cost: Floats | None = None
     rarest: int = 1  # code of the class that ``cut`` is about
-    # With two classes: the probability of the rarest class from which on it is the answer.
     cut: float | None = None
 
     def answer(self, p: Floats) -> Integers:
         """Return the class codes."""
         if self.cut is not None:
-            called = p[:, self.rarest] >= self.cut
-            return np.where(called, self.rarest, 1 - self.rarest).astype(np.intp)
-        return _answers(p, self.factors, self.cost)
+            is_rarest = p[:, self.rarest] >= self.cut
+            return np.where(is_rarest, self.rarest, 1 - self.rarest).astype(np.intp)
+        return _predicted(p, self.factors, self.cost)
 
 
 def tuned_rule(
@@ -197,29 +183,28 @@ def tuned_rule(
     metric: str,
     weights: Floats | None = None,
     cost: Floats | None = None,
-    seed: int = 0,
 ) -> Rule:
-    """Return the rule that is best for rows whose probabilities ``p`` were found out of fold.
+    """Return the rule that is best for out-of-fold probabilities.
 
     p        (N, C) probabilities
     y        (N,) class codes
     metric   one of ``METRICS``, or ``"cost"``
-    weights  (N,) what each row counts for
-    cost     (C, C) for the metric ``"cost"``: rows are the truth, columns the answer
-    seed     seed of the draws of weights
+    weights  (N,) weight of each row
+    cost     (C, C) for the metric ``"cost"``: rows are the truth, columns the prediction
     """
     n_classes = p.shape[1]
     base = class_shares(y, n_classes, weights)
     rarest = rarest_of(base)
     if n_classes == BINARY:
-        here = [1 - rarest, rarest]
-        ordered = None if cost is None else cost[np.ix_(here, here)]
-        said = (y == rarest).astype(np.intp)
-        tuned = steady_cut(p[:, rarest], said, metric, weights, ordered, seed)
-        # of probabilities that hardly differ, the share itself may lie outside their range
+        last = [1 - rarest, rarest]
+        ordered = None if cost is None else cost[np.ix_(last, last)]
+        is_rarest = (y == rarest).astype(np.intp)
+        cuts, scores = cut_scores(p[:, rarest], is_rarest, weights, ordered)
+        tuned = float(cuts[_middle_best(scores[metric])])
+        # the mean of p, not the share: if all p are close together, the share may lie outside
         share = float(np.average(p[:, rarest], weights=weights))
         right = right_cut(p[:, rarest], metric, share, weights, ordered)
-        return Rule(np.ones(n_classes), cost, rarest, between(tuned, right, said.sum()))
+        return Rule(np.ones(n_classes), cost, rarest, between(tuned, right, is_rarest.sum()))
     shares = np.maximum(base, EDGE)
     starts = [np.ones(n_classes), 1 / np.sqrt(shares), 1 / shares]
     factors = max(starts, key=lambda start: _score(p, y, start, metric, weights, cost))
@@ -234,7 +219,7 @@ def rarest_of(shares: Floats) -> int:
 def _climbed(
     p: Floats, y: Integers, factors: Floats, metric: str, weights: Floats | None, cost: Any
 ) -> Floats:
-    """Move the factor of one class after the other as long as that gains anything."""
+    """Change the factor of one class after the other while the score improves."""
     best = _score(p, y, factors, metric, weights, cost)
     for _ in range(SWEEPS):
         before = best
@@ -242,9 +227,9 @@ def _climbed(
             tried = np.tile(factors, (len(STEPS), 1))
             tried[:, code] *= STEPS
             scores = np.array([_score(p, y, some, metric, weights, cost) for some in tried])
-            if scores.max() > best + AS_GOOD:
+            if scores.max() > best + TOLERANCE:
                 best, factors = float(scores.max()), tried[_middle_best(scores)]
-        if best <= before + AS_GOOD:
+        if best <= before + TOLERANCE:
             break
     return np.asarray(factors / factors.max())
 
@@ -252,15 +237,15 @@ def _climbed(
 def _score(
     p: Floats, y: Integers, factors: Floats, metric: str, weights: Floats | None, cost: Any
 ) -> float:
-    """Return how good the answers with these factors are; the higher, the better."""
+    """Return the score of the predictions with these factors; higher is better."""
     n_classes = p.shape[1]
-    answer = _answers(p, factors, cost)
-    flat = np.bincount(y * n_classes + answer, weights=weights, minlength=n_classes**2)
+    predicted = _predicted(p, factors, cost)
+    flat = np.bincount(y * n_classes + predicted, weights=weights, minlength=n_classes**2)
     counts = flat.reshape(n_classes, n_classes).astype(np.float64)
     if metric == "cost":
         return -float((counts * cost).sum())
-    right, true, said = np.diag(counts), counts.sum(axis=1), counts.sum(axis=0)
-    f1 = float(np.mean(2 * right / np.maximum(true + said, EDGE)))
+    right, true, total = np.diag(counts), counts.sum(axis=1), counts.sum(axis=0)
+    f1 = float(np.mean(2 * right / np.maximum(true + total, EDGE)))
     recall = right[true > 0] / true[true > 0]
     g_mean = float(recall.prod() ** (1 / len(recall)))
     return {
@@ -271,43 +256,46 @@ def _score(
     }[metric]
 
 
-def _answers(p: Floats, factors: Floats, cost: Floats | None) -> Integers:
-    weighed = p * factors
-    return np.asarray((weighed if cost is None else -(weighed @ cost)).argmax(axis=1))
+def _predicted(p: Floats, factors: Floats, cost: Floats | None) -> Integers:
+    weighted = p * factors
+    return np.asarray((weighted if cost is None else -(weighted @ cost)).argmax(axis=1))
 
 
 @dataclass(frozen=True, eq=False)
 class Calibration:
-    """What makes probabilities of scores: one curve for each class, against the rest.
+    """Curves from scores to probabilities: one for each class against the rest.
 
-    With two classes there is one curve, of the second. A sigmoid keeps the order of the rows;
-    an isotonic curve may make equal what was not.
+    With two classes there is one curve, of the second class. A curve is a dictionary of plain
+    values: ``slope`` and ``intercept`` of a sigmoid, which keeps the order of the rows, or
+    ``scores`` and ``probabilities`` of an isotonic curve, which is linear between them.
     """
 
-    curves: tuple[Any, ...]
+    curves: Sequence[Mapping[str, Any]]
 
     @classmethod
     def of(
         cls, kind: str, scores: Floats, y: Integers, weights: Floats | None = None
     ) -> Calibration:
-        """Fit the curves to scores of real rows that were found out of fold.
+        """Fit the curves to out-of-fold scores.
 
-        kind     which curve
+        kind     "sigmoid" or "isotonic"
         scores   (N, C) logits, or values of a decision function, one column for each class
         y        (N,) class codes
-        weights  (N,) what each row counts for
+        weights  (N,) weight of each row
         """
         n_classes = scores.shape[1]
         codes = [1] if n_classes == BINARY else range(n_classes)
         curve = _sigmoid if kind == "sigmoid" else _isotonic
-        return cls(tuple(curve(scores[:, code], y == code, weights) for code in codes))
+        return cls([curve(scores[:, code], y == code, weights) for code in codes])
 
     def probabilities(self, scores: Floats) -> Floats:
-        """Return probabilities of scores of the same kind."""
+        """Return the probabilities for scores of the same kind."""
         if scores.shape[1] == BINARY:
-            positive = self.curves[0](scores[:, 1])
+            positive = _on_curve(self.curves[0], scores[:, 1])
             return np.column_stack([1 - positive, positive])
-        each = np.column_stack([curve(scores[:, code]) for code, curve in enumerate(self.curves)])
+        each = np.column_stack(
+            [_on_curve(curve, scores[:, code]) for code, curve in enumerate(self.curves)]
+        )
         total = each.sum(axis=1, keepdims=True)
         even = np.full_like(each, 1 / each.shape[1])
         return np.asarray(np.divide(each, total, out=even, where=total > 0))
@@ -318,23 +306,17 @@ def logits(p: Floats) -> Floats:
     return np.asarray(logit(np.clip(p, EDGE, 1 - EDGE)))
 
 
-@dataclass(frozen=True)
-class Sigmoid:
-    """The curve 1 / (1 + exp(-(slope * score + intercept)))."""
-
-    slope: float
-    intercept: float
-
-    def __call__(self, scores: Floats) -> Floats:
-        """Return the probability of each score."""
-        return np.asarray(expit(self.slope * scores + self.intercept))
+def _on_curve(curve: Mapping[str, Any], scores: Floats) -> Floats:
+    if "slope" in curve:
+        return np.asarray(expit(curve["slope"] * scores + curve["intercept"]))
+    return np.interp(scores, curve["scores"], curve["probabilities"])
 
 
-def _sigmoid(scores: Floats, hit: Any, weights: Floats | None) -> Sigmoid:
-    """Fit Platt's sigmoid, with a prior at the curve that changes nothing.
+def _sigmoid(scores: Floats, hit: Any, weights: Floats | None) -> dict[str, float]:
+    """Fit Platt's sigmoid, with a prior around the curve that changes nothing.
 
-    Few rows of a class would let slope and intercept run away; the prior counts for about one
-    row, so it is gone where there are many.
+    The prior counts for about one row: it keeps slope and intercept finite if a class has few
+    rows.
     """
     signs = np.where(hit, 1.0, -1.0)
     w = np.ones(len(scores)) if weights is None else weights * (len(weights) / weights.sum())
@@ -342,15 +324,19 @@ def _sigmoid(scores: Floats, hit: Any, weights: Floats | None) -> Sigmoid:
     def loss(at: Floats) -> tuple[float, Floats]:
         margin = signs * (at[0] * scores + at[1])
         pull = -w * signs * expit(-margin)
-        away = (at - [1.0, 0.0]) / WANDER**2
+        away = (at - [1.0, 0.0]) / SIGMOID_PRIOR**2
         value = -(w * log_expit(margin)).sum() + (away * (at - [1.0, 0.0])).sum() / 2
         return float(value), np.array([(pull * scores).sum(), pull.sum()]) + away
 
     bounds = [(LEAST_SLOPE, None), (None, None)]
     found = minimize(loss, np.array([1.0, 0.0]), jac=True, method="L-BFGS-B", bounds=bounds)
-    return Sigmoid(float(found.x[0]), float(found.x[1]))
+    return {"slope": float(found.x[0]), "intercept": float(found.x[1])}
 
 
-def _isotonic(scores: Floats, hit: Any, weights: Floats | None) -> Any:
-    curve = IsotonicRegression(y_min=0.0, y_max=1.0, out_of_bounds="clip")
-    return curve.fit(scores, np.asarray(hit, dtype=np.float64), sample_weight=weights).predict
+def _isotonic(scores: Floats, hit: Any, weights: Floats | None) -> dict[str, list[float]]:
+    fitted = IsotonicRegression(y_min=0.0, y_max=1.0, out_of_bounds="clip")
+    fitted.fit(scores, np.asarray(hit, dtype=np.float64), sample_weight=weights)
+    return {
+        "scores": fitted.X_thresholds_.tolist(),
+        "probabilities": fitted.y_thresholds_.tolist(),
+    }

@@ -1,65 +1,104 @@
-"""Resampled: any classifier behind any sampler, with probabilities that mean something."""
+"""Resampled: cross-fitted members behind a sampler, with one calibration and one threshold.
 
-from dataclasses import dataclass
-from inspect import signature
-from typing import Any, ClassVar
+table -> folds -> a member for each (`member`) -> scores of the rows that it has not seen
+-> calibration -> rule (`decision`); asked: scores of each member -> probabilities -> class
+"""
+
+from numbers import Integral, Real
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from imblearn import FunctionSampler
-from sklearn.base import clone
-from sklearn.utils import get_tags
+from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin
+from sklearn.ensemble import HistGradientBoostingClassifier
+from sklearn.model_selection import StratifiedGroupKFold, StratifiedKFold, check_cv
+from sklearn.pipeline import make_pipeline
+from sklearn.utils import check_random_state, column_or_1d, get_tags
+from sklearn.utils.metadata_routing import (
+    MetadataRouter,
+    MethodMapping,
+    _routing_enabled,
+    process_routing,
+)
 from sklearn.utils.parallel import Parallel, delayed
+from sklearn.utils.validation import check_is_fitted
 
-from counterbalance.arrays import Floats, Integers
-from counterbalance.classifier.fit import check_classifier, weight_parameter
-from counterbalance.errors import ClassifierError, TableError
-from counterbalance.estimators.base import DecidingClassifier, class_scores, seeded
-from counterbalance.estimators.decision import BINARY, class_shares
-from counterbalance.samplers.base import TableOverSampler
+from counterbalance.arrays import Floats, Integers, Mask
+from counterbalance.classifier.fit import check_classifier, takes_weights
+from counterbalance.errors import ClassifierError, TableError, UntunedWarning
+from counterbalance.estimators.decision import (
+    BINARY,
+    METRICS,
+    Calibration,
+    Rule,
+    logits,
+    precision_recall,
+    rarest_of,
+    tuned_rule,
+)
+from counterbalance.estimators.member import Member, fit_member
+from counterbalance.reference import LinksToReference
+from counterbalance.samplers.base import check_table, check_weights
 from counterbalance.samplers.interior import InteriorOverSampler
-from counterbalance.sklearn_private import HasMethods, StrOptions
-from counterbalance.table import containers, frames
-from counterbalance.table.labels import Labels, read_labels
+from counterbalance.sklearn_private import HasMethods, Interval, StrOptions, fit_context
+from counterbalance.table import containers
+from counterbalance.table.encoder import TableEncoder
+from counterbalance.table.labels import Labels, plain, read_labels
+from counterbalance.user_warnings import warn_user
+
+try:
+    from sklearn.utils._repr_html.estimator import _VisualBlock
+except ImportError:  # scikit-learn 1.6
+    from sklearn.utils._estimator_html_repr import _VisualBlock
+
+Folds = list[tuple[Integers, Integers]]
+HALF = 0.5
+# The default estimator: small trees in small steps, chosen on the development suite.
+SMALL_STEPS: Any = {"learning_rate": 0.05, "max_leaf_nodes": 6, "l2_regularization": 1.0}
+SMALL_STEPS |= {"early_stopping": False}
+NO_ROWS: Integers = np.zeros(0, dtype=np.intp)
 
 
-class ResampledClassifier(DecidingClassifier):
-    """A classifier that is fitted to resampled rows and answers for the real ones.
+class ResampledClassifier(LinksToReference, ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
+    """A cross-fitted ensemble behind a sampler, with calibrated probabilities and a threshold.
 
-    ``fit`` resamples the table and fits the estimator to the result. That shifts the shares of
-    the classes, and with them every probability: ``predict_proba`` multiplies each by the share
-    of its class before resampling over the share after it, which undoes the shift [1]_ [2]_, for
-    over- and undersampling alike. ``calibration`` mends what is left, and ``threshold`` chooses
-    the answers for the metric that counts. Both are learned from real rows that were held out of
-    resampling and fit: for each fold the rest is resampled anew and a model fitted to it.
+    For each of five folds, ``fit`` resamples the other four and fits the estimator to the result:
+    a member. Resampling shifts the shares of the classes, and with them every probability, so the
+    probabilities of a member are multiplied by the share of each class in the table over its share
+    after resampling [1]_ [2]_. Each member predicts its own fold. From these out-of-fold
+    probabilities ``fit`` learns a calibration and the threshold. ``predict_proba`` is the mean
+    of the members' calibrated probabilities; ``predict`` compares it with the threshold.
 
     Parameters
     ----------
-    estimator : classifier
-        Any scikit-learn classifier or pipeline. It is fitted to the rows in the container they
-        came in. One without ``predict_proba`` needs a ``calibration``.
+    estimator : classifier or None, default=None
+        Any scikit-learn classifier or pipeline. It is fitted to rows in the container of X.
+        ``None`` is gradient boosting that takes any table: categories, texts and missing cells.
 
     sampler : sampler, "passthrough" or None, default=None
-        Anything with ``fit_resample``: imbalanced-learn's, ours, or a pipeline of them. ``None``
-        is :class:`InteriorOverSampler`. ``"passthrough"`` leaves the rows as they are, for the
-        threshold and the calibration alone.
+        Any object with ``fit_resample``, of imbalanced-learn or of this library. ``None`` is
+        :class:`InteriorOverSampler`. ``"passthrough"`` does not resample.
 
-    threshold : {"g_mean", "f1", "balanced_accuracy", "compromise"}, cost matrix, float or None, \
-            default=None
-        How ``predict`` chooses. A metric, or a matrix of costs (a row for each true class, a
-        column for each answer, in the order of ``classes_``): the threshold that is best for it
-        out of fold. A number: the rarest class is answered where its probability is at least
-        that. ``None``: the most probable class. F1 is that of the rarest class; with more than
-        two classes it is the mean over all, and factors of the classes are tuned in place of a
-        threshold. ``"compromise"`` is the mean of G-mean and F1: nearly as many rows of the
-        rarest class are found as with the first, with fewer false alarms.
+    threshold : {"compromise", "f1", "g_mean", "balanced_accuracy"}, cost matrix, float or None, \
+            default="compromise"
+        How ``predict`` chooses the class. A metric, or a cost matrix (a row for each true class, a
+        column for each predicted one, in the order of ``classes_``): the threshold that is best
+        for it out of fold. ``"compromise"`` is the mean of G-mean and F1. A number: the rarest
+        class is predicted if its probability is at least that. ``None``: the most probable
+        class. F1 is that of the rarest class. With more than two classes it is the mean over all
+        classes, and a factor for each class takes the place of the threshold.
 
-    calibration : {"sigmoid", "isotonic"} or None, default=None
+    calibration : {"sigmoid", "isotonic"} or None, default="sigmoid"
         A curve from corrected probabilities to the shares that are seen out of fold. A sigmoid
-        keeps the order of the rows and needs few of them; an isotonic one needs some hundreds.
+        keeps the order of the rows and needs few of them; an isotonic curve needs some hundreds.
+
+    ensemble : bool, default=True
+        ``True`` keeps the members of the folds. ``False`` fits one model to all rows, which is
+        smaller and slower to fit; the members of the folds serve for threshold and calibration
+        only.
 
     cv : int, splitter or iterable, default=5
-        Folds that threshold and calibration are learned in; at most as many as the smallest
-        class has rows.
+        The folds; at most as many as the smallest class has rows.
 
     n_jobs : int, default=None
         Number of jobs that fit the folds. It never changes the result.
@@ -71,34 +110,45 @@ class ResampledClassifier(DecidingClassifier):
     ----------
     classes_ : ndarray of shape (n_classes,)
         The classes, sorted.
+    estimators_ : list of classifiers
+        The fitted members; one with ``ensemble=False``.
     estimator_ : classifier
-        Fitted to the whole table, resampled.
-    sampler_ : sampler
-        The one that made that table, with what it tells about its rows.
+        The fitted model, with ``ensemble=False`` only.
     base_shares_, resampled_shares_ : ndarray of shape (n_classes,)
-        Shares of the classes before and after resampling.
+        Shares of the classes in the table, and after resampling (the mean of the members).
     rarest_class_ : label
         The class with the fewest rows, which ``threshold_`` is about.
     threshold_ : float or None
-        The probability of the rarest class from which on it is answered; None with more than
-        two classes.
+        The least probability of the rarest class at which it is predicted; None with more than
+        two classes. Set it to another number to move the threshold of a fitted classifier.
     class_factors_ : ndarray of shape (n_classes,)
-        With more than two classes, what each probability is multiplied by before the largest
-        wins.
+        With more than two classes: each probability is multiplied by the factor of its class
+        before the largest wins.
+    calibration_ : list of dict or None
+        The calibration curves: one for two classes, else one for each class.
     out_of_fold_proba_ : ndarray of shape (n_samples, n_classes)
-        Where a threshold or a calibration was learned: the probabilities it was learned from,
-        each by models that have not seen the row; nan for a row that was never left out.
+        Calibrated out-of-fold probabilities, if a threshold or a calibration was learned; nan
+        for a row that is in no test part. It is not pickled.
+    out_of_fold_curve_ : dict of ndarray or None
+        With two classes: precision and recall of the rarest class at some thresholds, from
+        ``out_of_fold_proba_``. :class:`~counterbalance.displays.DecisionDisplay` draws it.
+    decision_ : dict
+        The decision as plain values: threshold, shares of the classes, calibration.
     n_features_in_ : int
         Number of columns of X.
     feature_names_in_ : ndarray of str
         Names of the columns of X, if they are texts.
 
+    See Also
+    --------
+    counterbalance.displays.DecisionDisplay : Draw precision and recall against the threshold.
+
     Notes
     -----
-    The correction is exact where the new rows of a class are distributed as its real ones. Rows
-    at the boundary, such as counterfactuals, are not: there a ``calibration`` is worth its folds.
-    Class weights of the estimator shift its probabilities once more, which only a calibration
-    undoes.
+    The correction is exact if the new rows of a class are distributed as its real rows.
+    Counterfactuals are not, and class weights of the estimator shift its probabilities once more:
+    keep the calibration there. If a class has one row, or all its rows are in one group, there are
+    no folds: one model is fitted to all rows, and the threshold is 0.5.
 
     References
     ----------
@@ -109,217 +159,393 @@ class ResampledClassifier(DecidingClassifier):
     Examples
     --------
     >>> from sklearn.datasets import make_classification
-    >>> from sklearn.linear_model import LogisticRegression
-    >>> from counterbalance import InteriorOverSampler, ResampledClassifier
+    >>> from counterbalance import ResampledClassifier
     >>> X, y = make_classification(400, weights=[0.9], random_state=0)
-    >>> sampler = InteriorOverSampler(random_state=0)
-    >>> model = ResampledClassifier(
-    ...     LogisticRegression(), sampler, threshold="f1", calibration="sigmoid", random_state=0
-    ... ).fit(X, y)
-    >>> model.base_shares_.round(2).tolist(), model.resampled_shares_.round(2).tolist()
-    ([0.9, 0.1], [0.5, 0.5])
-    >>> float(model.predict_proba(X)[:, 1].mean().round(2))
+    >>> model = ResampledClassifier(random_state=0).fit(X, y)
+    >>> len(model.estimators_), model.threshold_ < 0.5
+    (5, True)
+    >>> float(model.predict_proba(X)[:, 1].mean().round(1))
     0.1
     """
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        "estimator": [HasMethods(["fit", "predict"])],
+        "estimator": [HasMethods(["fit", "predict"]), None],
         "sampler": [HasMethods(["fit_resample"]), StrOptions({"passthrough"}), None],
-        **DecidingClassifier._parameter_constraints,  # noqa: SLF001  (scikit-learn's own way)
+        "threshold": [
+            StrOptions({*METRICS, "gmean"}),
+            Interval(Real, 0, 1, closed="neither"),
+            "array-like",
+            None,
+        ],
+        "calibration": [StrOptions({"sigmoid", "isotonic"}), None],
+        "ensemble": ["boolean"],
+        "cv": ["cv_object"],
+        "n_jobs": [Integral, None],
+        "random_state": ["random_state"],
     }
 
     def __init__(
         self,
-        estimator: Any,
+        estimator: Any = None,
         sampler: Any = None,
         *,
-        threshold: Any = None,
-        calibration: str | None = None,
+        threshold: Any = "compromise",
+        calibration: str | None = "sigmoid",
+        ensemble: bool = True,
         cv: Any = 5,
         n_jobs: int | None = None,
         random_state: Any = None,
     ) -> None:
         self.estimator = estimator
         self.sampler = sampler
-        decision = {"threshold": threshold, "calibration": calibration, "cv": cv}
-        super().__init__(**decision, n_jobs=n_jobs, random_state=random_state)
+        self.threshold = threshold
+        self.calibration = calibration
+        self.ensemble = ensemble
+        self.cv = cv
+        self.n_jobs = n_jobs
+        self.random_state = random_state
 
-    def _fit(self, X: Any, labels: Labels, weights: Floats | None, groups: Any) -> Floats | None:
-        sampler = InteriorOverSampler() if self.sampler is None else self.sampler
-        if isinstance(sampler, str):
-            sampler = FunctionSampler(validate=False)  # the rows as they are
-        recipe = Recipe(self.estimator, sampler, self._weighs, self._seed)
-        check_classifier(self.estimator)
-        folds = self.folds(labels, groups) if self._learns else []
-        whole = np.arange(len(labels.codes))
-        models = Parallel(n_jobs=self.n_jobs)(
-            delayed(recipe.fit)(X, labels, weights, train)
-            for train in (whole, *(train for train, _ in folds))
-        )
-        self._model = models[0]
-        self._gives_probabilities = hasattr(self._model.estimator, "predict_proba")
-        if not self._gives_probabilities and self.calibration is None:
-            raise ClassifierError(
-                f"estimator {type(self.estimator).__name__} has no predict_proba; set "
-                "calibration='sigmoid', which makes probabilities of its decision function"
+    @fit_context(prefer_skip_nested_validation=False)
+    def fit(self, X: Any, y: Any, sample_weight: Any = None, groups: Any = None) -> Self:
+        """Fit the classifier to a table.
+
+        Parameters
+        ----------
+        X : {array-like, dataframe, sparse matrix} of shape (n_samples, n_features)
+            The table: numpy, scipy sparse, pandas or polars.
+        y : array-like of shape (n_samples,)
+            The class of each row.
+        sample_weight : array-like of shape (n_samples,), default=None
+            The weight of each row: in the fit of an estimator that takes weights, in the shares
+            of the classes, in the calibration and in the threshold. A row of weight 0 is left out.
+        groups : array-like of shape (n_samples,), default=None
+            Rows of one group are never in both parts of a fold.
+
+        Returns
+        -------
+        self : classifier
+            The classifier itself.
+        """
+        X = check_table(self, X)
+        labels = read_labels(_as_column(y))
+        n_rows = len(labels.codes)
+        if X.shape[0] != n_rows:
+            raise TableError(
+                f"X has {X.shape[0]} rows but y has {n_rows} labels; give one label for each row"
             )
-        self.estimator_, self.sampler_ = self._model.estimator, self._model.sampler
-        self.resampled_shares_ = self._model.prior
-        if not folds:
+        weights = check_weights(sample_weight, n_rows)
+        groups = None if groups is None else _check_groups(groups, n_rows)
+        estimator = self._estimator()
+        check_classifier(estimator)
+        pass_weights = self._route(sample_weight, groups)
+        self.classes_ = labels.classes
+        self.base_shares_ = self._shares(labels, weights)
+        self._rarest = rarest_of(self.base_shares_)
+        self.rarest_class_ = plain(self.classes_[self._rarest])
+        self._costs = self._cost_matrix()
+        seed = int(check_random_state(self.random_state).randint(np.iinfo(np.int32).max))
+        rows = np.arange(n_rows) if weights is None else np.flatnonzero(weights)
+        has_folds = self.ensemble or self._learns
+        folds = self._folds(labels, rows, groups, seed) if has_folds else []
+        parts = [(train, test if self._learns else NO_ROWS) for train, test in folds]
+        if not (self.ensemble and folds):
+            parts.insert(0, (rows, NO_ROWS))
+        given = (estimator, self._sampler(), X, labels, weights, self.base_shares_)
+        fitted = Parallel(n_jobs=self.n_jobs)(
+            delayed(fit_member)(*given, *part, seed=seed, pass_weights=pass_weights)
+            for part in parts
+        )
+        members = [member for member, _ in fitted]
+        members = members if self.ensemble and folds else members[:1]
+        self.estimators_ = [member.estimator for member in members]
+        self._priors = np.array([member.prior for member in members])
+        self.resampled_shares_ = self._priors.mean(axis=0)
+        scores = np.full((n_rows, len(self.classes_)), np.nan)
+        for (_, test), (_, found) in zip(parts, fitted, strict=True):
+            scores[test] = found
+        self._decide(scores, labels, weights)
+        return self
+
+    def predict_proba(self, X: Any) -> Floats:
+        """Return the probability of each class, at the shares of the table it was fitted to.
+
+        Parameters
+        ----------
+        X : {array-like, dataframe, sparse matrix} of shape (n_samples, n_features)
+            The rows.
+
+        Returns
+        -------
+        p : ndarray of shape (n_samples, n_classes)
+            In the order of ``classes_``.
+        """
+        check_is_fitted(self)
+        X = check_table(self, X, reset=False)
+        votes = [
+            self._calibrated(Member(f, prior).scores(X, self.classes_, self.base_shares_))
+            for f, prior in zip(self.estimators_, self._priors, strict=True)
+        ]
+        return np.asarray(np.mean(votes, axis=0))
+
+    def predict(self, X: Any) -> Any:
+        """Return the class of each row, by the threshold.
+
+        Parameters
+        ----------
+        X : {array-like, dataframe, sparse matrix} of shape (n_samples, n_features)
+            The rows.
+
+        Returns
+        -------
+        y : ndarray of shape (n_samples,)
+            The classes.
+        """
+        p = self.predict_proba(X)
+        rule = Rule(self.class_factors_, self._costs, self._rarest, self.threshold_)
+        return self.classes_[rule.answer(p)]
+
+    @property
+    def estimator_(self) -> Any:
+        """The fitted model, if there is one only."""
+        if len(self.estimators_) > 1:
+            raise AttributeError(
+                f"this ResampledClassifier has {len(self.estimators_)} members and no estimator_; "
+                "use estimators_, or set ensemble=False to fit one model"
+            )
+        return self.estimators_[0]
+
+    @property
+    def decision_(self) -> dict[str, Any]:
+        """The decision as plain values."""
+        check_is_fitted(self)
+        is_metric = isinstance(self.threshold, str)
+        curves = {"kind": self.calibration, "curves": self.calibration_}
+        return {
+            "tuned_for": self.threshold if is_metric else "costs" if self._tunes else None,
+            "classes": self.classes_.tolist(),
+            "rarest_class": self.rarest_class_,
+            "threshold": self.threshold_,
+            "class_factors": self.class_factors_.tolist(),
+            "base_shares": self.base_shares_.tolist(),
+            "resampled_shares": self.resampled_shares_.tolist(),
+            "calibration": None if self.calibration_ is None else curves,
+        }
+
+    @property
+    def _tunes(self) -> bool:
+        """Whether a threshold is learned."""
+        return self.threshold is not None and not isinstance(self.threshold, Real)
+
+    @property
+    def _learns(self) -> bool:
+        """Whether out-of-fold scores are needed."""
+        return self._tunes or self.calibration is not None
+
+    def _estimator(self) -> Any:
+        """Return the estimator that is fitted to the rows, unfitted."""
+        if self.estimator is not None:
+            return self.estimator
+        f = HistGradientBoostingClassifier(**SMALL_STEPS)
+        if _routing_enabled():
+            f.set_fit_request(sample_weight=True)
+        return make_pipeline(TableEncoder(), f)
+
+    def _sampler(self) -> Any:
+        """Return the sampler, not yet run."""
+        if self.sampler is None:
+            return InteriorOverSampler()
+        return FunctionSampler(validate=False) if isinstance(self.sampler, str) else self.sampler
+
+    def _shares(self, labels: Labels, weights: Floats | None) -> Floats:
+        """Return the shares of the classes; refuse a class without weight."""
+        totals = np.bincount(labels.codes, weights=weights)
+        if not totals.all():
+            raise TableError(
+                f"sample_weight must leave rows of every class, but the rows of class "
+                f"{plain(labels.classes[int(totals.argmin())])!r} have no weight; give them "
+                "some, or leave them out"
+            )
+        return np.asarray(totals / totals.sum())
+
+    def _decide(self, scores: Floats, labels: Labels, weights: Floats | None) -> None:
+        """Learn the calibration and the threshold from out-of-fold scores.
+
+        scores   (N, C), nan in the rows that no member predicted
+        """
+        n_classes = len(self.classes_)
+        known: Mask = np.isfinite(scores).all(axis=1)
+        scores, codes = scores[known], labels.codes[known]
+        weights = None if weights is None else weights[known]
+        self.calibration_ = None
+        if self.calibration is not None and known.any():
+            fitted = Calibration.of(self.calibration, self._on_a_line(scores), codes, weights)
+            self.calibration_ = fitted.curves
+        if self.calibration_ is None and not self._has_probabilities:
+            raise ClassifierError(
+                f"estimator {type(self.estimators_[0]).__name__} has no predict_proba and no "
+                "calibration was learned, so there are no probabilities; set "
+                "calibration='sigmoid', which needs two rows of every class, or use another"
+            )
+        self.threshold_ = HALF if n_classes == BINARY else None
+        self.class_factors_ = np.ones(n_classes)
+        if isinstance(self.threshold, Real):
+            self.threshold_ = float(self.threshold)
+        self.out_of_fold_curve_ = None
+        self.__dict__.pop("out_of_fold_proba_", None)  # of an earlier fit
+        if not known.any():
+            return
+        p = self._calibrated(scores)
+        self.out_of_fold_proba_ = np.full((len(known), n_classes), np.nan)
+        self.out_of_fold_proba_[known] = p
+        if self._tunes:
+            is_metric = isinstance(self.threshold, str)
+            metric = self.threshold.replace("gm", "g_m") if is_metric else "cost"
+            rule = tuned_rule(p, codes, metric, weights, self._costs)
+            self.threshold_, self.class_factors_ = rule.cut, rule.factors
+        if n_classes == BINARY:
+            is_rarest = (codes == self._rarest).astype(np.intp)
+            self.out_of_fold_curve_ = precision_recall(p[:, self._rarest], is_rarest, weights)
+
+    @property
+    def _has_probabilities(self) -> bool:
+        return hasattr(self.estimators_[0], "predict_proba")
+
+    def _on_a_line(self, scores: Floats) -> Floats:
+        """Return the scores that a curve is fitted to: the logits of probabilities."""
+        return logits(scores) if self._has_probabilities else scores
+
+    def _calibrated(self, scores: Floats) -> Floats:
+        if self.calibration_ is None:
+            return scores
+        return Calibration(self.calibration_).probabilities(self._on_a_line(scores))
+
+    def _cost_matrix(self) -> Floats | None:
+        """Return ``threshold`` as a cost matrix, if it is one."""
+        n = len(self.classes_)
+        if isinstance(self.threshold, Real) and n > BINARY:
+            raise TableError(
+                f"threshold={self.threshold} needs two classes, but y has {n}; name a metric, "
+                "pass a cost matrix, or set it to None"
+            )
+        if isinstance(self.threshold, str) or not self._tunes:
             return None
-        scores = np.full((len(whole), len(self.classes_)), np.nan)
-        for (_, test), model in zip(folds, models[1:], strict=True):
-            scores[test] = model.scores(containers.take(X, test), self.classes_)
-        return scores
+        try:
+            cost = np.asarray(self.threshold, dtype=np.float64)
+        except (TypeError, ValueError):
+            cost = np.empty(0)
+        if cost.shape != (n, n) or not np.isfinite(cost).all():
+            raise TableError(
+                f"threshold as a cost matrix must hold {n} rows (the true class, in the order of "
+                f"the sorted classes) of {n} finite numbers (the predicted class), got "
+                f"{self.threshold!r}"
+            )
+        if (np.diag(cost) >= cost.T).sum() > n:
+            raise TableError(
+                "threshold as a cost matrix must make every wrong prediction cost more than the "
+                f"right one of its row, got {cost.tolist()}; rows are true classes, columns "
+                "predicted ones"
+            )
+        return cost
 
-    def _scores(self, X: Any) -> Floats:
-        return np.asarray(self._model.scores(X, self.classes_))
+    def _folds(self, labels: Labels, rows: Integers, groups: Any, seed: int) -> Folds:
+        """Return the folds of some rows whose training part has every class.
 
-    def _base_estimator(self) -> Any:
-        return self.estimator
+        There are none if a class has one row, or is in one group.
+        """
+        codes = labels.codes[rows]
+        fewest, usable = int(np.bincount(codes).min()), []
+        groups = None if groups is None else groups[rows]
+        if isinstance(self.cv, Integral) or self.cv is None:
+            wanted = check_cv(self.cv).get_n_splits()  # refuses fewer than two
+            most = min(wanted, fewest, len(rows) if groups is None else len(np.unique(groups)))
+            kind = StratifiedKFold if groups is None else StratifiedGroupKFold
+            splitter = kind(max(2, most), shuffle=True, random_state=seed)
+        else:
+            most, splitter = len(rows), check_cv(self.cv, codes, classifier=True)
+        if most > 1:
+            folds = list(splitter.split(codes, codes, groups))
+            if isinstance(self.cv, Integral) or hasattr(self.cv, "split") or self.cv is None:
+                folds = [(rows[train], rows[test]) for train, test in folds]
+            else:  # a list of positions in the whole table
+                folds = [tuple(np.intersect1d(part, rows) for part in fold) for fold in folds]
+            n_classes = len(labels.classes)
+            usable = [fold for fold in folds if len(np.unique(labels.codes[fold[0]])) == n_classes]
+        if not usable and self._learns:
+            rare = plain(labels.classes[int(np.bincount(codes).argmin())])
+            text = (
+                f"class {rare!r} has {fewest} row{'s' * (fewest != 1)}, too few or in too few "
+                "groups for folds, so neither threshold nor calibration is learned: the most "
+                "probable class is predicted; collect more rows, or set threshold=None and "
+                "calibration=None"
+            )
+            warn_user(UntunedWarning(text), f"class {rare!r}")
+        return usable
+
+    def _route(self, sample_weight: Any, groups: Any) -> bool:
+        """Check the metadata routing; return whether the estimator gets the weights."""
+        given = {"sample_weight": sample_weight, "groups": groups}
+        if _routing_enabled():
+            given = {name: value for name, value in given.items() if value is not None}
+            return "sample_weight" in process_routing(self, "fit", **given).estimator.fit
+        return sample_weight is not None and takes_weights(self._estimator())
+
+    def get_metadata_routing(self) -> MetadataRouter:
+        """Return who takes the weights: this classifier, and its estimator if it asks for them.
+
+        Returns
+        -------
+        routing : MetadataRouter
+            The routing of ``fit``.
+        """
+        mapping = MethodMapping().add(caller="fit", callee="fit")
+        router = MetadataRouter(owner=self).add_self_request(self)
+        return router.add(estimator=self._estimator(), method_mapping=mapping)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
+        estimator = self._estimator()
         is_sampler = hasattr(self.sampler, "fit_resample")
-        parts = [self.estimator, *([self.sampler] if is_sampler else [])]
+        parts = [estimator, *([self.sampler] if is_sampler else [])]
         for name in ("sparse", "allow_nan", "categorical", "string"):
             holds = all(getattr(get_tags(part).input_tags, name) for part in parts)
             setattr(tags.input_tags, name, holds)
-        tags.classifier_tags = get_tags(self.estimator).classifier_tags
+        tags.classifier_tags = get_tags(estimator).classifier_tags
         return tags
 
+    def __getstate__(self) -> dict[str, Any]:
+        """Return what is pickled: nothing that has a value for each row."""
+        state = super().__getstate__()
+        return {name: value for name, value in state.items() if name != "out_of_fold_proba_"}
 
-@dataclass(frozen=True, eq=False)
-class Model:
-    """An estimator that was fitted to resampled rows."""
-
-    estimator: Any
-    sampler: Any
-    base: Floats
-    prior: Floats
-
-    def scores(self, X: Any, classes: Any) -> Floats:
-        """Return its scores at the shares that the table had before."""
-        return class_scores(self.estimator, X, classes, self.base, self.prior)
-
-
-@dataclass(frozen=True, eq=False)
-class Recipe:
-    """How part of a table becomes a model: the same for the whole and for every fold."""
-
-    estimator: Any
-    sampler: Any
-    weighs: bool
-    seed: int
-
-    def fit(self, X: Any, labels: Labels, weights: Floats | None, rows: Integers) -> Model:
-        """Resample these rows and fit the estimator to them."""
-        if weights is not None:  # a row that weighs nothing is as good as absent
-            rows = rows[weights[rows] > 0]
-        whole = len(rows) == len(labels.codes)
-        X = X if whole else containers.take(X, rows)
-        y = labels.values[rows]
-        weights = None if weights is None else weights[rows]
-        sampler = seeded(clone(self.sampler), self.seed)
-        X_new, y_new = _resampled(sampler, X, y, weights, is_part=not whole)
-        codes = read_labels(y_new)
-        if not np.array_equal(codes.classes, labels.classes):
-            raise TableError(
-                f"sampler {type(sampler).__name__} must keep rows of all classes "
-                f"{labels.classes.tolist()}, but it returned {codes.classes.tolist()}; ask it for "
-                "some of each with sampling_strategy"
-            )
-        n_classes = len(labels.classes)
-        new_weights = None
-        if weights is not None:
-            new_weights = _weights_after(sampler, weights, labels.codes[rows], codes.codes)
-        estimator = seeded(clone(self.estimator), self.seed)
-        given = weight_parameter(estimator, new_weights if self.weighs else None)
-        _fit(estimator, _like(X_new, X), codes.values, given)
-        # Where the estimator takes no weights it is fitted to the shares of the bare rows.
-        prior = class_shares(codes.codes, n_classes, new_weights if self.weighs else None)
-        base = class_shares(labels.codes[rows], n_classes, weights)
-        return Model(estimator, sampler, base, prior)
-
-
-def _fit(estimator: Any, X: Any, y: Any, given: dict[str, Any]) -> None:
-    """Fit the estimator; say what to put before one that takes numbers only."""
-    try:
-        estimator.fit(X, y, **given)
-    except ValueError as error:
-        if not _is_mixed(X):
-            raise
-        raise ClassifierError(
-            f"estimator {type(estimator).__name__} cannot be fitted to this table: {error}; if it "
-            "takes numbers only, put a preparation before it, as in make_pipeline("
-            f"TablePreparation(), {type(estimator).__name__}())"
-        ) from error
-
-
-def _is_mixed(X: Any) -> bool:
-    """Say whether a table may hold more than numbers."""
-    return frames.has_columns(X) or getattr(X, "dtype", None) == np.dtype(object)
-
-
-def _resampled(
-    sampler: Any, X: Any, y: Any, weights: Floats | None, *, is_part: bool
-) -> tuple[Any, Any]:
-    """Resample rows; name a sampler that fails on a training part, or returns something else."""
-    given = {}
-    if weights is not None and "sample_weight" in signature(sampler.fit_resample).parameters:
-        given["sample_weight"] = weights
-    name = type(sampler).__name__
-    try:
-        found = sampler.fit_resample(_for_sampler(sampler, X), y, **given)
-    except ValueError as error:
-        if _is_mixed(X) and not isinstance(sampler, TableOverSampler):
-            raise TableError(
-                f"sampler {name} cannot take this table: {error}; put a preparation before both, "
-                "as in make_pipeline(TablePreparation(), ResampledClassifier(estimator, sampler))"
-            ) from error
-        if not is_part:
-            raise
-        raise TableError(
-            f"sampler {name} failed on {len(y)} rows, a training part that threshold and "
-            f"calibration are learned from: {error}; let it ask for fewer neighbours, use more "
-            "folds (cv), or set threshold=None and calibration=None"
-        ) from error
-    is_pair = isinstance(found, tuple) and len(found) == BINARY
-    shape = getattr(found[0], "shape", ()) if is_pair else ()
-    if len(shape) != BINARY or shape != (len(found[1]), X.shape[1]):
-        raise TableError(
-            f"sampler {name} must return rows of {X.shape[1]} columns and a label for each, got "
-            f"{type(found).__name__}{f' with rows of the shape {shape}' if shape else ''}; mend "
-            "it, or use another"
+    def _sk_visual_block_(self) -> Any:
+        """Return the parts that the HTML representation shows: the sampler, then the members."""
+        fitted = getattr(self, "estimators_", [self._estimator()])
+        names = (
+            ["estimator"] if len(fitted) == 1 else [f"member {k + 1}" for k in range(len(fitted))]
         )
-    X_new, y_new = found
-    return X_new, y_new
+        members = _VisualBlock("parallel", fitted, names=names, dash_wrapped=False)
+        return _VisualBlock("serial", [self._sampler(), members], dash_wrapped=True)
 
 
-def _weights_after(sampler: Any, weights: Floats, before: Integers, after: Integers) -> Floats:
-    """Return the weight of every resampled row; a new row weighs as its class does on average."""
-    if hasattr(sampler, "sample_weight_"):
-        return np.asarray(sampler.sample_weight_)
-    if hasattr(sampler, "sample_indices_"):
-        return np.asarray(weights[sampler.sample_indices_])
-    if not np.array_equal(after[: len(before)], before):
+def _as_column(y: Any) -> Any:
+    """Return the labels of a column with one dimension, as every classifier does."""
+    if y is None or containers.kind(y) == "sparse":
+        return y
+    if getattr(y, "ndim", 1) == BINARY and y.shape[1] == 1:
+        return column_or_1d(np.asarray(y), warn=True)
+    if getattr(y, "ndim", 1) > 1:
         raise TableError(
-            f"sample_weight cannot follow the rows: sampler {type(sampler).__name__} neither "
-            "keeps the rows on top nor tells by sample_indices_ which it kept; leave the weights "
-            "out or use another sampler"
+            f"y must hold one label for each row, got an array of the shape {np.shape(y)}; "
+            "several labels for a row, or one-hot codes, are not supported"
         )
-    mean = np.bincount(before, weights=weights) / np.bincount(before)
-    return np.concatenate([weights, mean[after[len(before) :]]])
+    return y
 
 
-def _for_sampler(sampler: Any, X: Any) -> Any:
-    """Return the table as a sampler takes it: imbalanced-learn knows no polars frames."""
-    is_ours = isinstance(sampler, TableOverSampler)
-    return X if is_ours or containers.kind(X) != "polars" else X.to_numpy()
-
-
-def _like(X_new: Any, X: Any) -> Any:
-    """Return resampled rows in the container of the table."""
-    if containers.kind(X) != "polars" or containers.kind(X_new) == "polars":
-        return X_new
-    return type(X)(np.asarray(X_new).tolist(), schema=X.schema, orient="row", strict=False)
+def _check_groups(groups: Any, n_rows: int) -> Any:
+    values = np.asarray(groups)
+    if values.shape != (n_rows,):
+        raise TableError(
+            f"groups must name one group for each of the {n_rows} rows, got an array of the "
+            f"shape {values.shape}"
+        )
+    return values
