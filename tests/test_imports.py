@@ -24,7 +24,7 @@ FLOORS = (
     ("samplers",),
     ("estimators",),
     ("__init__",),
-    ("explain", "projection"),
+    ("explain",),
     ("methods",),
     ("io",),
     ("datasets",),

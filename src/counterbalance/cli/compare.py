@@ -265,7 +265,7 @@ def _check_usage(table: Path, folder: Path, report: Path | None, *, jobs: int, b
         raise typer.BadParameter(f"--jobs must be at least 1, or -1 for all cores, got {jobs}")
     check_folder(folder, option="--out")
     if report is not None:
-        for package in ("jinja2", "contourpy"):
+        for package in ("jinja2", "matplotlib"):
             require(package, "--report", "report")
         check_output(report, *([table] if table.exists() else []), option="--report")
 
@@ -327,8 +327,7 @@ def _page(result: Comparison, *, rows: bool) -> dict[str, Any]:
     except CounterbalanceError as error:
         note(f"the page has no map: {error}")
         return result.summary
-    sections = {"map": made.map, "explorer": made.explorer, "features": made.features}
-    return {**result.summary, **sections}
+    return {**result.summary, **made}
 
 
 COMPARE = Command(NAME, SUMMARY, DESCRIPTION, EXAMPLES, execute, OPTIONS)
