@@ -294,10 +294,10 @@ def test_the_headline_counts_rows_and_an_inflated_class_is_warned_of(wisconsin):
 
 def test_the_headline_names_a_class_that_grew_beside_others():
     rng = np.random.default_rng(0)
-    y = np.repeat(["a", "b", "c"], [60, 30, 20])
-    X = rng.normal(size=(110, 3)) + (y == "a")[:, None]
-    summary = summarise_sampler(*resample(X, y, sampling_strategy={"c": 40}), alone=True)
-    assert summary["verdict"]["headline"] == "20 rows added; c now has 40"
+    y = np.repeat(["usual", "seldom", "rare"], [60, 30, 20])
+    X = rng.normal(size=(110, 3)) + (y == "usual")[:, None]
+    summary = summarise_sampler(*resample(X, y, sampling_strategy={"rare": 40}), alone=True)
+    assert summary["verdict"]["headline"] == "20 rows added; rare now has 40"
 
 
 def test_many_pairs_of_classes_are_a_table_by_the_class_they_gave_rows_to():

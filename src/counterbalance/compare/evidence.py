@@ -69,11 +69,6 @@ class Gain:
         """Probability of a gain that counts."""
         return self.belief.above(self.rope)
 
-    @cached_property
-    def worse(self) -> float:
-        """Probability of a loss that counts."""
-        return 1 - self.belief.above(-self.rope)
-
 
 @dataclass(frozen=True)
 class Evidence:

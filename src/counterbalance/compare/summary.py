@@ -74,9 +74,10 @@ def summarise(
     table, shown = results.plan.table, score_table(results)
     in_file = table.counts_of_file.tolist()
     said = {name: list(v) if isinstance(v, tuple) else v for name, v in asdict(verdict).items()}
+    said["table"] = {name: list(getattr(shown, name)) for name in ("columns", "rows", "notes")}
     return {
         "title": "Should it be resampled?",
-        "verdict": {**said, "table": {"columns": list(shown.columns), "rows": list(shown.rows)}},
+        "verdict": said,
         "data": {
             "rows": len(table.codes),
             "rows_of_file": sum(in_file),

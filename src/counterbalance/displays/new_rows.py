@@ -229,7 +229,7 @@ class BoundaryDisplay(Display):
     >>> sampler = CounterfactualOverSampler(random_state=0)
     >>> display = BoundaryDisplay.from_sampler(sampler, *sampler.fit_resample(X, y))
     >>> display.ax_.get_xlabel()
-    'first principal component (54% of variance)'
+    'first principal component (49% of variance)'
     """
 
     grid: tuple[Floats, Floats]
