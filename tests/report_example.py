@@ -1,7 +1,5 @@
 """An invented but realistic summary: what compare would say of a table of births."""
 
-import math
-
 import numpy as np
 
 METRICS = [
@@ -10,7 +8,6 @@ METRICS = [
     ("roc_auc", "ROC AUC", True, "How often a row of the smaller class gets the higher score."),
     ("average_precision", "Average precision", True, "Area under precision over recall."),
     ("brier", "Brier score", False, "Mean squared error of the probabilities."),
-    ("calibration_slope", "Calibration slope", True, "Below 1 the probabilities are too extreme."),
 ]
 STRATEGIES = [
     "none",
@@ -22,6 +19,7 @@ STRATEGIES = [
     "ADASYN",
     "counterfactual",
 ]
+SVG = "<svg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 9 9'><path d='M0 0h9v9z'/></svg>"
 CLASSIFIERS = ["logistic regression", "random forest", "gradient boosting"]
 
 
@@ -41,6 +39,11 @@ def example_summary():
                 "Only 59 rows belong to the smaller class: intervals are wide.",
                 "Probabilities after oversampling need the correction for the base rate.",
             ],
+            "code": "model = LogisticRegression(class_weight='balanced')",
+            "table": {
+                "columns": ["classifier", "strategy", "G-mean 0.5", "-0.1 0 +0.1"],
+                "rows": [["logistic regression", "none", "0.550", "--|--"]],
+            },
         },
         "data": {
             "file": "births.csv",
@@ -58,8 +61,13 @@ def example_summary():
         },
         "comparison": {
             "metrics": [
-                {"name": name, "label": label, "higher_is_better": higher, "help": text}
-                | ({"ideal": 1.0} if name == "calibration_slope" else {})
+                {
+                    "name": name,
+                    "label": label,
+                    "higher_is_better": higher,
+                    "help": text,
+                    "needs_threshold": name in {"g_mean", "f1", "brier"},
+                }
                 for name, label, higher, text in METRICS
             ],
             "rows": [
@@ -81,8 +89,7 @@ def example_summary():
             }
             for k, strategy in enumerate(["random oversampling", "SMOTENC", "counterfactual"])
         ],
-        "curves": [_curves(strategy, c) for c in CLASSIFIERS for strategy in STRATEGIES],
-        "map": example_map(rng),
+        "map": [{"svg": SVG, "title": "Rows and boundary", "text": "Tinted areas are answers."}],
         "explorer": example_explorer(rng),
         "features": {
             "rows": [
@@ -92,9 +99,17 @@ def example_summary():
                 {"name": "race", "share": 0.013, "typical": "1 → 3 in 60%"},
             ],
             "total": 1071,
+            "left_out": 0,
+            "inverted": True,
         },
-        "settings": {"folds": 5, "repeats": 3, "seed": 0, "methods": STRATEGIES},
-        "versions": {"python": "3.13.1", "counterbalance": "0.1.0", "numpy": "2.4.6"},
+        "settings": {
+            "folds": 5,
+            "repeats": 3,
+            "seed": 0,
+            "methods": STRATEGIES,
+            "metric": "g_mean",
+        },
+        "versions": {"python": "3.13.1", "numpy": "2.4.6"},
         "reproduce": "counterbalance compare births.csv --target low_weight --seed 0 "
         "--report report.html",
         "cite": "Luo and Liu, Counterfactual-based minority oversampling for imbalanced "
@@ -107,7 +122,7 @@ def _result(strategy, classifier, threshold, rng):
     base += 0.08 * (threshold == "tuned") * (strategy in {"none", "tuned threshold"})
     scores = {}
     for name, *_ in METRICS:
-        mean = {"brier": 0.12, "calibration_slope": 1.0}.get(name, base) + rng.normal(0, 0.02)
+        mean = {"brier": 0.12}.get(name, base) + rng.normal(0, 0.02)
         half = rng.uniform(0.01, 0.06)
         scores[name] = {"mean": mean, "low": mean - half, "high": mean + half}
     failed = strategy == "ADASYN" and classifier == "random forest"
@@ -116,56 +131,8 @@ def _result(strategy, classifier, threshold, rng):
         "classifier": classifier,
         "threshold": threshold,
         "failed": "no neighbours of another class were found" if failed else None,
-        "seconds": float(rng.uniform(0.1, 30)),
         "scores": {} if failed else scores,
     }
-
-
-def _curves(strategy, classifier):
-    bend = 0.25 if strategy != "none" else 0.03
-    predicted = np.linspace(0.05, 0.95, 10)
-    observed = np.clip(predicted - bend * np.sin(math.pi * predicted), 0, 1)
-    recall = np.linspace(0, 1, 200)
-    steep = 1.5 + CLASSIFIERS.index(classifier)
-    return {
-        "strategy": strategy,
-        "classifier": classifier,
-        "calibration": [[float(p), float(o), 40] for p, o in zip(predicted, observed, strict=True)],
-        "calibration_corrected": [
-            [float(p), float((p + o) / 2), 40] for p, o in zip(predicted, observed, strict=True)
-        ],
-        "precision_recall": [[float(r), float(1 - 0.85 * r**steep)] for r in recall],
-    }
-
-
-def example_map(rng):
-    real = rng.normal(0, 1, (400, 2))
-    small = rng.normal(1.6, 0.7, (80, 2))
-    new = rng.normal(1.1, 0.4, (120, 2))
-    columns, rows = 30, 20
-    cells = [[int(i + j > 30) for j in range(columns)] for i in range(rows)]
-    return {
-        "axes": ["first principal component", "second principal component"],
-        "points": [
-            _points("healthy", new=False, at=real),
-            _points("low weight", new=False, at=small),
-            _points("low weight", new=True, at=new),
-        ],
-        "links": np.hstack([real[:50], new[:50]]).tolist(),
-        "regions": {
-            "classes": ["healthy", "low weight"],
-            "x": [-3.5, 4.0],
-            "y": [-3.5, 4.0],
-            "cells": cells,
-            "lines": [[[0.3, 4.0], [2.0, 1.0], [4.0, 0.2]]],
-        },
-        "notes": ["50 thin lines lead from a real row to the new row that was made of it."],
-    }
-
-
-def _points(label, *, new, at):
-    x, y = at.T.tolist()
-    return {"label": label, "new": new, "x": x, "y": y, "total": len(at)}
 
 
 def example_explorer(rng):
@@ -184,7 +151,8 @@ def example_explorer(rng):
                 "factual": int(rng.integers(0, 1230)),
                 "from_class": "healthy",
                 "to_class": "low weight",
-                "origin": "inversion" if place < 50 else "threshold",
+                "name": "",
+                "origin": "inversion" if place < 50 else "interior",
                 "distance": 0.3 + place / 20,
                 "old": old,
                 "new": new,

@@ -25,7 +25,7 @@ FLOORS = (
     ("samplers",),
     ("estimators",),
     ("__init__",),
-    ("explain", "projection"),
+    ("explain",),
     ("methods",),
     ("io",),
     ("datasets",),

@@ -1,15 +1,12 @@
-"""Tables of results: text for people, records for programs."""
+"""Tables of results, as text and as html."""
 
 from __future__ import annotations
 
-import csv
-import io
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from html import escape
 from textwrap import fill
 
-Value = str | int | float | None
 FAILED = "failed"
 ABSENT = "-"
 NOTE_WIDTH = 100
@@ -24,8 +21,6 @@ class ResultTable:
     columns: Sequence[str]  # column headings; the first column names the rows
     rows: Sequence[Sequence[str]]  # the cells as text, row by row
     notes: Sequence[str] = ()  # what a reader has to know, one sentence each
-    # The same figures in full precision, one record each, for the csv file.
-    records: Sequence[Mapping[str, Value]] = ()
     left: int = 1  # how many columns, counted from the first, hold texts and are left-aligned
 
 
@@ -70,20 +65,6 @@ def as_html(table: ResultTable) -> str:
 
 def _html_line(tag: str, cells: Sequence[str]) -> str:
     return f"<tr>{''.join(f'<{tag}>{escape(cell)}</{tag}>' for cell in cells)}</tr>"
-
-
-def as_csv(table: ResultTable) -> str:
-    """Write the records of a table, or its rows where it has none, as csv."""
-    text = io.StringIO()
-    if not table.records:
-        writer = csv.writer(text, lineterminator="\n")
-        writer.writerow(table.columns)
-        writer.writerows(table.rows)
-        return text.getvalue()
-    named = csv.DictWriter(text, list(table.records[0]), lineterminator="\n")
-    named.writeheader()
-    named.writerows(table.records)
-    return text.getvalue()
 
 
 def _spaced(notes: Sequence[str]) -> list[str]:

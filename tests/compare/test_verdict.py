@@ -13,7 +13,6 @@ from counterbalance.compare.data import read_compared
 from counterbalance.compare.evidence import (
     Evidence,
     Gain,
-    chosen_gain,
     find,
     still_open,
 )
@@ -43,8 +42,6 @@ def test_where_a_threshold_is_enough_it_names_the_threshold():
     (none,) = (row for row in score_table(results).rows if row[1] == "none")
     assert none[6] in {">0.99", "0.99", "0.98", "0.97", "0.96", "0.95"}  # that the threshold helps
     assert verdict.scope == ""
-    # a model that is right needs no other base rate: its probabilities suffer from one
-    assert any(text.startswith("Probabilities of logistic") for text in verdict.sentences)
 
 
 def test_a_planted_gain_is_found():
@@ -136,7 +133,7 @@ def test_a_subsample_says_what_it_kept_and_how_that_was_corrected():
 @pytest.mark.slow
 @pytest.mark.parametrize("seed", range(3))
 def test_what_is_best_supported_never_contradicts_the_tables(seed):
-    """The tables may show a better mean; then the sentence says so, and why it does not count."""
+    """The table may show a better mean; then the sentence says so, and why it does not count."""
     plan = plan_of(
         *two_clouds(120, 40, apart=1.5, seed=seed), strategies=THREE, classifiers=("LR", "KNN"),
         folds=2,
@@ -150,9 +147,7 @@ def test_what_is_best_supported_never_contradicts_the_tables(seed):
         if pair.failed is None
     ]
     named = float(re.search(r", (\d\.\d{3})\.", sentence).group(1))
-    better = re.search(r"a better mean, (\d\.\d{3})", sentence)
-    assert max(means) == pytest.approx(float(better.group(1)) if better else named, abs=0.0006)
-    assert "Best of all" not in sentence
+    assert ("A better mean in the table" in sentence) == (max(means) > named + 0.0006)
 
 
 def test_a_threshold_lies_near_the_share_even_of_boosting_that_learned_by_heart():
@@ -180,8 +175,8 @@ def gain(mean, scale, name="SMOTE"):
     return Gain(name, "tuned", Posterior(mean, scale, 14), 0.01)
 
 
-def finding(*gains, chosen=0.01):
-    return Evidence("LR", gains, None, chosen)
+def finding(*gains):
+    return Evidence("LR", gains, None)
 
 
 def test_the_bar_rises_with_the_number_of_candidates():
@@ -192,20 +187,10 @@ def test_the_bar_rises_with_the_number_of_candidates():
 
 
 @pytest.mark.parametrize(
-    ("mean", "chosen", "state"),
-    [(0.04, 0.03, "helps"), (0.02, 0.01, "unclear"), (0.02, -0.01, "no"), (0.01, 0.01, "no")],
+    ("mean", "state"), [(0.04, "helps"), (0.03, "probably"), (0.02, "no"), (0.01, "no")]
 )
-def test_the_state_follows_from_the_evidence(mean, chosen, state):
-    assert finding(gain(mean, 0.01), chosen=chosen).state == state
-
-
-def test_choosing_among_equals_gains_nothing_without_hindsight():
-    rng = np.random.default_rng(0)
-    tried = [rng.normal(0, 0.05, (12, 15)) for _ in range(400)]
-    hindsight = np.mean([gains.mean(axis=1).max() for gains in tried])
-    honest = np.mean([chosen_gain(gains) for gains in tried])
-    assert hindsight > 0.015
-    assert abs(honest) < 0.003
+def test_the_state_follows_from_the_evidence(mean, state):
+    assert finding(gain(mean, 0.01), gain(0, 0.01)).state == state
 
 
 def test_more_than_two_classes_have_factors_for_a_threshold():
@@ -387,7 +372,5 @@ def test_no_time_at_all_leaves_the_baseline_and_says_so():
     }
     verdict = judge(results)
     assert verdict.headline == "No resampling was compared."
-    assert (
-        "Left out for want of time: SMOTE with logistic regression. --full tries everything."
-        in verdict.caveats
-    )
+    expected = "or for want of time: SMOTE with logistic regression. --full computes them all."
+    assert any(text.endswith(expected) for text in verdict.caveats)

@@ -5,6 +5,7 @@ import sys
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.datasets import make_classification
 from sklearn.linear_model import LogisticRegression
 
 from counterbalance import CounterfactualOverSampler
@@ -84,16 +85,39 @@ def test_names_that_matplotlib_would_read_are_drawn_as_they_are(mixed):
     display.plot("changes").figure.canvas.draw()
 
 
-@pytest.mark.parametrize("features", [None, ["dose", "ward"], [0, 1]])
-def test_the_colour_at_a_row_is_what_the_classifier_says_of_it(mixed, features):
-    sampler, X, y = mixed
-    display = BoundaryDisplay.from_sampler(sampler, X, y, features=features, grid_resolution=10)
-    points = display.projection.points
-    _, place, count = np.unique(points, axis=0, return_inverse=True, return_counts=True)
-    alone = (count[place.ravel()] == 1) & X.notna().all(axis=1).to_numpy()
-    assert alone.sum() > 50
-    said = sampler.estimator_.predict(display.projection.rows_at(points[alone]))
-    assert (said == sampler.estimator_.predict(X[alone])).all()
+def test_a_table_of_two_columns_is_coloured_by_what_the_classifier_says():
+    X, y = make_classification(
+        200, n_features=2, n_redundant=0, weights=[0.8], n_clusters_per_class=1, random_state=0
+    )
+    f = LogisticRegression(class_weight="balanced").fit(X, y)
+    display = BoundaryDisplay.from_estimator(f, X, y, grid_resolution=40)
+    assert display.ax_.get_xlabel() == "x0"
+    places = np.column_stack([side.ravel() for side in np.meshgrid(*display.grid)])
+    assert np.array_equal(display.answers.ravel(), f.predict(places))
+
+
+def test_a_place_among_rows_of_one_answer_has_it_and_one_far_from_all_rows_has_none():
+    rng = np.random.default_rng(0)
+    X = rng.normal(0, 0.1, (80, 3))
+    X[:40, 0] -= 1
+    X[40:, 0] += 1
+    y = np.repeat(["a", "b"], 40)
+    f = LogisticRegression().fit(X, y)
+    display = BoundaryDisplay.from_estimator(f, X, y, features=[0, 1], grid_resolution=60)
+    assert set(np.unique(display.answers)) == {-1, 0, 1}
+    assert 1 not in display.answers[:, :25]
+    assert 0 not in display.answers[:, 35:]
+
+
+def test_a_class_that_only_the_classifier_knows_is_coloured_too():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(200, 3))
+    X[150:, 0] += 12  # far to the right, where the classifier answers a class that y lacks
+    y = (X[:, 1] > 0.7).astype(int)
+    f = LogisticRegression(class_weight="balanced").fit(X, np.where(X[:, 0] > 6, 7, y))
+    display = BoundaryDisplay.from_estimator(f, X, y, features=[0, 1])
+    assert display.classes.tolist() == [0, 1, 7]
+    assert set(display.answers[:, 130:].ravel()) == {-1, 2}
 
 
 def test_any_classifier_can_be_drawn_and_new_rows_are_told_from_real_ones(numbers):
@@ -101,7 +125,7 @@ def test_any_classifier_can_be_drawn_and_new_rows_are_told_from_real_ones(number
     f = LogisticRegression().fit(X, y)
     display = BoundaryDisplay.from_sampler(sampler, X, y, estimator=f, grid_resolution=30)
     assert display.new.sum() == len(sampler.provenance_)
-    assert set(np.unique(display.answers)) == {0, 1, 2}
+    assert set(np.unique(display.answers)) == {-1, 0, 1, 2}
     real = BoundaryDisplay.from_estimator(f, X, y, features=[0, 1], grid_resolution=30)
     assert not real.new.any()
     assert real.ax_.get_xlabel() == "x0"

@@ -13,11 +13,10 @@ COLOURS = {
 # Texts and what is behind them.
 TEXTS = [
     *((ink, paper) for ink in ("ink", "soft", "accent") for paper in ("paper", "card", "rise")),
-    ("alarm", "card"), ("hero-ink", "hero"), ("hero-soft", "hero"), ("ink", "mark"),
-    ("mark-soft", "mark"),
+    ("alarm", "card"), ("ink", "mark"),
 ]  # fmt: skip
-# Marks of a plot and edges of a control.
-MARKS = [(f"colour-{k}", "card") for k in range(6)] + [("reference", "card"), ("accent", "card")]
+# Edges of a control.
+MARKS = [("edge", "card"), ("accent", "card")]
 
 
 def luminance(colour):

@@ -142,7 +142,7 @@ def compare(
         raise typer.BadParameter("--groups and --time cannot be used together; give one of them")
     check_folder(folder, option="--out")
     if report is not None:
-        for package in ("jinja2", "contourpy"):
+        for package in ("jinja2", "matplotlib"):
             require(package, "--report", "report")
         check_output(report, *([table] if table.exists() else []), option="--report")
     user = read_user_table(
@@ -296,5 +296,4 @@ def _page(result: Comparison, *, rows: bool) -> dict[str, Any]:
     except CounterbalanceError as error:
         note(f"the page has no map: {error}")
         return result.summary
-    sections = {"map": made.map, "explorer": made.explorer, "features": made.features}
-    return {**result.summary, **sections}
+    return {**result.summary, **made}

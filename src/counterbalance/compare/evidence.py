@@ -31,9 +31,9 @@ from counterbalance.compare.strategies import BASELINE, COUNTERFACTUAL, INTERIOR
 
 ERROR = 0.05
 LIKELY = 1 - ERROR
-HOPE = 0.75  # below this a gain is not worth speaking of
+POSSIBLE = 0.75  # below this a threshold is not worth speaking of
 HOPELESS = 0.05  # below this probability of still being shown to help a strategy is left out
-State = Literal["helps", "probably", "unclear", "no"]
+State = Literal["helps", "probably", "no"]
 
 
 def hope(d: Floats, ratio: float, folds: int, bound: float, level: float) -> float:
@@ -69,11 +69,6 @@ class Gain:
         """Probability of a gain that counts."""
         return self.belief.above(self.rope)
 
-    @cached_property
-    def worse(self) -> float:
-        """Probability of a loss that counts."""
-        return 1 - self.belief.above(-self.rope)
-
 
 @dataclass(frozen=True)
 class Evidence:
@@ -84,8 +79,6 @@ class Evidence:
     gains: tuple[Gain, ...]
     # What threshold and calibration add without resampling; None where they change nothing.
     moving: Gain | None
-    # Mean gain on a fold of the candidate that was best on the other folds.
-    chosen_gain: float | None
     looks: int = 1  # at how many looks a claim can be made
 
     @property
@@ -109,14 +102,10 @@ class Evidence:
 
     @property
     def state(self) -> State:
-        """Whether some strategy helps; a mere chance counts only if choosing gains anything."""
-        if self.best is None or self.chosen_gain is None or self.best.better < HOPE:
+        """Whether some strategy helps."""
+        if self.best is None or not self.best.is_whole or self.best.better < LIKELY:
             return "no"
-        if self.best.is_whole and self.best.better >= self.bar:
-            return "helps"
-        if self.best.is_whole and self.best.better >= LIKELY:
-            return "probably"
-        return "unclear" if self.chosen_gain > 0 else "no"
+        return "helps" if self.best.better >= self.bar else "probably"
 
 
 def find(results: Results) -> list[Evidence]:
@@ -143,7 +132,7 @@ def _evidence(results: Results, base: Pair) -> Evidence:
     thresholds = (HALF, TUNED) if metric.is_tuned else (HALF,)
     free = [base.values(metric.name, threshold) for threshold in thresholds]
     reference = max(free, key=lambda values: metric.sign * float(values.mean()))
-    rows, gains = [], []
+    gains = []
     for (strategy, classifier), pair in results.pairs.items():
         is_tried = len(pair.records) >= min(FEWEST_FOLDS, len(plan.folds))
         is_other = classifier != base.classifier or strategy == BASELINE
@@ -156,25 +145,8 @@ def _evidence(results: Results, base: Pair) -> Evidence:
             is_whole = len(values) == len(reference)
             belief = posterior(d, plan.ratio)
             gains.append(Gain(strategy, threshold, belief, rope, to_come, is_whole))
-            rows.append(d)
     gains.sort(key=lambda gain: -gain.belief.mean)
     moved = posterior(metric.sign * (free[-1] - free[0]), plan.ratio)
     moving = Gain(BASELINE, TUNED, moved, rope) if metric.is_tuned else None
-    common = min(map(len, rows), default=0)  # folds that all candidates were tried on
-    chosen = chosen_gain(np.array([d[:common] for d in rows])) if common else None
     claims = sum(look > FEWEST_FOLDS for look in plan.looks)  # at the end of each repeat
-    return Evidence(base.classifier, tuple(gains), moving, chosen, max(claims, 1))
-
-
-def chosen_gain(gains: Floats) -> float:
-    """Return the mean gain on a fold of the candidate that was best on all other folds.
-
-    ``gains`` has a row for each candidate and a column for each fold. It is what choosing the
-    best is worth without hindsight.
-
-    >>> chosen_gain(np.array([[0.3, 0.0, 0.0], [0.1, 0.1, 0.1]]))
-    0.03333333333333333
-    """
-    others = gains.sum(axis=1, keepdims=True) - gains
-    choice = others.argmax(axis=0)
-    return float(gains[choice, np.arange(gains.shape[1])].mean())
+    return Evidence(base.classifier, tuple(gains), moving, max(claims, 1))

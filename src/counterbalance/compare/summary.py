@@ -14,8 +14,9 @@ from counterbalance.compare.models import HALF, TUNED
 from counterbalance.compare.results import CITATION, Pair, Results, versions
 from counterbalance.compare.strategies import BASELINE
 from counterbalance.compare.verdict import Verdict, signed
+from counterbalance.extras import require_pandas
 from counterbalance.io.atomic import make_folder, written_whole
-from counterbalance.result_table import ABSENT, FAILED, ResultTable, as_csv
+from counterbalance.result_table import ABSENT, FAILED, ResultTable
 
 WIDTH = 12  # characters on either side of the upright line of the picture
 SCORE = ("mean", "low", "high")
@@ -73,9 +74,10 @@ def summarise(
     table, shown = results.plan.table, score_table(results)
     in_file = table.counts_of_file.tolist()
     said = {name: list(v) if isinstance(v, tuple) else v for name, v in asdict(verdict).items()}
+    said["table"] = {name: list(getattr(shown, name)) for name in ("columns", "rows", "notes")}
     return {
         "title": "Should it be resampled?",
-        "verdict": {**said, "table": {"columns": list(shown.columns), "rows": list(shown.rows)}},
+        "verdict": said,
         "data": {
             "rows": len(table.codes),
             "rows_of_file": sum(in_file),
@@ -111,14 +113,15 @@ def write_files(summary: dict[str, Any], folder: Path, like: Path | None = None)
     Nobody may read them who may not read the file ``like``.
     """
     make_folder(folder, like)
-    scores = [
-        {name: cell for name, cell in row.items() if name != "scores"}
-        | {f"{m} {part}": row["scores"].get(m, {}).get(part) for m in METRICS for part in SCORE}
-        for row in summary["comparison"]["rows"]
-    ]
     texts = {
-        f"{name}.csv": as_csv(ResultTable(name, name, (), (), records=found))
-        for name, found in (("comparison", scores), ("trust", summary["trust"]))
+        f"{name}.csv": require_pandas()
+        .json_normalize(found, sep=" ")
+        .rename(columns=lambda column: column.removeprefix("scores "))
+        .to_csv(index=False)
+        for name, found in (
+            ("comparison", summary["comparison"]["rows"]),
+            ("trust", summary["trust"]),
+        )
         if found
     }
     texts["summary.json"] = json.dumps(summary, indent=2) + "\n"

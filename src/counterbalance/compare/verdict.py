@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from counterbalance.compare.data import ComparedTable
-from counterbalance.compare.evidence import ERROR, HOPE, LIKELY, Evidence, Gain, State, find
+from counterbalance.compare.evidence import ERROR, LIKELY, POSSIBLE, Evidence, Gain, State, find
 from counterbalance.compare.metrics import METRICS
 from counterbalance.compare.models import HALF, TUNED, Imports, as_call, make_parts, smote_of
 from counterbalance.compare.plan import ComparisonPlan
@@ -19,8 +19,7 @@ from counterbalance.compare.results import Results
 from counterbalance.compare.strategies import BASELINE, COUNTERFACTUAL, known_strategies
 
 FEWEST_MINORITY, FEWEST_IN_TEST = 20, 10
-WIDE, VERY_WIDE = 0.1, 0.2  # widths of intervals that leave a good sign, or anything, open
-SPOILED = 1.1  # a Brier score so many times as large is worth a sentence
+WIDE = 0.2  # the width of an interval that leaves anything open
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -50,7 +49,6 @@ def judge(results: Results, setup: str = "") -> Verdict:
     sentences = [str(pair.failed) for pair in results.pairs.values() if not findings]
     if findings:
         headline, sentences = _headline(results, findings)
-        sentences.append(_probabilities(results, findings[0].classifier))
         offer = best_offer(results, findings)
         sentences.append(_best_supported(results, offer))
         if results.plan.table.counts.min() >= FEWEST_MINORITY:
@@ -92,18 +90,14 @@ def _headline(results: Results, findings: Sequence[Evidence]) -> tuple[str, list
         rest = [f.classifier for f in findings if f.classifier not in helped]
         tail = f"; nothing is shown to help {_listed(rest, 'or')}" if rest else ""
         return _capital(f"{text}{tail}."), []
-    moved, maybe = (_moved(results, findings, least) for least in (LIKELY, HOPE))
+    moved, maybe = (_moved(results, findings, least) for least in (LIKELY, POSSIBLE))
     said = [f"To do: {move} ({moved})."] if moved else []
     best = [finding.best for finding in findings if finding.best is not None]
-    if hopeful := _in_state(findings, "probably", "unclear"):
+    if hopeful := _in_state(findings, "probably"):
         named = "; ".join(f"{_family(gain)} for {name}" for name, gain in hopeful.items())
-        text = "nothing else is sure to help" if moved else "nothing is sure to help"
-        if max(map(_width, hopeful.values())) > WIDE:
-            what = "anything adds to that" if moved else "resampling helps"
-            text = f"the data are too few to tell whether {what}"
-        first = f"{move}; " if moved else ""
-        return _capital(f"{first}{text}."), [*said, f"Worth another look: {named}."]
-    if any(gain.better > ERROR and _width(gain) > VERY_WIDE for gain in best):
+        text = f"{move}; nothing else is sure to help." if moved else "nothing is sure to help."
+        return _capital(text), [*said, f"Worth another look: {named}."]
+    if any(gain.better > ERROR and _width(gain) > WIDE for gain in best):
         said.append("The data are too few to rule a gain out.")
     if not best:
         return "No resampling was compared.", said
@@ -154,7 +148,7 @@ def best_offer(results: Results, findings: Sequence[Evidence]) -> Offer:
     """Return the best model that is supported: a strategy or a threshold counts if it helps."""
     offers = []
     for finding in findings:
-        is_moved = finding.moving is not None and finding.moving.better >= HOPE
+        is_moved = finding.moving is not None and finding.moving.better >= POSSIBLE
         offers.append((finding.classifier, BASELINE, TUNED if is_moved else HALF))
         if finding.best is not None and finding.state == "helps":
             offers.append((finding.classifier, finding.best.strategy, finding.best.threshold))
@@ -174,41 +168,15 @@ def _best_supported(results: Results, offer: Offer) -> str:
     named = _named(results, offer.strategy, offer.threshold)
     best = f"Best supported by {metric.label}: {offer.classifier} with {named}, {offer.score:.3f}."
     folds = {c: len(pair.done) for (s, c), pair in results.pairs.items() if s == BASELINE}
-    others = [
-        (classifier, strategy, cut)
+    top = max(
+        metric.sign * _mean(results, classifier, strategy, cut)
         for (strategy, classifier), pair in results.pairs.items()
         for cut in (HALF, TUNED)
         if pair.failed is None and len(pair.done) == folds[classifier]
-    ]
-    other = max(others, key=lambda model: metric.sign * _mean(results, *model))
-    top = _mean(results, *other)
-    if round(metric.sign * top, 3) <= round(metric.sign * offer.score, 3):
+    )
+    if round(top, 3) <= round(metric.sign * offer.score, 3):
         return best
-    return (
-        f"{best} The table shows a better mean, {top:.3f} for {other[0]} with "
-        f"{_named(results, *other[1:])}, but it is not shown to be more than the luck of these "
-        "folds: a strategy counts here only where it helps its own classifier beyond a threshold."
-    )
-
-
-def _probabilities(results: Results, classifier: str) -> str:
-    """Say what resampling does to the probabilities, by one classifier."""
-    means = {
-        strategy: [float(pair.values("brier", cut).mean()) for cut in (HALF, TUNED)]
-        for (strategy, name), pair in results.pairs.items()
-        if name == classifier and pair.failed is None
-    }
-    base = means[BASELINE][0]
-    spoiled = [name for name, (raw, _) in means.items() if raw > base * SPOILED]
-    if not spoiled:
-        return ""
-    worst = max(spoiled, key=lambda name: means[name][0])
-    raw, mended = means[worst]
-    return (
-        f"Probabilities of {classifier} suffer from {_listed(spoiled, 'and')}: the Brier score, "
-        f"which is good when low, goes from {base:.3f} to {raw:.3f} with {worst}, and to "
-        f"{mended:.3f} with the correction and calibration of ResampledClassifier."
-    )
+    return f"{best} A better mean in the table is not shown to be more than chance."
 
 
 def advise(plan: ComparisonPlan, offer: Offer, setup: str = "") -> tuple[str, str]:
@@ -251,15 +219,11 @@ def _about_rows(results: Results, findings: Sequence[Evidence]) -> Iterator[str]
             "file. Metrics and thresholds are weighted to the shares of the file, and "
             "probabilities corrected for them, but every method was tried on a milder imbalance."
         )
-    tried = [f for f in findings if f.chosen_gain is not None and len(f.gains) > 1]
-    if tried:
-        each = "; ".join(
-            f"{f.classifier} {f.gains[0].belief.mean:+.3f} and {f.chosen_gain:+.3f}" for f in tried
-        )
+    many = [f for f in findings if len(f.gains) > 1]
+    if many:
         yield (
-            f"The best of {len(tried[0].gains)} candidates looks better than it is. Its gain, and "
-            f"the gain on each fold of the one that was best on the other folds: {each}. So a "
-            f"candidate has to reach a probability of {tried[0].bar:.3f} to be said to help."
+            f"{len(many[0].gains)} candidates were tried, and the best of many looks better than "
+            f"it is: one has to reach a probability of {many[0].bar:.3f} to be said to help."
         )
     if table.times is not None:
         yield "Folds follow the time: each block is tested with what was learned before it."
@@ -271,15 +235,14 @@ def _about_rows(results: Results, findings: Sequence[Evidence]) -> Iterator[str]
 
 def _about_trials(results: Results) -> Iterator[str]:
     """Say what was not computed, and what failed."""
-    planned = len(results.pairs) * len(results.plan.folds)
-    if saved := planned - len(results.records):
+    planned, computed = len(results.pairs) * len(results.plan.folds), len(results.records)
+    if computed < planned:
+        late = ", ".join(f"{strategy} with {name}" for strategy, name in results.late)
         yield (
-            f"{len(results.records)} of {planned} trials were enough; {saved} were saved, "
-            "because more folds could not change the answer. --full computes them all."
+            f"{computed} of {planned} trials were enough; {planned - computed} were saved, because "
+            f"more folds could not change the answer{f', or for want of time: {late}' * bool(late)}"
+            ". --full computes them all."
         )
-    if results.late:
-        named = ", ".join(f"{strategy} with {name}" for strategy, name in results.late)
-        yield f"Left out for want of time: {named}. --full tries everything."
     by_reason: dict[tuple[str, str], list[str]] = {}
     for pair in results.pairs.values():
         if pair.failed and pair.records:

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Self
 
-from counterbalance.displays.drawing import Display, as_written, axes_or_new, colour_of
+from counterbalance.displays.drawing import Display, as_written, axes_or_new, beside, colour_of
 from counterbalance.errors import TableError
 
 if TYPE_CHECKING:
@@ -80,7 +80,7 @@ class ComparisonDisplay(Display):
                 "counterbalance compare"
             )
         metrics = {item["name"]: item for item in scores["metrics"]}
-        name = metric or summary["settings"]["metric"]
+        name = metric or summary.get("settings", {}).get("metric") or next(iter(metrics))
         if name not in metrics:
             raise TableError(f"metric must be one of {', '.join(metrics)}, got {name!r}")
         display = cls(scores, metrics[name])
@@ -123,9 +123,9 @@ class ComparisonDisplay(Display):
         ax.set_yticks(range(len(strategies)), [as_written(name) for name in strategies])
         ax.set_ylim(len(strategies) - 0.5, -0.5)
         better = "higher" if self.metric["higher_is_better"] else "lower"
-        ax.set_xlabel(f"{self.metric['label']} ({better} is better)")
+        ax.set_xlabel(as_written(f"{self.metric['label']} ({better} is better)"))
         ax.spines[["top", "right"]].set_visible(False)
-        ax.legend(fontsize="small", loc="upper left", bbox_to_anchor=(1, 1), frameon=False)
+        beside(ax)
         if is_new:
             ax.figure.set_figheight(max(LEAST, HEIGHT * len(strategies) * len(classifiers)))
         return self._drawn(ax)

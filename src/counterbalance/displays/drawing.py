@@ -1,14 +1,15 @@
-"""Drawing: what the displays share: axes, colours, points that do not hide each other."""
+"""Drawing: what the displays share: axes, colours, texts, points that do not hide each other."""
 
+import unicodedata
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from counterbalance.arrays import Floats
+from counterbalance.arrays import Floats, Integers
+from counterbalance.displays.projection import Projection, spread_evenly
 from counterbalance.errors import TableError
 from counterbalance.extras import require
-from counterbalance.projection import Projection, spread_evenly
 from counterbalance.rows.provenance import Provenance
 
 # Okabe and Ito's colours, which colour-blind readers can tell apart.
@@ -16,6 +17,7 @@ COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#F
 # Rows that pile up on whole numbers are spread by at most so much of a step.
 SPREAD = 0.25
 MOST_LEVELS = 12
+LONGEST_LABEL = 48
 TITLE = 11  # points
 # Real rows are dots, new ones triangles with an edge, above all else.
 REAL: dict[str, Any] = {"s": 14, "alpha": 0.5, "linewidths": 0, "zorder": 2, "rasterized": True}
@@ -68,9 +70,33 @@ def axes_or_new(ax: Any) -> Any:
     return plt.subplots(layout="constrained")[1]
 
 
+def visible(text: str) -> str:
+    r"""Return a text in which every character can be seen.
+
+    Controls, marks of direction, characters of no width and broken Unicode become their numbers.
+
+    >>> visible("age\x00 \u202eega")
+    'age[U+0000] [U+202E]ega'
+    """
+    if text.isprintable():
+        return text.replace("\u3164", "[U+3164]")  # a letter that shows nothing
+    return "".join(
+        f"[U+{ord(character):04X}]"
+        if unicodedata.category(character) in {"Cc", "Cf", "Cs", "Zl", "Zp"}
+        and character not in "\t\n"
+        else character
+        for character in text
+    )
+
+
+def shortened(text: str, most: int = LONGEST_LABEL) -> str:
+    """Return a text that fits a place; dots stand for what is cut off."""
+    return text if len(text) <= most else text[: most - 1].rstrip() + "…"
+
+
 def as_written(text: Any) -> str:
     """Return a name of the user's as matplotlib shows it: no formula, and never left out."""
-    written = str(text).replace("$", r"\$")
+    written = shortened(visible(str(text))).replace("$", r"\$")
     return f"\u200b{written}" if written.startswith("_") else written
 
 
@@ -95,6 +121,11 @@ def label_axes(ax: Any, projection: Projection) -> None:
     ax.spines[["top", "right"]].set_visible(False)
 
 
-def some_of(places: NDArray[np.intp], most: int) -> NDArray[np.intp]:
+def beside(ax: Any) -> None:
+    """Put the legend beside the axes, where it hides nothing."""
+    ax.legend(fontsize="small", loc="upper left", bbox_to_anchor=(1, 1), frameon=False)
+
+
+def some_of(places: NDArray[np.intp], most: int) -> Integers:
     """Return at most so many places, evenly spread over all of them."""
     return places[spread_evenly(len(places), most)]

@@ -6,6 +6,7 @@ from typing import Any, Literal, Self
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.spatial import KDTree
 
 from counterbalance.arrays import Floats, Integers, Mask
 from counterbalance.displays.drawing import (
@@ -15,20 +16,22 @@ from counterbalance.displays.drawing import (
     Display,
     as_written,
     axes_or_new,
+    beside,
     colour_of,
     label_axes,
     provenance_of,
     some_of,
     spread,
 )
+from counterbalance.displays.projection import Projection
 from counterbalance.errors import ClassifierError, TableError
 from counterbalance.extras import require
-from counterbalance.projection import Projection
 from counterbalance.rows.provenance import Provenance
-from counterbalance.table import frames
+from counterbalance.table import containers, frames
 from counterbalance.table.labels import read_labels
 
 PlotKind = Literal["pairs", "changes"]
+MOST_REAL = 4000
 
 
 @dataclass(eq=False, repr=False)
@@ -102,8 +105,10 @@ class CounterfactualDisplay(Display):
         changed = _changed(provenance, X_resampled)
         if features is None:
             features = _two_most_changed(changed, X_resampled)
-        projection = Projection.of(X_resampled, features)
-        points = spread(projection.points, projection)
+        projection = Projection.from_table(
+            X_resampled, features, getattr(sampler, "categorical_features", None)
+        )
+        points = spread(projection.place(np.arange(X_resampled.shape[0])), projection)
         display = cls(points, read_labels(y_resampled).values, provenance, projection, changed)
         display.plot(kind, max_pairs=max_pairs, ax=ax)
         return display
@@ -125,7 +130,8 @@ class CounterfactualDisplay(Display):
         samples = self.provenance["sample"][shown]
         for code, label in enumerate(classes):
             own = self.classes == label
-            here, new = self.points[own & real], self.points[samples[own[samples]]]
+            here = self.points[some_of(np.flatnonzero(own & real), MOST_REAL // len(classes))]
+            new = self.points[samples[own[samples]]]
             ax.scatter(*here.T, color=colour_of(code), label=f"{as_written(label)}, real", **REAL)
             if len(new):
                 ax.scatter(*new.T, color=colour_of(code), label=f"{as_written(label)}, new", **NEW)
@@ -145,7 +151,7 @@ class CounterfactualDisplay(Display):
         label_axes(ax, self.projection)
         some = f" ({len(shown)} of {len(inverted)})" if len(shown) < len(inverted) else ""
         ax.set_title(f"Counterfactual pairs{some}", fontsize=TITLE)
-        ax.legend(frameon=False, fontsize="small")
+        beside(ax)
 
     def _draw_changes(self, ax: Any) -> None:
         names, shares = list(map(as_written, self.changed)), list(self.changed.values())
@@ -176,17 +182,20 @@ def _two_most_changed(changed: dict[str, float], X: Any) -> list[int]:
     return places[:2]
 
 
-MARGIN = 0.06
+# A row colours the places around it: smoothing and reach, as shares of the width that is shown.
+NEIGHBOURS, BANDWIDTH, REACH = 40, 0.03, 0.13
+# So much is left out at each end, so that single rows far outside do not squeeze the others.
+FAR_OUT, MARGIN = 0.01, 0.08
 
 
 @dataclass(eq=False, repr=False)
 class BoundaryDisplay(Display):
     """The decision boundary of a classifier, with real and new rows.
 
-    A table has more than two features, so a point stands for the row that lies nearest in the two
-    dimensions shown, moved to the point: where a row lies, the colour is what the classifier says
-    of that row. Where rows of both classes lie side by side in these two dimensions, but not in
-    the others, the boundary is ragged.
+    Of a table with two columns every place is coloured by what the classifier says of it. A table
+    with more is shown in two dimensions, where a place stands for many rows: it is coloured by
+    what the classifier says of most of the rows nearby, and not at all where there are none. So
+    a row can lie on the wrong side of the boundary here, and on the right one for the classifier.
 
     Make it with :meth:`from_sampler` or :meth:`from_estimator`.
 
@@ -194,15 +203,15 @@ class BoundaryDisplay(Display):
     ----------
     grid : tuple of two ndarray
         Coordinates of the columns and rows of the grid.
-    answers : ndarray of shape (len(grid[1]), len(grid[0]))
-        Class code that the classifier gives each point of the grid.
+    shares : ndarray of shape (len(grid[1]), len(grid[0]), n_classes)
+        The share of each class among the answers at each point of the grid; nan without rows.
     classes : ndarray
         The classes, by code.
-    points : ndarray of shape (n_rows, 2)
-        Where the rows of the table lie.
-    labels : ndarray of shape (n_rows,)
+    points : ndarray of shape (n_shown, 2)
+        Where the rows that are drawn lie.
+    labels : ndarray of shape (n_shown,)
         Their class codes.
-    new : ndarray of bool of shape (n_rows,)
+    new : ndarray of bool of shape (n_shown,)
         Which of them are new.
     projection : Projection
         The two features, or principal components, that are shown.
@@ -220,11 +229,11 @@ class BoundaryDisplay(Display):
     >>> sampler = CounterfactualOverSampler(random_state=0)
     >>> display = BoundaryDisplay.from_sampler(sampler, *sampler.fit_resample(X, y))
     >>> display.ax_.get_xlabel()
-    'first principal component'
+    'first principal component (49% of variance)'
     """
 
     grid: tuple[Floats, Floats]
-    answers: Integers
+    shares: Floats
     classes: NDArray[Any]
     points: Floats
     labels: Integers
@@ -252,9 +261,13 @@ class BoundaryDisplay(Display):
         **options
             See :meth:`from_estimator`.
         """
-        n_real = X_resampled.shape[0] - len(provenance_of(sampler))
+        options = {
+            "n_real": X_resampled.shape[0] - len(provenance_of(sampler)),
+            "categorical_features": getattr(sampler, "categorical_features", None),
+            **options,
+        }
         f = sampler.estimator_ if estimator is None else estimator
-        return cls.from_estimator(f, X_resampled, y_resampled, n_real=n_real, **options)
+        return cls.from_estimator(f, X_resampled, y_resampled, **options)
 
     @classmethod
     def from_estimator(
@@ -265,6 +278,7 @@ class BoundaryDisplay(Display):
         *,
         n_real: int | None = None,
         features: Sequence[Any] | None = None,
+        categorical_features: Any = None,
         grid_resolution: int = 150,
         max_points: int = 2000,
         ax: Any = None,
@@ -280,7 +294,10 @@ class BoundaryDisplay(Display):
         n_real : int, optional
             How many rows are real; the others, below them, are new. By default all.
         features : sequence of two columns, optional
-            Names or positions. By default the first two principal components.
+            Names or positions. By default the first two principal components, or the columns of
+            a table of two.
+        categorical_features : names, positions or a mask, optional
+            As in :class:`~counterbalance.CounterfactualOverSampler`.
         grid_resolution : int, default=150
             Points along each side of the grid.
         max_points : int, default=2000
@@ -288,40 +305,57 @@ class BoundaryDisplay(Display):
         ax : matplotlib axes, optional
             See :meth:`CounterfactualDisplay.from_sampler`.
         """
-        labels = read_labels(y)
-        projection = Projection.of(X, features)
-        points = spread(projection.points, projection)
-        low, high = points.min(axis=0), points.max(axis=0)
+        said_of = read_labels(y)
+        projection = Projection.from_table(X, features, categorical_features)
+        is_new = np.arange(len(said_of.codes)) >= (len(said_of.codes) if n_real is None else n_real)
+        most = max(1, max_points // (2 * len(said_of.classes)))
+        shown = np.concatenate(
+            [
+                some_of(np.flatnonzero((said_of.codes == code) & (is_new == new)), most)
+                for new in (False, True)
+                for code in range(len(said_of.classes))
+            ]
+        )
+        points = spread(projection.place(shown), projection)
+        low, high = np.quantile(points, [FAR_OUT, 1 - FAR_OUT], axis=0)
         margin = MARGIN * np.where(high > low, high - low, 1.0)
-        low, high = low - margin, high + margin
-        sides = [np.linspace(low[k], high[k], grid_resolution) for k in range(2)]
-        place = np.column_stack([side.ravel() for side in np.meshgrid(*sides)])
+        grid = tuple(
+            np.linspace(low[k] - margin[k], high[k] + margin[k], grid_resolution) for k in range(2)
+        )
+        places = np.column_stack([side.ravel() for side in np.meshgrid(*grid)])
+        rows = projection.rows_at(places) if projection.is_whole else containers.take(X, shown)
         try:
-            said = np.asarray(estimator.predict(projection.rows_at(place)))
+            answers = np.asarray(estimator.predict(rows))
         except (ValueError, TypeError, AttributeError) as error:
             raise ClassifierError(
                 f"estimator {type(estimator).__name__} cannot be asked about rows of X: {error}; "
                 "pass a classifier that is fitted to a table with the columns of X"
             ) from error
-        classes = np.unique(np.concatenate([labels.classes, said]))
-        answers = np.searchsorted(classes, said).reshape(grid_resolution, grid_resolution)
-        new = np.arange(len(points)) >= (len(points) if n_real is None else n_real)
-        codes = np.searchsorted(classes, labels.values)
-        display = cls((sides[0], sides[1]), answers, classes, points, codes, new, projection)
-        display.plot(max_points=max_points, ax=ax)
+        classes = np.unique(np.concatenate([said_of.classes, answers]))
+        hits = (answers[:, None] == classes).astype(np.float64)
+        shares = hits if projection.is_whole else shares_nearby(points, hits, places)
+        shares = shares.reshape(grid_resolution, grid_resolution, len(classes))
+        codes = np.searchsorted(classes, said_of.values[shown])
+        display = cls((grid[0], grid[1]), shares, classes, points, codes, is_new[shown], projection)
+        display.plot(ax=ax)
         return display
 
-    def plot(self, *, max_points: int = 2000, ax: Any = None) -> Any:
+    @property
+    def answers(self) -> Integers:
+        """The class code at each point of the grid, -1 where there are no rows."""
+        return np.where(
+            np.isnan(self.shares[..., 0]), -1, np.nan_to_num(self.shares).argmax(axis=2)
+        )
+
+    def plot(self, *, ax: Any = None) -> Any:
         """Draw, and return the matplotlib axes (where scikit-learn returns the display)."""
         colors = require("matplotlib.colors", "a plot")
 
-        ax = axes_or_new(ax)
-        n = len(self.classes)
-        colours = colors.ListedColormap([colour_of(code) for code in range(n)])
+        ax, n = axes_or_new(ax), len(self.classes)
         ax.pcolormesh(
             *self.grid,
-            self.answers,
-            cmap=colours,
+            np.ma.masked_less(self.answers, 0),
+            cmap=colors.ListedColormap([colour_of(code) for code in range(n)]),
             vmin=-0.5,
             vmax=n - 0.5,
             alpha=0.18,
@@ -330,20 +364,36 @@ class BoundaryDisplay(Display):
             zorder=0,
         )
         for code in range(n):
-            here = self.answers == code
-            if here.any() and not here.all():
+            rest = np.delete(self.shares, code, axis=2).max(axis=2, initial=0.0)
+            lead = np.ma.masked_invalid(self.shares[..., code] - rest)
+            if lead.min() < 0 < lead.max():
                 style = {"colors": "0.25", "linewidths": 0.9, "zorder": 1}
-                ax.contour(*self.grid, here.astype(float), levels=[0.5], **style)
+                ax.contour(*self.grid, lead, levels=[0.0], **style)
         for code, label in enumerate(self.classes.tolist()):
-            shown_as = as_written(label)
             for is_new, name, style in ((False, "real", REAL), (True, "new", NEW)):
-                places = np.flatnonzero((self.labels == code) & (self.new == is_new))
-                if len(places):
-                    shown = self.points[some_of(places, max_points // (2 * n))]
-                    ax.scatter(
-                        *shown.T, color=colour_of(code), label=f"{shown_as}, {name}", **style
-                    )
+                own = self.points[(self.labels == code) & (self.new == is_new)]
+                if len(own):
+                    text = f"{as_written(label)}, {name}"
+                    ax.scatter(*own.T, color=colour_of(code), label=text, **style)
+        ax.set(xlim=self.grid[0][[0, -1]], ylim=self.grid[1][[0, -1]])
         label_axes(ax, self.projection)
         ax.set_title("Decision boundary", fontsize=TITLE)
-        ax.legend(frameon=False, fontsize="small")
+        beside(ax)
         return self._drawn(ax)
+
+
+def shares_nearby(points: Floats, hits: Floats, places: Floats) -> Floats:
+    """Return for every place the share of each class among the answers nearby, nan if none is.
+
+    points  (n, 2) rows
+    hits    (n, n_classes) 1 for the class that the classifier answers, 0 for all others
+    places  (n_places, 2)
+    """
+    unit = np.ptp(places, axis=0)
+    k = min(NEIGHBOURS, len(points))
+    found = KDTree(points / unit).query(places / unit, k=range(1, k + 1))
+    away, nearest = np.asarray(found[0]), np.asarray(found[1])
+    weight = np.exp(-(away**2 - away[:, :1] ** 2) / (2 * BANDWIDTH**2))
+    shares = np.einsum("pk,pkc->pc", weight, hits[nearest]) / weight.sum(axis=1, keepdims=True)
+    shares[away[:, 0] > REACH] = np.nan
+    return np.asarray(shares)

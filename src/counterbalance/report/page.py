@@ -1,62 +1,56 @@
 """Page: a summary as one html file that needs nothing else.
 
 Style and script stand inside the page, and its content security policy admits those two by
-their hashes and nothing more: no request leaves it, and no text of the user's table can become
-code. Jinja escapes every text, ElementTree every text of a picture.
+their hashes, pictures that the page holds itself, and nothing more: no request leaves it, and no
+text of the user's table can become code. Jinja escapes every text; a picture is an image, in
+which nothing runs.
 """
 
 import base64
 import hashlib
+import io
 import os
+import warnings
 from collections.abc import Callable, Mapping
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
 from counterbalance import __version__
+from counterbalance.displays import ComparisonDisplay
+from counterbalance.displays.drawing import shortened, visible
+from counterbalance.errors import CounterbalanceError
 from counterbalance.extras import require
 from counterbalance.io.atomic import written_whole
-from counterbalance.report.plain import (
-    Metric,
-    Score,
-    ScoreTable,
-    Summary,
-    SummaryError,
-    as_plain,
-)
-from counterbalance.report.plots import (
-    classes,
-    colour_of,
-    draw_calibration,
-    draw_intervals,
-    draw_map,
-    draw_precision_recall,
-)
-from counterbalance.report.records import Page, read_page
-from counterbalance.report.svg import shortened
 
-# Of the sections in their order: the id, the name, and what a summary has if it has the section.
-SECTIONS: tuple[tuple[str, str, Callable[[Page], object]], ...] = (
-    ("verdict", "Verdict", lambda page: page.verdict),
-    ("data", "Data", lambda page: page.data),
-    ("comparison", "Comparison", lambda page: page.comparison and page.comparison.rows),
-    ("curves", "Curves", lambda page: page.curves),
-    ("map", "Map", lambda page: page.map),
-    ("explorer", "New rows", lambda page: page.explorer),
-    ("features", "Features", lambda page: page.features),
-    ("trust", "Trust", lambda page: page.trust),
-    ("settings", "Settings", lambda p: p.settings or p.versions or p.cite or p.reproduce),
-)
+# The sections in their order: the key in the summary, and the name on the page.
+SECTIONS = {
+    "verdict": "Result",
+    "data": "Data",
+    "map": "Map",
+    "explorer": "New rows",
+    "features": "Features",
+    "trust": "Trust",
+    "settings": "Settings",
+}
+WIDTH, HEIGHT, LEAST_HEIGHT = 7.2, 0.55, 2.2  # inches
+# Letters stay letters, and the same rows give the same bytes.
+SVG = {"svg.fonttype": "none", "svg.hashsalt": "counterbalance", "font.family": "sans-serif"}
+RESOLUTION = 110
 
 
-def render(summary: Summary | Mapping[str, Any]) -> str:
+class SummaryError(CounterbalanceError):
+    """A summary does not hold what is needed to show it."""
+
+
+def render(summary: Mapping[str, Any]) -> str:
     """Return the page of a summary.
 
     Parameters
     ----------
-    summary : Summary, Page or mapping
-        What `summarise_sampler` returned or a comparison's summary, or the plain values of one;
-        :mod:`counterbalance.report.records` says what it can hold. Each section is optional.
+    summary : mapping
+        What `summarise_sampler` returned, the summary of a comparison, or both in one. Each
+        section is optional.
 
     Returns
     -------
@@ -69,34 +63,37 @@ def render(summary: Summary | Mapping[str, Any]) -> str:
     >>> "Do &lt;not&gt; oversample" in page
     True
     """
-    read = read_page(summary)
-    sections = {name: title for name, title, there in SECTIONS if there(read)}
+    jinja2 = require("jinja2", "a report")
+    sections = [(name, title) for name, title in SECTIONS.items() if summary.get(name)]
     if not sections:
         raise SummaryError(
             "summary holds no section that can be shown, got the keys "
-            f"{', '.join(map(repr, as_plain(summary))) or 'none'}; give it for example a 'verdict'"
+            f"{', '.join(map(repr, summary)) or 'none'}; give it for example a 'verdict'"
         )
-    if "verdict" in sections and read.comparison is None:
-        sections["verdict"] = "Result"  # nothing was judged
     style, script = _asset("style.css"), _asset("script.js")
-    policy = (
-        f"default-src 'none'; style-src {_hash(style)}; script-src {_hash(script)}; "
-        "img-src data:; base-uri 'none'; form-action 'none'"
-    )
-    page = _templates().get_template("page.html")
-    text: str = page.render(
-        summary=read,
-        sections=list(sections.items()),
-        style=style,
-        script=script,
-        policy=policy,
-        version=__version__,
-    )
+    try:
+        text: str = _template(jinja2).render(
+            summary={"title": "counterbalance report", **summary},
+            sections=sections,
+            scores=_scores(summary),
+            style=style,
+            script=script,
+            policy=(
+                f"default-src 'none'; style-src {_hash(style)}; script-src {_hash(script)}; "
+                "img-src data:; base-uri 'none'; form-action 'none'"
+            ),
+            version=__version__,
+        )
+    except (jinja2.UndefinedError, TypeError, KeyError) as error:
+        raise SummaryError(
+            f"summary cannot be shown, {type(error).__name__}: {error}; give what "
+            "summarise_sampler returns, or the summary of a comparison"
+        ) from error
     return text
 
 
 def write_report(
-    summary: Summary | Mapping[str, Any], path: str | os.PathLike[str], like: Path | None = None
+    summary: Mapping[str, Any], path: str | os.PathLike[str], like: Path | None = None
 ) -> Path:
     """Write the page of a summary to ``path``, whole or not at all, and return the path.
 
@@ -114,62 +111,54 @@ def write_report(
     return target
 
 
-def best_rows(comparison: ScoreTable, metric: Metric) -> set[int]:
-    """Return the places of the rows that are best of their classifier."""
-    best: dict[str, tuple[float, int]] = {}
-    for place, row in enumerate(comparison.rows):
-        mean = row.mean(metric.name)
-        if mean is None:
-            continue
-        value = metric.better(mean)
-        if row.classifier not in best or value > best[row.classifier][0]:
-            best[row.classifier] = (value, place)
-    return {place for _, place in best.values()}
+def as_svg(draw: Callable[[Any], object], height: float) -> str:
+    """Return what a function draws on axes, as svg."""
+    matplotlib = require("matplotlib", "a report", "report")
+    figure = require("matplotlib.figure", "a report", "report").Figure
+    buffer = io.StringIO()
+    with matplotlib.rc_context(SVG), warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # letters that matplotlib lacks, the browser has
+        drawn = figure((WIDTH, height), layout="constrained")
+        draw(drawn.subplots())
+        drawn.savefig(
+            buffer, format="svg", dpi=RESOLUTION, metadata={"Date": None}, transparent=True
+        )
+    return buffer.getvalue()
 
 
-def _templates() -> Any:
-    """Return the environment of the templates."""
-    jinja2 = require("jinja2", "a report")
-    Markup = require("markupsafe", "a report").Markup
+def _scores(summary: Mapping[str, Any]) -> str:
+    """Return the picture of a comparison: the metric of the verdict for every strategy."""
+    compared = summary.get("comparison")
+    if not compared or not any(row["scores"] for row in compared["rows"]):
+        return ""
+    pairs = {(row["strategy"], row["classifier"]) for row in compared["rows"]}
+    return as_svg(
+        lambda ax: ComparisonDisplay.from_summary(summary, ax=ax),
+        max(LEAST_HEIGHT, HEIGHT / 2 * (len(pairs) + 2)),
+    )
 
-    def picture(draw: Callable[..., str]) -> Callable[..., Any]:
-        """Mark what a plot returns as escaped: it is."""
-        return lambda *arguments: Markup(draw(*arguments))
 
+def _template(jinja2: Any) -> Any:
+    """Return the template of the page."""
+    markup = require("markupsafe", "a report").Markup
     environment = jinja2.Environment(
         loader=jinja2.PackageLoader("counterbalance.report", "templates"),
         autoescape=True,
-        undefined=jinja2.StrictUndefined,
+        finalize=lambda cell: visible(cell) if type(cell) is str else cell,
         trim_blocks=True,
         lstrip_blocks=True,
         keep_trailing_newline=True,
     )
-    environment.globals.update(
-        best_rows=best_rows,
-        classes_of=classes,
-        colour_of=colour_of,
-        draw_calibration=picture(draw_calibration),
-        draw_intervals=picture(draw_intervals),
-        draw_map=picture(draw_map),
-        draw_precision_recall=picture(draw_precision_recall),
-        no_score=Score(),
-        asset=Markup,  # our own style and script
-    )
     environment.filters.update(
         thousands=lambda number: f"{number:,}",
-        figure=_figure,
+        figure=lambda number: "—" if number is None else f"{number:.3f}",
         percent=lambda share: "—" if share is None else f"{share:.1%}",
         shortened=shortened,
         capital=lambda text: text[:1].upper() + text[1:],
+        asset=markup,  # our own style and script
+        image=lambda svg: f"data:image/svg+xml;base64,{base64.b64encode(svg.encode()).decode()}",
     )
-    return environment
-
-
-def _figure(number: float | None) -> str:
-    """Return a number with three decimals, or with three digits if it is large."""
-    if number is None:
-        return "—"
-    return f"{number:.3f}" if abs(number) < 100 else f"{number:.3g}"  # noqa: PLR2004
+    return environment.get_template("page.html")
 
 
 def _asset(name: str) -> str:

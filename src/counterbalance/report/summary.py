@@ -1,26 +1,20 @@
-"""Summary: what a fitted sampler did, in words, numbers and pictures, as the records of a page."""
+"""Summary: what a fitted sampler did, as a dictionary of plain values: texts, numbers, pictures."""
 
 import shlex
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
+from counterbalance.arrays import Integers
 from counterbalance.compare.results import CITATION, versions
 from counterbalance.constraints import tell_constraints
-from counterbalance.report.plain import ClassCount, ColumnFacts, Data, Verdict
-from counterbalance.report.records import (
-    BalancedTable,
-    Explorer,
-    Features,
-    Origins,
-    Page,
-    read_balanced,
-)
-from counterbalance.report.sections import cells_changed, explore, map_rows, rank_features
+from counterbalance.displays import BoundaryDisplay, CounterfactualDisplay
+from counterbalance.report.page import SummaryError, as_svg
+from counterbalance.report.rows import cells_changed, explore, rank_features
 from counterbalance.rows.origins import (
-    HEADS,
     MOST_PER_ROW,
     MOST_PER_ROW_AT_ALL,
     add_counts,
@@ -31,16 +25,20 @@ from counterbalance.rows.origins import (
     tell_inflated,
     tell_origins,
 )
-from counterbalance.samplers.counterfactual import Yield
-from counterbalance.table.labels import in_words, plain, rows_of
+from counterbalance.rows.provenance import Provenance
+from counterbalance.table import frames
+from counterbalance.table.labels import in_words, plain, read_labels, rows_of
+from counterbalance.table.table import Table, read_table
 
 # Classes that the headline names, and features that a sentence does.
 MOST_NAMED = 3
+HEADS = {"inversion": "counterfactuals", "interior": "within_the_class", "copy": "copies"}
 PACKAGES = ("numpy", "scipy", "scikit-learn", "imbalanced-learn", "pandas", "polars")
 COUNTERFACTUAL = (
     "A counterfactual says what the classifier would answer, not what would happen in the world."
 )
 HELPS = "Whether new rows help a classifier is another question: counterbalance compare answers it."
+MAP_HEIGHT = 4.6  # inches
 
 
 def summarise_sampler(
@@ -57,8 +55,8 @@ def summarise_sampler(
     reproduce: str = "",
     notes: Sequence[str] = (),
     rows: bool = True,
-) -> Page:
-    """Return what a fitted sampler did as a page with a map, an explorer and features.
+) -> dict[str, Any]:
+    """Return what a fitted sampler did: a map of the rows, new rows beside real ones, features.
 
     Parameters
     ----------
@@ -81,75 +79,152 @@ def summarise_sampler(
 
     Returns
     -------
-    page : Page
-        What `render` shows; ``as_plain`` makes it plain values.
+    summary : dict
+        Plain values, as JSON holds them, that `render` shows.
     """
     balanced = read_balanced(sampler, X, y, X_resampled, y_resampled)
     provenance, table = balanced.provenance, balanced.table
-    is_new = len(provenance) > 0
-    page = Page(
-        map=map_rows(balanced, features) if rows else None,
-        explorer=explore(provenance, table) if rows and is_new else None,
-        features=rank_features(provenance, table) if is_new else None,
-    )
+    summary: dict[str, Any] = {}
+    if rows and len(table.names) > 1:
+        summary["map"] = draw_maps(balanced, y_resampled, features)
+    if len(provenance):
+        summary["features"] = rank_features(provenance, table)
+        if rows:
+            summary["explorer"] = explore(provenance, table)
     if not alone:
-        return page
-    return replace(
-        page,
-        title=f"Balanced: {file}" if file else "A balanced table",
-        verdict=tell_result(balanced, page.features, page.explorer),
-        origins=tabulate_origins(count_origins(provenance), getattr(sampler, "yield_", {}))
-        if is_new
-        else None,
-        data=describe_data(balanced, file, target, notes),
-        settings={name: repr(value) for name, value in sampler.get_params(deep=False).items()},
-        versions={name: text for name, text in versions(PACKAGES).items() if text != "absent"},
-        reproduce=reproduce,
-        cite=CITATION,
+        return summary
+    return summary | {
+        "title": f"Balanced: {file}" if file else "A balanced table",
+        "verdict": tell_result(balanced, summary),
+        "data": describe_data(balanced, file, target, notes),
+        "settings": {name: repr(value) for name, value in sampler.get_params(deep=False).items()},
+        "versions": {name: text for name, text in versions(PACKAGES).items() if text != "absent"},
+        "reproduce": reproduce,
+        "cite": CITATION,
+    }
+
+
+@dataclass(frozen=True, eq=False)
+class BalancedTable:
+    """What a fitted sampler was given and what it made of it."""
+
+    sampler: Any  # the fitted sampler
+    table: Table  # the real rows, and the new ones below
+    codes: Integers  # the class of each of these rows, as a place in `classes`
+    classes: NDArray[Any]  # the labels in sorted order
+    n_real: int  # how many rows are real
+
+    @property
+    def provenance(self) -> Provenance:
+        """Where each new row comes from."""
+        found: Provenance = self.sampler.provenance_
+        return found
+
+    def counts(self, *, new: bool) -> dict[Any, int]:
+        """Return how many rows each class has, real or new."""
+        part = self.codes[self.n_real :] if new else self.codes[: self.n_real]
+        counted = np.bincount(part, minlength=len(self.classes)).tolist()
+        return dict(zip(map(plain, self.classes), counted, strict=True))
+
+
+def read_balanced(
+    sampler: Any, X: Any, y: Any, X_resampled: Any, y_resampled: Any
+) -> BalancedTable:
+    """Check that the tables and the sampler belong together, and read them."""
+    provenance = getattr(sampler, "provenance_", None)
+    if not isinstance(provenance, Provenance):
+        raise SummaryError(
+            f"sampler must be a sampler of counterbalance after fit_resample, got "
+            f"{type(sampler).__name__} without provenance_; call its fit_resample first"
+        )
+    before, after = [_length(X), _length(y)], [_length(X_resampled), _length(y_resampled)]
+    if {n + len(provenance) for n in before} != set(after):
+        raise SummaryError(
+            f"X and y have {before[0]} and {before[1]} rows, X_resampled and y_resampled have "
+            f"{after[0]} and {after[1]}, but the sampler made {len(provenance)} more; pass what "
+            "went into its last fit_resample and what came out"
+        )
+    table = read_table(
+        frames.from_list(X_resampled) if isinstance(X_resampled, list) else X_resampled,
+        categorical_features=sampler.categorical_features,
     )
+    labels = read_labels(y_resampled)
+    return BalancedTable(sampler, table, labels.codes, labels.classes, before[0])
 
 
-def tell_result(
-    balanced: BalancedTable, features: Features | None, explorer: Explorer | None
-) -> Verdict:
-    """Return the section "verdict"; ``features`` and ``explorer`` are the sections of that name."""
+def _length(rows: Any) -> int:
+    return int(rows.shape[0]) if hasattr(rows, "shape") else len(rows)
+
+
+def draw_maps(balanced: BalancedTable, y: Any, features: Any) -> list[dict[str, str]]:
+    """Return pictures: all rows with the decision boundary, and pairs where there are any."""
+    sampler, X = balanced.sampler, balanced.table.native
+
+    def boundary(ax: Any) -> None:
+        BoundaryDisplay.from_sampler(sampler, X, y, features=features, ax=ax)
+
+    maps = [
+        {
+            "svg": as_svg(boundary, MAP_HEIGHT),
+            "title": "Real and new rows with the decision boundary",
+            "text": "A tinted area is what f, the classifier that judged the new rows, answers "
+            "for most of the rows nearby. f sees every column, the map two dimensions: a row can "
+            "lie on the wrong side here and on the right one for f.",
+        }
+    ]
+    if "inversion" in balanced.provenance["origin"].astype(str):
+        maps.append(
+            {
+                "svg": as_svg(
+                    lambda ax: CounterfactualDisplay.from_sampler(sampler, X, y, ax=ax), MAP_HEIGHT
+                ),
+                "title": "Counterfactuals joined to the real rows that they were made from",
+                "text": "The two columns that change most often. An arrow leads from a real row "
+                "to its counterfactual.",
+            }
+        )
+    return maps
+
+
+def tell_result(balanced: BalancedTable, summary: dict[str, Any]) -> dict[str, Any]:
+    """Return the section "verdict" of a page that has these sections."""
     counts = count_origins(balanced.provenance)
     total = add_counts(list(counts.values()))
     caveats = [COUNTERFACTUAL, HELPS] if total["inversion"] else [HELPS]
-    return Verdict(
-        headline=_headline(balanced, total),
-        sentences=(
+    explorer = summary.get("explorer")
+    return {
+        "headline": headline(balanced),
+        "sentences": [
             *tell_origins(total, most=most_from_one(balanced.provenance)),
-            *_yields(getattr(balanced.sampler, "yield_", {})),
-            *_changes(balanced, features, example=explorer is not None),
+            *_yields(balanced.sampler),
+            *_changes(balanced, summary.get("features"), example=explorer is not None),
             *_outliers(balanced),
             *filter(None, [tell_constraints(getattr(balanced.sampler, "constraints", None))]),
-        ),
-        caveats=(*_inflated(balanced, counts), *caveats, *_privacy(balanced, explorer)),
-    )
+        ],
+        "caveats": [*_inflated(balanced, counts), *caveats, *_privacy(balanced, explorer)],
+    }
 
 
-def _headline(balanced: BalancedTable, total: dict[str, int]) -> str:
-    """Say how many of the new rows are counterfactuals, and of which classes they are."""
-    counts = [(balanced.count(code, new=True), label) for code, label in enumerate(balanced.labels)]
-    grown = [f"{count:,} new rows of {in_words(label)}" for count, label in counts if count]
-    if not grown:
-        return "No new rows: no class asked for any"
-    made, found = sum(total.values()), total["inversion"]
-    one = in_words(next(label for count, label in counts if count))
-    new = f"{made:,} new rows of {one if len(grown) == 1 else f'{len(grown)} classes'}"
-    if not hasattr(balanced.sampler, "on_shortfall"):
-        several = len(grown) > MOST_NAMED
-        return f"{new if several else ', '.join(grown)}, made within their class"
-    if found == made:
-        return f"All {new} are counterfactuals" if made > 1 else f"1 counterfactual of {one}"
-    if not found:
-        return f"No counterfactual in {new}"
-    return f"{found:,} of {new} {'is a counterfactual' if found == 1 else 'are counterfactuals'}"
+def headline(balanced: BalancedTable) -> str:
+    """Say how many rows were added, and how many each class has now."""
+    real, new = balanced.counts(new=False), balanced.counts(new=True)
+    added, grown = sum(new.values()), [label for label in new if new[label]]
+    if not added:
+        return "No rows added: no class asked for any"
+    rows = f"{added:,} {'row' if added == 1 else 'rows'} added"
+    now = {label: real[label] + new[label] for label in real}
+    if len(set(now.values())) == 1:
+        every = "both" if len(now) == 2 else f"all {len(now)}"  # noqa: PLR2004
+        return f"{rows}; {every} classes now have {now[grown[0]]:,}"
+    if len(grown) > MOST_NAMED:
+        return f"{rows} to {len(grown)} of {len(now)} classes"
+    named = ", ".join(f"{in_words(label)} now has {now[label]:,}" for label in grown)
+    return f"{rows}; {named}"
 
 
-def _yields(yields: dict[tuple[Any, Any], Yield]) -> list[str]:
-    """Say of each pair of classes what the search gave; of many pairs a table does."""
+def _yields(sampler: Any) -> list[str]:
+    """Say of each pair of classes what the search gave; of many pairs the table of classes does."""
+    yields = getattr(sampler, "yield_", {})
     if len(yields) > MOST_NAMED:
         return []
     return [
@@ -159,34 +234,11 @@ def _yields(yields: dict[tuple[Any, Any], Yield]) -> list[str]:
     ]
 
 
-def tabulate_origins(
-    counts: dict[Any, dict[str, int]], yields: dict[tuple[Any, Any], Yield]
-) -> Origins:
-    """Return for each class that grew what its new rows are, and what was found for it."""
-    shown = [origin for origin in HEADS if any(made[origin] for made in counts.values())]
-    searched = ("rows searched", "inverted") if yields else ()
-    cells = []
-    for label, made in counts.items():
-        numbers = [made[origin] for origin in shown]
-        if yields:
-            got = [one for (_, smaller), one in yields.items() if plain(smaller) == label]
-            numbers += [sum(one.factuals for one in got), sum(one.inversions for one in got)]
-        cells.append((str(label), *(f"{number:,}" for number in numbers)))
-    return Origins(("class", *(HEADS[origin] for origin in shown), *searched), tuple(cells))
-
-
-def _real_rows(balanced: BalancedTable) -> dict[Any, int]:
-    return {
-        plain(label): balanced.count(code, new=False) for code, label in enumerate(balanced.classes)
-    }
-
-
 def _inflated(balanced: BalancedTable, counts: dict[Any, dict[str, int]]) -> list[str]:
     """Warn of classes that got far more rows than their real ones bear out."""
+    rows = balanced.counts(new=False)
     searched = hasattr(balanced.sampler, "on_shortfall")
-    rows = _real_rows(balanced)
-    most = MOST_PER_ROW if searched else MOST_PER_ROW_AT_ALL
-    found = all_inflated(counts, rows, most)
+    found = all_inflated(counts, rows, MOST_PER_ROW if searched else MOST_PER_ROW_AT_ALL)
     if not found:
         return []
     ratios = " ".join(
@@ -197,28 +249,37 @@ def _inflated(balanced: BalancedTable, counts: dict[Any, dict[str, int]]) -> lis
 
 
 def describe_data(
-    balanced: BalancedTable, file: str = "", target: str = "", notes: Sequence[str] = ()
-) -> Data:
-    """Return the section "data"."""
-    table = balanced.table
-    columns = []
+    balanced: BalancedTable, file: str, target: str, notes: Sequence[str]
+) -> dict[str, Any]:
+    """Return the section "data": classes before and after, and columns."""
+    table, columns = balanced.table, []
     for m, name in enumerate(table.names):
         column = table.column(m)[: balanced.n_real]
         known = column[~np.isnan(column)]
-        missing, distinct = len(column) - len(known), len(np.unique(known))
-        columns.append(ColumnFacts(str(name), table.kinds[m].value, missing, distinct))
-    classes = [
-        ClassCount(label, balanced.count(code, new=False), new=balanced.count(code, new=True))
-        for code, label in enumerate(balanced.labels)
-    ]
-    return Data(
-        file=file,
-        target=target,
-        rows=balanced.n_real,
-        classes=tuple(classes),
-        columns=tuple(columns),
-        notes=(*notes, *_relations(balanced.sampler)),
-    )
+        facts = {"missing": len(column) - len(known), "distinct": len(np.unique(known))}
+        columns.append({"name": str(name), "kind": table.kinds[m].value, **facts})
+    real, new = balanced.counts(new=False), balanced.counts(new=True)
+    origins = count_origins(balanced.provenance)
+    made = [origin for origin in HEADS if any(counts[origin] for counts in origins.values())]
+    yields = getattr(balanced.sampler, "yield_", {})
+    classes = []
+    for label, count in real.items():
+        item = {"label": str(label), "count": count, "new": new[label]}
+        item["after"] = count + new[label]
+        item |= {HEADS[origin]: origins.get(label, {}).get(origin, 0) for origin in made}
+        if yields:
+            found = [got for (_, smaller), got in yields.items() if plain(smaller) == label]
+            item["rows_searched"] = sum(got.factuals for got in found)
+            item["inverted"] = sum(got.inversions for got in found)
+        classes.append(item)
+    return {
+        "file": file,
+        "target": target,
+        "rows": balanced.n_real,
+        "classes": classes,
+        "columns": columns,
+        "notes": [*notes, *_relations(balanced.sampler)],
+    }
 
 
 def _relations(sampler: Any) -> list[str]:
@@ -241,11 +302,13 @@ def _outliers(balanced: BalancedTable) -> list[str]:
     return [f"{far} than 95% of the real rows of their class."]
 
 
-def _changes(balanced: BalancedTable, features: Features | None, *, example: bool) -> list[str]:
+def _changes(
+    balanced: BalancedTable, features: dict[str, Any] | None, *, example: bool
+) -> list[str]:
     """Say which features change most, and the nearest new row."""
     if features is None:
         return []
-    most = [f"{row.name} ({row.share:.0%})" for row in features.rows[:MOST_NAMED]]
+    most = [f"{row['name']} ({row['share']:.0%})" for row in features["rows"][:MOST_NAMED]]
     often = f"What changes most often: {', '.join(most)}."
     if not example:
         return [often]
@@ -256,7 +319,7 @@ def _changes(balanced: BalancedTable, features: Features | None, *, example: boo
     return [often, f"The nearest: {nearest.sentences(balanced.table.native)[0]}."]
 
 
-def _privacy(balanced: BalancedTable, explorer: Explorer | None) -> list[str]:
+def _privacy(balanced: BalancedTable, explorer: dict[str, Any] | None) -> list[str]:
     """Say how near the new rows are to real ones, and which real rows stand on the page."""
     if not len(balanced.provenance):
         return []
@@ -269,7 +332,7 @@ def _privacy(balanced: BalancedTable, explorer: Explorer | None) -> list[str]:
     )
     if explorer is None:
         return [near]
-    real = len({row.factual for row in explorer.rows})
+    real = len({row["factual"] for row in explorer["rows"]})
     shown = (
         f"This page shows {real:,} real rows with their values: whoever gets the page gets them. "
         "--no-rows (rows=False in Python) makes it without."
