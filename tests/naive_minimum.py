@@ -107,9 +107,8 @@ class Walker:
     ) -> None:
         """Write the bins and the distance of the inversion of every row, infinite for none.
 
-        With ``n_left_out`` the search is made once more without each of so many costliest changes,
-        and without all of them, as long as that leads nearer, and once from the nearest cell of the
-        class.
+        The search goes on without each of the ``n_left_out`` costliest changes of its best end, as
+        long as that leads nearer.
         """
         for r in range(len(x)):
             arrays = (x[r], origin[r], low[r], high[r], home[r], mutable[r].astype(bool))
@@ -121,35 +120,28 @@ class Walker:
             distance[r], found[r] = self.best.distance, self.best.bins
 
     def _search(self, row: _Row, n_left_out: int) -> None:
-        self._search_from_home(row)
-        if not n_left_out or self.best.distance == NOWHERE:
-            return
-        self._leave_out(row, n_left_out)
-        from_home = self.best.distance
-        if self._start_at_cell(row):
-            self._keep(self._settle(row))
-            if self.best.distance < from_home:
-                self._leave_out(row, n_left_out)
-
-    def _search_from_home(self, row: _Row) -> None:
-        """Search from home, or from the nearest cell if that leads nowhere."""
+        """Search from home, or from the nearest cell if that leads nowhere; then without changes."""
         self._start(row)
-        far = self._settle(row)
-        if far == NOWHERE and self._start_at_cell(row):
-            far = self._settle(row)
-        self._keep(far)
-
-    def _leave_out(self, row: _Row, n_left_out: int) -> None:
-        """Search without some of the changes of the best end, as long as that leads nearer."""
+        self._keep(self._settle(row))
+        if self.best.distance == NOWHERE and self._start_at_cell(row):
+            self._keep(self._settle(row))
         before = NOWHERE
         while self.best.distance < before:
             before, costs = self.best.distance, self.best.costs
             changed = [m for m, cost in enumerate(costs) if cost > 0]
             changed.sort(key=lambda m: -costs[m])
-            some = [{m} for m in changed[:n_left_out]]
-            for left_out in [*some, set(changed)] if len(changed) > 1 else some:
-                mutable = [free and m not in left_out for m, free in enumerate(row.free)]
-                self._search_from_home(replace(row, mutable=mutable))
+            for m in changed[:n_left_out]:
+                self._leave_out(row, m)
+                if self.best.distance < before:
+                    break
+
+    def _leave_out(self, row: _Row, m: int) -> None:
+        """Search from the best end without one of its changes, which stays undone."""
+        self.bins, self.costs = list(self.best.bins), list(self.best.costs)
+        known = row.origin[m] == row.origin[m]
+        self.bins[m], self.costs[m] = row.home[m], self._cost(row, m, row.home[m]) if known else 0.0
+        mutable = [free and m != left_out for left_out, free in enumerate(row.free)]
+        self._keep(self._settle(replace(row, mutable=mutable)))
 
     def _keep(self, distance: float) -> None:
         """Keep where the row is if it is nearer than the best end."""

@@ -190,7 +190,7 @@ def test_candidates_that_cannot_be_drawn_are_not_judged(sort, monkeypatch):
 @pytest.fixture
 def small_samples(monkeypatch):
     """Samples that are far smaller than the tables of these tests."""
-    for name in ("distributed.plan", "samplers.find"):
+    for name in ("distributed.plan", "samplers.counterfactual"):
         monkeypatch.setattr(f"counterbalance.{name}.MOST_CANDIDATES", 60)
         monkeypatch.setattr(f"counterbalance.{name}.MOST_REFERENCES", 20)
     monkeypatch.setattr("counterbalance.search.minimum.MOST_REFERENCES", 20)

@@ -642,13 +642,15 @@ def test_what_is_returned_keeps_every_rule_and_needs_every_change(name):
     old = some.x[np.searchsorted(some.ids, found.factual)]
     new = found.rows(old)
     assert some.space.rules.kept(new, old)
-    assert (some.structure.f(new, found.factual) == found.target).all()
+    assert (some.structure.f.predict_codes(new, found.factual) == found.target).all()
     for place in range(len(new)):
         for m in np.flatnonzero(new[place] != old[place]):
             tried = new[[place]]
             tried[0, m] = old[place, m]
             allowed = some.space.rules.allow(tried, old[[place]])[0]
-            assert not (allowed and some.structure.f(tried, found.factual[[place]])[0] == 1)
+            assert not (
+                allowed and some.structure.f.predict_codes(tried, found.factual[[place]])[0] == 1
+            )
 
 
 def test_which_factuals_invert_is_asked_of_cells_and_not_of_whole_rows():

@@ -46,8 +46,10 @@ MOST_RETRIES = 5
 # class and so many of all: a table that is too large for a memory shows these, too.
 MOST_REFERENCES = 2048
 MOST_CANDIDATES = 20_000
-# A row is searched for once more without each of so many of its changes, the farthest first.
-N_LEFT_OUT = 2
+# A search goes on without each of so many of its changes, the farthest first.
+N_LEFT_OUT = 5
+# A row that rules bind is searched for once more without each of so many of its changes.
+N_LEFT_OUT_BY_RULES = 2
 
 
 def choose_references(ids: Integers) -> Mask:
@@ -151,7 +153,7 @@ class Minimum:
         """Give cells that are to stay, for some rows: one of their farthest changes, then all."""
         ranked, changed = farthest_first(self.space, x, rows), differs(rows, x)
         count = changed[:, self.space.order].sum(axis=1)
-        for place in range(min(N_LEFT_OUT, ranked.shape[1])):
+        for place in range(min(N_LEFT_OUT_BY_RULES, ranked.shape[1])):
             some = np.flatnonzero(count > place)
             frozen = np.zeros((len(some), x.shape[1]), dtype=bool)
             frozen[np.arange(len(some)), ranked[some, place]] = True

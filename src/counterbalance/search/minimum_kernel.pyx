@@ -8,8 +8,8 @@ r"""The minimum search in trees, compiled.
     stretch     bins of one feature between which, all else equal, no score changes
     slopes      how the scores change where one feature moves
 
-A search starts at home, and once more in the nearest *cell*: the bins that share all leaves with a
-training row that f puts into the class. In every step all trees are looked at once, and it is noted how
+A search starts at home; if that leads nowhere, in the nearest *cell*: the bins that share all leaves
+with a training row that f puts into the class. In every step all trees are looked at once, and it is noted how
 their leaves change if one feature alone moves:
 
             m <= 4                    here: bin 2 of m
@@ -22,7 +22,8 @@ So the margin is known after every move of a single feature: into any of its str
 into the bin next to home. Outside the class the move is made that brings most margin for its
 cost (no more counts than what is missing); inside, the one that saves most and stays inside. The
 search ends inside where no move saves anything: no change can be undone, and none shortened. Then
-it is made again without some of the changes that it ended with, as long as that leads nearer.
+one change after the other is undone for good, the costliest first, and the search goes on from
+there, as long as that leads nearer.
 
 Slopes are found by leaf sets for small trees (``minimum_sets``), by walking for large ones
 (``minimum_branches``). Scores are whole numbers, so that no order of adding them matters. The
@@ -81,7 +82,7 @@ cdef class Walker:
     cdef int32_t* window  # (M, 2): the bins that are looked at
     cdef Step* steps  # (bins,): of each feature
     cdef Steps* counts  # (M,)
-    cdef uint8_t* mutable  # (M,): which features may still move where some are left out
+    cdef uint8_t* mutable  # (M,): which features may move, without one that is left out
     cdef int32_t* queue  # (M,)
     cdef double* best_costs  # (M,)
     cdef bint failed
@@ -197,7 +198,7 @@ cdef class Walker:
         cdef double top = 0.0
         best.feature, best.bin, best.cost = -1, -1, 0.0
         for m in range(<int32_t>self.M):
-            if not row.mutable[m] or (inside and not self.costs[m] > 0):
+            if not self.mutable[m] or (inside and not self.costs[m] > 0):
                 continue
             # A stretch beyond another one must bring more; more than enough is never needed.
             if not known:
@@ -286,13 +287,16 @@ cdef class Walker:
         if gain > top[0] * dearer:
             top[0], best.feature, best.bin, best.cost = gain / dearer, m, step.bin, step.cost
 
-    cdef double settle(self, Row* row) noexcept nogil:
-        """Move until nothing is saved; return the distance, infinite outside of the class."""
+    cdef double settle(self, Row* row, bint restored=False) noexcept nogil:
+        """Move until nothing is saved; return the distance, infinite outside of the class.
+
+        The row is one whose slopes are not known, unless they were ``restored``.
+        """
         cdef Move move
         cdef Py_ssize_t m, steps
         cdef double total = 0.0
         cdef bint inside = False
-        if self.sets is not None:
+        if self.sets is not None and not restored:
             self.sets.start(self.bins)
         for steps in range(LONGEST * self.M):
             if self.sets is not None:
@@ -341,7 +345,7 @@ cdef class Walker:
                 bin = self.nearest_bin(m, row.home[m], lowest[z, m], highest[z, m])
                 if bin == row.home[m]:
                     continue
-                cost = self.cost(row, m, bin) if row.mutable[m] and bin >= 0 else INFINITY
+                cost = self.cost(row, m, bin) if self.mutable[m] and bin >= 0 else INFINITY
                 total += cost
                 if not total < least:
                     break
@@ -375,9 +379,8 @@ cdef class Walker:
     ):
         """Write the bins and the distance of the inversion of every row, infinite for none.
 
-        With ``n_left_out`` the search is made once more without each of so many costliest changes,
-        and without all of them, as long as that leads nearer, and once from the nearest cell of the
-        class.
+        The search goes on without each of the ``n_left_out`` costliest changes of its best end, as
+        long as that leads nearer.
         """
         cdef Py_ssize_t r, t
         cdef Row row
@@ -400,49 +403,32 @@ cdef class Walker:
         self, Row* row, const int32_t[:, ::1] lowest, const int32_t[:, ::1] highest,
         Py_ssize_t n_left_out, double* least, int32_t* found,
     ) noexcept nogil:
-        cdef double from_home
-        self.search_from_home(row, lowest, highest, least, found)
-        if not n_left_out or least[0] == INFINITY:
-            return
-        self.leave_out(row, lowest, highest, n_left_out, least, found)
-        from_home = least[0]
-        if self.start_at_cell(row, lowest, highest):
-            self.keep(self.settle(row), least, found)
-            if least[0] < from_home:
-                self.leave_out(row, lowest, highest, n_left_out, least, found)
-
-    cdef void search_from_home(
-        self, Row* row, const int32_t[:, ::1] lowest, const int32_t[:, ::1] highest,
-        double* least, int32_t* found,
-    ) noexcept nogil:
-        """Search from home, or from the nearest cell if that leads nowhere."""
-        cdef double far
-        self.start(row)
-        far = self.settle(row)
-        if far == INFINITY and self.start_at_cell(row, lowest, highest):
-            far = self.settle(row)
-        self.keep(far, least, found)
-
-    cdef void leave_out(
-        self, Row* row, const int32_t[:, ::1] lowest, const int32_t[:, ::1] highest,
-        Py_ssize_t n_left_out, double* least, int32_t* found,
-    ) noexcept nogil:
-        """Search without some of the changes of the best end, as long as that leads nearer."""
-        cdef const uint8_t* mutable = row.mutable
-        cdef Py_ssize_t n, j, m
+        """Search from home, or from the nearest cell if that leads nowhere; then without changes."""
+        cdef Py_ssize_t j, n = 1
         cdef double before = INFINITY
+        memcpy(self.mutable, row.mutable, self.M)
+        self.start(row)
+        self.keep(self.settle(row), least, found)
+        if least[0] == INFINITY and self.start_at_cell(row, lowest, highest):
+            self.keep(self.settle(row), least, found)
         while least[0] < before:
-            before, n = least[0], self.line_up()
-            for j in range(min(n, n_left_out) + (n > 1)):
-                memcpy(self.mutable, mutable, self.M)
-                if j < min(n, n_left_out):
-                    self.mutable[self.queue[j]] = 0
-                else:
-                    for m in range(n):
-                        self.mutable[self.queue[m]] = 0
-                row.mutable = self.mutable
-                self.search_from_home(row, lowest, highest, least, found)
-        row.mutable = mutable
+            before, n = least[0], min(self.line_up(), n_left_out)
+            for j in range(n):
+                self.leave_out(row, self.queue[j], least, found)
+                if least[0] < before:
+                    break
+
+    cdef void leave_out(self, Row* row, int32_t m, double* least, int32_t* found) noexcept nogil:
+        """Search from the best end without one of its changes, which stays undone."""
+        memcpy(self.mutable, row.mutable, self.M)
+        memcpy(self.bins, found, self.M * sizeof(int32_t))
+        memcpy(self.costs, self.best_costs, self.M * sizeof(double))
+        self.mutable[m] = 0
+        if self.sets is not None:
+            self.sets.restore(self.bins)
+            self.sets.move(m, row.home[m])
+        self.bins[m], self.costs[m] = row.home[m], self.home_cost(row, m)
+        self.keep(self.settle(row, True), least, found)
 
     cdef inline void keep(self, double far, double* least, int32_t* found) noexcept nogil:
         """Keep where the row is if it is nearer than the least."""
@@ -450,6 +436,8 @@ cdef class Walker:
             least[0] = far
             memcpy(found, self.bins, self.M * sizeof(int32_t))
             memcpy(self.best_costs, self.costs, self.M * sizeof(double))
+            if self.sets is not None:
+                self.sets.keep()
 
     cdef Py_ssize_t line_up(self) noexcept nogil:
         """Line up the features that cost something at the best end, the costliest first."""

@@ -77,6 +77,7 @@ cdef class Sets:
     cdef uint64_t* was_here
     cdef uint64_t* behind
     cdef uint64_t* was  # (width,): the others of a feature before
+    cdef uint64_t* kept  # (n + 1, width): ``others`` and ``here`` of the row that was kept
     cdef int32_t moved  # the feature that was moved last, -1 for none
 
     def __init__(self, land, Slopes slopes):
@@ -92,7 +93,8 @@ cdef class Sets:
         self.n, self.K, self.width = len(self.feature), self.value.shape[0], self.words.shape[1]
         self.at = <const uint64_t**>malloc((self.n + 1) * sizeof(void*))
         self.others = <uint64_t*>malloc((2 * self.n + 4) * self.width * sizeof(uint64_t))
-        if not (self.at and self.others):
+        self.kept = <uint64_t*>malloc((self.n + 1) * self.width * sizeof(uint64_t))
+        if not (self.at and self.others and self.kept):
             raise MemoryError
         self.before = self.others + self.n * self.width
         self.here = self.before + self.n * self.width
@@ -103,6 +105,7 @@ cdef class Sets:
     def __dealloc__(self):
         free(self.at)
         free(self.others)
+        free(self.kept)
 
     cdef void start(self, const int32_t* bins) noexcept nogil:
         """Take a row; nothing is known of it."""
@@ -113,6 +116,22 @@ cdef class Sets:
             self.set_bin(j, bins[self.feature[j]])
         memset(self.others, 0, self.n * self.width * sizeof(uint64_t))
         memset(self.here, 0, self.width * sizeof(uint64_t))
+
+    cdef void keep(self) noexcept nogil:
+        """Keep what is known of the row, so that a search can go on from here."""
+        memcpy(self.kept, self.others, self.n * self.width * sizeof(uint64_t))
+        memcpy(self.kept + self.n * self.width, self.here, self.width * sizeof(uint64_t))
+        self.slopes.keep()
+
+    cdef void restore(self, const int32_t* bins) noexcept nogil:
+        """Go back to the row that was kept; ``bins`` are its own."""
+        cdef Py_ssize_t j
+        memcpy(self.others, self.kept, self.n * self.width * sizeof(uint64_t))
+        memcpy(self.here, self.kept + self.n * self.width, self.width * sizeof(uint64_t))
+        for j in range(self.n):
+            self.set_bin(j, bins[self.feature[j]])
+        self.moved = -1
+        self.slopes.restore()
 
     cdef inline void set_bin(self, Py_ssize_t j, int32_t bin) noexcept nogil:
         self.at[j] = &self.words[self.first_word[self.feature[j]] + 1 + bin, 0]

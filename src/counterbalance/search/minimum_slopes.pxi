@@ -25,6 +25,10 @@ cdef class Slopes:
     cdef uint8_t* touched  # (M,): features with another change since they were looked at
     cdef Py_ssize_t* first_mark  # (M + 1,): where the words of each feature begin
     cdef int64_t* running  # (C,)
+    cdef int64_t* kept_change  # (bins, C): of the row that searches go on from
+    cdef int64_t* kept_score  # (C,)
+    cdef uint64_t* kept_marks
+    cdef Py_ssize_t n_bins
     # Of one feature, see ``find_stretches``.
     cdef int32_t* ends
     cdef int64_t* margins
@@ -48,11 +52,16 @@ cdef class Slopes:
         self.marks = <uint64_t*>calloc(self.first_mark[self.M], sizeof(uint64_t))
         self.touched = <uint8_t*>calloc(self.M + 1, sizeof(uint8_t))
         self.running = <int64_t*>calloc(self.C, sizeof(int64_t))
+        self.n_bins = n_bins
+        self.kept_change = <int64_t*>malloc(n_bins * self.C * sizeof(int64_t))
+        self.kept_score = <int64_t*>malloc(self.C * sizeof(int64_t))
+        self.kept_marks = <uint64_t*>malloc(self.first_mark[self.M] * sizeof(uint64_t))
         self.ends = <int32_t*>malloc((longest + 1) * sizeof(int32_t))
         self.margins = <int64_t*>malloc(longest * sizeof(int64_t))
         if not (
             self.score and self.running and self.change and self.marks and self.touched
-            and self.ends and self.margins
+            and self.ends and self.margins and self.kept_change and self.kept_score
+            and self.kept_marks
         ):
             raise MemoryError
 
@@ -65,6 +74,22 @@ cdef class Slopes:
         free(self.ends)
         free(self.running)
         free(self.margins)
+        free(self.kept_change)
+        free(self.kept_score)
+        free(self.kept_marks)
+
+    cdef void keep(self) noexcept nogil:
+        """Keep everything, so that a search can go on from here."""
+        memcpy(self.kept_change, self.change, self.n_bins * self.C * sizeof(int64_t))
+        memcpy(self.kept_score, self.score, self.C * sizeof(int64_t))
+        memcpy(self.kept_marks, self.marks, self.first_mark[self.M] * sizeof(uint64_t))
+
+    cdef void restore(self) noexcept nogil:
+        """Go back to the row that was kept."""
+        memcpy(self.change, self.kept_change, self.n_bins * self.C * sizeof(int64_t))
+        memcpy(self.score, self.kept_score, self.C * sizeof(int64_t))
+        memcpy(self.marks, self.kept_marks, self.first_mark[self.M] * sizeof(uint64_t))
+        memset(self.touched, 1, self.M)
 
     cdef void clear(self) noexcept nogil:
         cdef Py_ssize_t m, i, at
