@@ -19,7 +19,7 @@ from counterbalance.errors import ClassifierError, ConstraintError, IdentifierWa
 from counterbalance.plausible.evidence import gather
 from counterbalance.plausible.learn import Learned, Plausible, free, learn, learns, make_rules
 from counterbalance.plausible.outliers import Outliers
-from counterbalance.profile import Profile, by_importance, profile_table
+from counterbalance.profile import Profile, by_importance, profile_table, with_costs
 from counterbalance.search.draws import Way
 from counterbalance.search.perturbation import Perturbation
 from counterbalance.search.space import Space
@@ -149,7 +149,7 @@ def make_space(
     for follower in rules.followers:  # a feature that is not listed never changes
         rules.frozen[follower.column] |= follower.column not in listed
     draws: Way = getattr(sampler, "draws", "exact")
-    perturbation = Perturbation(profile, table.grid, rules, draws)
+    perturbation = Perturbation(with_costs(profile, rules.cost), table.grid, rules, draws)
     epsilon = getattr(sampler, "epsilon", None)
     return Space(
         perturbation,
