@@ -19,7 +19,7 @@ from counterbalance.errors import ClassifierError, ConstraintError, IdentifierWa
 from counterbalance.plausible.evidence import gather
 from counterbalance.plausible.learn import Learned, Plausible, free, learn, learns, make_rules
 from counterbalance.plausible.outliers import Outliers
-from counterbalance.profile import Profile, by_importance, profile_table
+from counterbalance.profile import Profile, by_importance, profile_table, with_costs
 from counterbalance.search.draws import Space
 from counterbalance.table.columns import column_position
 from counterbalance.table.encoder import TableEncoder
@@ -155,7 +155,7 @@ def make_space(
         rules.frozen[follower.column] |= follower.column not in listed
     epsilon = getattr(sampler, "epsilon", None)
     return Space(
-        profile,
+        with_costs(profile, rules.cost),
         table.grid,
         rules,
         free(rules, listed),

@@ -13,7 +13,7 @@ over the whole factual table, as in the paper, never over one class alone.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
 import numpy as np
@@ -92,6 +92,14 @@ def profile_table(table: Encoded, y: NDArray[np.intp]) -> Profile:
     return Profile(lower, upper, median, deviation, scale, importance, tuple(frequency))
 
 
+def with_costs(profile: Profile, cost: dict[int, float]) -> Profile:
+    """Return the profile with a weight for some features: a change of them counts as much more."""
+    scale = profile.scale.copy()
+    for m, weight in cost.items():
+        scale[m] /= weight
+    return replace(profile, scale=scale)
+
+
 def by_importance(profile: Profile) -> Integers:
     """Rank the features that vary, the most important first; ties keep the table's order."""
     ranked = np.argsort(-profile.importance, kind="stable")
@@ -121,7 +129,8 @@ def share_of_distance(
     share /= profile.scale[features]
     nominal = profile.nominal[features]
     if nominal.any():
-        share[..., nominal] = np.where(share[..., nominal] > 0, NOMINAL_SHARE, 0.0)
+        each = 1 / profile.scale[features[nominal]]
+        share[..., nominal] = np.where(share[..., nominal] > 0, each, 0.0)
     if np.isnan(factual).any():
         was_missing = np.broadcast_to(np.isnan(factual), share.shape)
         share[was_missing] = np.where(np.isnan(changed[was_missing]), 0.0, NOMINAL_SHARE)

@@ -44,10 +44,10 @@ def test_a_hostile_table_is_explained_or_refused(seed):
             return
     for answer in found.answers:
         assert answer.changes
-        assert set(answer.room) == set(answer.changes)
+        assert set(answer.accepted) == set(answer.changes)
         assert np.isfinite(answer.distance)
         for name, (_, after) in answer.changes.items():
-            assert answer.room[name].tell(after)
+            assert answer.accepted[name].tell(after)
 
 
 @pytest.fixture(scope="module")

@@ -1,4 +1,4 @@
-"""Room: f accepts every value in it, and none next to it; all other cells as in the answer."""
+"""AcceptedRange: f accepts every value in it, and none next to it; all other cells as in the answer."""
 
 import numpy as np
 import pandas as pd
@@ -15,7 +15,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 from counterbalance import CounterfactualOverSampler
 from counterbalance.constraints import Increasing, OneOf, Range
-from counterbalance.explain import Room, explain
+from counterbalance.explain import AcceptedRange, explain
 
 
 def table(seed=0, n=120):
@@ -44,9 +44,9 @@ def asked(f, X, found, answer, name, values):
     return f.predict(rows) == found.to
 
 
-def ends(room, column):
-    low = column.min() if room.low is None else room.low
-    return low, column.max() if room.high is None else room.high
+def ends(accepted, column):
+    low = column.min() if accepted.low is None else accepted.low
+    return low, column.max() if accepted.high is None else accepted.high
 
 
 FORESTS = {
@@ -66,9 +66,9 @@ def test_trees_and_linear_models_have_exact_rooms(name):
     X, y = table()
     f, found = explained(X, y, {**FORESTS, **LINEAR}[name])
     for answer in found.answers:
-        for feature, room in answer.room.items():
-            assert room.exact
-            low, high = ends(room, X[feature])
+        for feature, accepted in answer.accepted.items():
+            assert accepted.exact
+            low, high = ends(accepted, X[feature])
             inside = np.linspace(low, high, 400)
             if feature == "count":
                 inside = np.unique(np.rint(inside))
@@ -86,13 +86,13 @@ def test_rooms_of_any_other_f_are_said_to_be_bisected(name):
     X, y = table()
     f, found = explained(X, y, OTHERS[name])
     for answer in found.answers:
-        for feature, room in answer.room.items():
-            assert room.exact == (feature == "count")
-            low, high = ends(room, X[feature])
+        for feature, accepted in answer.accepted.items():
+            assert accepted.exact == (feature == "count")
+            low, high = ends(accepted, X[feature])
             assert asked(f, X, found, answer, feature, [low, high]).all()
             assert low <= answer.changes[feature][1] <= high
             step = 1 if feature == "count" else 1e-6
-            if room.low is not None:
+            if accepted.low is not None:
                 assert not asked(f, X, found, answer, feature, [low - step]).any()
 
 
@@ -105,7 +105,7 @@ def test_the_room_of_a_forest_holds_the_answer_and_not_the_old_value(seed, singl
     found = explain(sampler, values, y, int(np.flatnonzero(y == "well")[0]), "ill", n_answers=2)
     for answer in found.answers:
         for name, (before, after) in answer.changes.items():
-            low, high = ends(answer.room[name], values[:, int(name[1:])])
+            low, high = ends(answer.accepted[name], values[:, int(name[1:])])
             assert low <= after <= high
             assert not low <= before <= high
 
@@ -116,7 +116,7 @@ def test_a_category_gets_every_level_that_f_accepts():
     y = np.where(X["ward"].isin(["C", "D"]), "ill", "well")
     y[:60] = "well"
     _, found = explained(X, y, n_answers=1)
-    assert found.answers[0].room["ward"] == Room(None, None, ("C", "D"), exact=True)
+    assert found.answers[0].accepted["ward"] == AcceptedRange(None, None, ("C", "D"), exact=True)
 
 
 def test_rules_bound_the_room():
@@ -124,8 +124,8 @@ def test_rules_bound_the_room():
     rules = [Range("a", -1, 1), Increasing("b"), OneOf("count", [0, 10, 20, 29])]
     _, found = explained(X, y, constraints=rules, n_answers=5)
     for answer in found.answers:
-        for name, room in answer.room.items():
-            low, high = ends(room, X[name])
+        for name, accepted in answer.accepted.items():
+            low, high = ends(accepted, X[name])
             if name == "a":
                 assert low >= -1
                 assert high <= 1
@@ -142,24 +142,24 @@ def test_a_relation_ends_the_room_where_it_no_longer_holds():
         values = {name: X[name].iloc[found.row] for name in X} | {
             name: after for name, (_, after) in answer.changes.items()
         }
-        if "a" in answer.room:
-            assert ends(answer.room["a"], X["a"])[1] <= values["b"] + 1
-            assert not answer.room["a"].exact
+        if "a" in answer.accepted:
+            assert ends(answer.accepted["a"], X["a"])[1] <= values["b"] + 1
+            assert not answer.accepted["a"].exact
 
 
 @pytest.mark.parametrize(
-    ("room", "value", "text"),
+    ("accepted", "value", "text"),
     [
-        (Room(61, 74, None, exact=True), 63, "61 to 74"),
-        (Room(6580.0005, None, None, exact=True), 7000.0, "6,581 or more"),
-        (Room(None, 0.123456, None, exact=True), 0.1, "0.1234 or less"),
-        (Room(1.00001, 1.00002, None, exact=True), 1.000015, "1.00001 to 1.00002"),
-        (Room(None, None, ("A", "B", "C"), exact=True), "A", "A, B or C"),
-        (Room(None, None, tuple("ABCDEFG"), exact=True), "A", "A, B, C, D, E or 2 others"),
-        (Room(2.0, 3.0, None, exact=False), 2.5, "about 2 to 3"),
-        (Room(5, 5, None, exact=True), 5, "5"),
-        (Room(123456.7, None, None, exact=True), 200000.0, "123,500 or more"),
+        (AcceptedRange(61, 74, None, exact=True), 63, "61 to 74"),
+        (AcceptedRange(6580.0005, None, None, exact=True), 7000.0, "6,581 or more"),
+        (AcceptedRange(None, 0.123456, None, exact=True), 0.1, "0.1234 or less"),
+        (AcceptedRange(1.00001, 1.00002, None, exact=True), 1.000015, "1.00001 to 1.00002"),
+        (AcceptedRange(None, None, ("A", "B", "C"), exact=True), "A", "A, B or C"),
+        (AcceptedRange(None, None, tuple("ABCDEFG"), exact=True), "A", "A, B, C, D, E or 2 others"),
+        (AcceptedRange(2.0, 3.0, None, exact=False), 2.5, "about 2 to 3"),
+        (AcceptedRange(5, 5, None, exact=True), 5, "5"),
+        (AcceptedRange(123456.7, None, None, exact=True), 200000.0, "123,500 or more"),
     ],
 )
-def test_a_room_is_told_with_ends_that_are_rounded_inwards(room, value, text):
-    assert room.tell(value) == text
+def test_a_room_is_told_with_ends_that_are_rounded_inwards(accepted, value, text):
+    assert accepted.tell(value) == text

@@ -7,6 +7,9 @@
         Range("dose", 0, 40),            # stays within bounds
         OneOf("ward", ["A", "B"]),       # takes one of these
         MaxChanged(3),                   # at most three features differ
+        AtLeast("income", 100),          # smaller changes do not count
+        Cost("age", 5),                  # a change of it counts five times
+        Transitions("degree", {"MSc": ["PhD"]}),  # which category may become which
         "word_unique <= word_count",     # a relation between columns
         "total follows price * number",  # a column that moves along with others
     ])
@@ -22,7 +25,9 @@ from typing import Any
 
 from counterbalance.arrays import Floats
 from counterbalance.constraints.constraint import (
+    AtLeast,
     Constraint,
+    Cost,
     Decreasing,
     Follows,
     Immutable,
@@ -31,13 +36,16 @@ from counterbalance.constraints.constraint import (
     OneOf,
     Range,
     Relation,
+    Transitions,
 )
 from counterbalance.constraints.rules import Rules
 from counterbalance.errors import ConstraintError
 from counterbalance.table.table import Table
 
 __all__ = [
+    "AtLeast",
     "Constraint",
+    "Cost",
     "Decreasing",
     "Follows",
     "Immutable",
@@ -46,6 +54,7 @@ __all__ = [
     "OneOf",
     "Range",
     "Relation",
+    "Transitions",
     "as_constraints",
     "compile_rules",
     "tell_constraints",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable
+from collections.abc import Hashable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -11,7 +11,7 @@ import numpy as np
 from counterbalance.arrays import Floats
 from counterbalance.constraints import relations
 from counterbalance.constraints.follower import Follower, Lookup, in_turn, reaches
-from counterbalance.constraints.rules import Rules
+from counterbalance.constraints.rules import Rules, Step
 from counterbalance.errors import ConstraintError, TableError
 from counterbalance.table.columns import column_position
 from counterbalance.table.dummies import group_text
@@ -225,6 +225,136 @@ class MaxChanged(Constraint):
     def words(self) -> str:
         """How many features change."""
         return f"at most {self.count} {'feature changes' if self.count == 1 else 'features change'}"
+
+
+@dataclass(frozen=True, repr=False)
+class AtLeast(Constraint):
+    """The column changes by at least ``step``, or not at all.
+
+    Examples
+    --------
+    >>> AtLeast("income", 100).words
+    'income changes by 100 or more, or not at all'
+    """
+
+    column: Any
+    step: float
+
+    def apply(self, rules: Rules, table: Table) -> None:
+        """Note the largest step; on a grid it is a whole number of its points."""
+        m = _find(self.column, table, self, "numbers")
+        step, per_unit = _number(self.step, self), float(table.grid.resolution[m])
+        if not 0 < step < np.inf:
+            raise ConstraintError(f"{self} needs a number above 0; name the smallest change")
+        if per_unit:
+            step = float(np.ceil(step * per_unit * (1 - 1e-9)) / per_unit)
+        least, most = _ends(table, m)
+        if step > most - least:
+            raise ConstraintError(
+                f"{self} allows no change: the values of the column, {least:g} to {most:g}, lie "
+                "nearer together; name a smaller one, or use Immutable"
+            )
+        step = max(step, rules.at_least[m].least if m in rules.at_least else 0.0)
+        rules.at_least[m] = Step(step, least, most, per_unit)
+
+    @property
+    def words(self) -> str:
+        """By how much the column changes."""
+        return f"{self.column} changes by {self.step:g} or more, or not at all"
+
+
+@dataclass(frozen=True, repr=False)
+class Cost(Constraint):
+    """A change of the column counts ``weight`` times as much in the distance.
+
+    Examples
+    --------
+    >>> Cost("age", 5).words
+    'a change of age counts 5 times'
+    """
+
+    column: Any
+    weight: float
+
+    def apply(self, rules: Rules, table: Table) -> None:
+        """Note the weight; of several they are multiplied."""
+        m, weight = _find(self.column, table, self), _number(self.weight, self)
+        if not 0 < weight < np.inf:
+            raise ConstraintError(f"{self} needs a weight above 0; for example 5")
+        rules.cost[m] = weight * rules.cost.get(m, 1.0)
+
+    @property
+    def words(self) -> str:
+        """How much a change of the column counts."""
+        return f"a change of {self.column} counts {self.weight:g} times"
+
+
+@dataclass(frozen=True, init=False, repr=False)
+class Transitions(Constraint):
+    """A value of the column may only become one of those that are listed for it.
+
+    ``allowed`` gives for a value those that it may become, an empty list for none. A value that is
+    not in it may become any.
+
+    Examples
+    --------
+    >>> Transitions("education", {"school": ["college"], "master": []}).words
+    'education goes from school only to college, from master to nothing else'
+    """
+
+    column: Any
+    allowed: tuple[tuple[Any, tuple[Any, ...]], ...]
+
+    def __init__(self, column: Any, allowed: Mapping[Any, Iterable[Any]]) -> None:
+        if not isinstance(allowed, Mapping) or any(
+            isinstance(after, str) or not isinstance(after, Iterable) for after in allowed.values()
+        ):
+            raise ConstraintError(
+                f"Transitions({column!r}, ...) needs a dictionary of lists, got {allowed!r}; for "
+                "example {'school': ['college']}"
+            )
+        pairs = tuple((before, tuple(after)) for before, after in allowed.items())
+        object.__setattr__(self, "column", column)
+        object.__setattr__(self, "allowed", pairs)
+
+    def apply(self, rules: Rules, table: Table) -> None:
+        """Write down which level may become which."""
+        m = _find(self.column, table, self)
+        if not table.kinds[m].has_levels:
+            raise ConstraintError(
+                f"{self} needs a column with categories, but {table.names[m]!r} holds numbers; use "
+                "Increasing, Decreasing or Range, or name it in categorical_features"
+            )
+        n_levels = int(np.nanmax(table.column(m), initial=-1.0)) + 1
+        may = rules.transitions.get(m, np.ones((n_levels, n_levels), dtype=bool)).copy()
+        for before, after in self.allowed:
+            codes = _codes((before, *after), table, m, self)
+            absent = [v for v, code in zip((before, *after), codes, strict=True) if np.isnan(code)]
+            if absent:
+                raise ConstraintError(
+                    f"{self} names {absent[0]!r}, which the column does not have; "
+                    f"name values of the column: {_examples(table, m)}"
+                )
+            row = np.isin(np.arange(n_levels), np.array(codes))  # staying is always allowed
+            may[int(codes[0])] &= row
+        rules.transitions[m] = may
+
+    @property
+    def words(self) -> str:
+        """Which value may become which."""
+        steps = [
+            f"from {before} {f'only to {_or(after)}' if after else 'to nothing else'}"
+            for before, after in self.allowed
+        ]
+        return f"{self.column} goes {', '.join(steps)}"
+
+    def __repr__(self) -> str:
+        return f"Transitions({self.column!r}, {dict(self.allowed)})"
+
+
+def _or(values: tuple[Any, ...]) -> str:
+    *first, last = map(str, values)
+    return f"{', '.join(first)} or {last}" if first else last
 
 
 @dataclass(frozen=True, repr=False)

@@ -9,6 +9,9 @@
     usual           comparisons that it must meet if its factual does
     followers       columns that are computed from others
     together        levels that a row may have beside each other
+    at_least        of some features: the smallest change that counts
+    transitions     of some features: from which level to which a row may go
+    cost            of some features: how much more a change of them counts
 
 Bounds and levels steer the draws, so that few candidates are wasted; every
 candidate is completed (its followers move along) and checked once more as a whole before f
@@ -35,6 +38,35 @@ def differs(new: Floats, old: Floats) -> Mask:
     return np.asarray(changed & ~(missing & np.isnan(new)) if missing.any() else changed)
 
 
+@dataclass(frozen=True)
+class Step:
+    """The smallest change of a column that counts, and the values that a change may lead to."""
+
+    least: float
+    lower: float
+    upper: float
+    per_unit: float  # points of its grid, 0 for none
+
+    @property
+    def enough(self) -> float:
+        """What counts as the least change: rounding must not decide."""
+        return self.least * (1 - 1e-9)
+
+    def stretch(self, new: Floats, old: Floats) -> Floats:
+        """Return the cells with small changes made large enough, or undone where that leads out."""
+        small = (new != old) & (np.abs(new - old) < self.enough)
+        if not small.any():
+            return new
+        far = self.beyond(old, new > old)
+        inside = (far >= self.lower) & (far <= self.upper)
+        return np.where(small, np.where(inside, far, old), new)
+
+    def beyond(self, old: Floats, up: Mask) -> Floats:
+        """Return the nearest values on one side that are a change."""
+        far = np.where(up, old + self.least, old - self.least)
+        return np.rint(far * self.per_unit) / self.per_unit + 0.0 if self.per_unit else far
+
+
 @dataclass
 class Rules:
     """What a counterfactual may be, for a table of so many features."""
@@ -50,6 +82,9 @@ class Rules:
     usual: list[Relation] = field(default_factory=list)
     followers: list[Follower] = field(default_factory=list)  # each behind those that it follows
     together: Together | None = None
+    at_least: dict[int, Step] = field(default_factory=dict)
+    transitions: dict[int, Mask] = field(default_factory=dict)  # (levels before, levels after)
+    cost: dict[int, float] = field(default_factory=dict)
 
     @classmethod
     def none(cls, n_features: int) -> Rules:
@@ -85,13 +120,29 @@ class Rules:
     @property
     def of_the_table(self) -> bool:
         """Whether a row must be like those of the table: in what follows, and what was seen."""
-        return bool(self.usual or self.followers or self.together is not None)
+        return bool(self.usual or self.followers or self.together is not None or self.by_row)
+
+    @property
+    def by_row(self) -> bool:
+        """Whether what a column may become depends on what it is, beyond a direction."""
+        return bool(self.at_least or self.transitions)
+
+    @property
+    def moves_more(self) -> list[int]:
+        """The columns whose change is completed by more than what was asked for."""
+        sources = {source for follower in self.followers for source in follower.sources}
+        return sorted(sources | self.at_least.keys())
 
     def complete(self, new: Floats, old: Floats) -> Floats:
-        """Return the rows ``new``, made from ``old``, with their followers moved along."""
-        if not self.followers:
+        """Return the rows ``new``, made from ``old``, with small changes made large enough to count.
+
+        Their followers move along.
+        """
+        if not self.followers and not self.at_least:
             return new
         new = new.copy()
+        for m, step in self.at_least.items():
+            new[:, m] = step.stretch(new[:, m], old[:, m])
         for follower in self.followers:
             new[:, follower.column] = follower.value(new, old)
         return new
@@ -129,7 +180,20 @@ class Rules:
             good &= self.together.allow(x)
         if self.followers and old is not None:
             good &= self._followed(x, old)
+        if self.by_row and old is not None:
+            good &= ~self._refused(x, old).any(axis=1)
         return good
+
+    def _refused(self, x: Floats, old: Floats) -> Mask:
+        """Say which cells changed too little, or to a level that theirs may not become."""
+        refused = np.zeros(x.shape, dtype=bool)
+        for m, step in self.at_least.items():
+            refused[:, m] = (x[:, m] != old[:, m]) & (np.abs(x[:, m] - old[:, m]) < step.enough)
+        for m, allowed in self.transitions.items():
+            known = np.flatnonzero(~np.isnan(x[:, m]) & ~np.isnan(old[:, m]))
+            before, after = old[known, m].astype(np.intp), x[known, m].astype(np.intp)
+            refused[known, m] = ~allowed[before, after]
+        return refused
 
     def _followed(self, x: Floats, old: Floats) -> Mask:
         """Say of each row whether its followers went where they may."""
@@ -150,6 +214,7 @@ class Rules:
     def faults(self, x: Floats, old: Floats) -> Mask:
         """Say which cells of each row are unlike the table: what follows, what was seen."""
         faults = np.zeros(x.shape, dtype=bool)
+        faults |= self._refused(x, old)
         if self.together is not None:
             faults |= self.together.faults(x)
         for relation in self.usual:

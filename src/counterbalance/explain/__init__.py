@@ -1,6 +1,19 @@
-"""Explain: what would have to change for one row to be called another class."""
+"""Explain: what would have to change for a row to be called another class."""
 
-from counterbalance.explain.answers import explain
-from counterbalance.explain.explanation import Answer, Explanation, Room
+from typing import Any
 
-__all__ = ["Answer", "Explanation", "Room", "explain"]
+from counterbalance.explain.explanation import AcceptedRange, Answer, Explanation
+from counterbalance.explain.table import Explanations, explain
+
+__all__ = ["AcceptedRange", "Answer", "Explanation", "Explanations", "explain"]
+
+
+def __getattr__(name: str) -> Any:
+    """Return a name of version 0.2, with a warning."""
+    if name == "Room":
+        import warnings  # noqa: PLC0415  (only here)
+
+        text = "Room is now called AcceptedRange; the old name goes with version 0.4"
+        warnings.warn(text, FutureWarning, stacklevel=2)
+        return AcceptedRange
+    raise AttributeError(f"module 'counterbalance.explain' has no attribute {name!r}")

@@ -21,10 +21,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from counterbalance.arrays import Floats, Integers, Mask, Small
+from counterbalance.classifier.trees import AHEAD
+from counterbalance.constraints.rules import Rules
+from counterbalance.profile import distance as distance_of
 from counterbalance.search.algorithm_1 import agrees
-from counterbalance.search.landscape import AHEAD, Landscape
+from counterbalance.search.structure import Landscape
 from counterbalance.search.minimum import Minimum
-from counterbalance.search.space import Space
+from counterbalance.search.draws import Space
 
 try:
     from counterbalance.explain import bound_kernel as kernel
@@ -85,7 +88,7 @@ def _prove_block(
     n_boxes: int,
 ) -> tuple[Floats, Floats, Floats]:
     structure, space = minimum.structure, minimum.space
-    rules, land = space.perturbation.rules, structure.land
+    rules, land = space.rules, structure.land
     boxes = Boxes.around(space, land, x)
     found = boxes.home.copy()
     distance, bound, nearer = far.copy(), np.zeros(len(x)), np.zeros(len(x), dtype=np.uint8)
@@ -97,7 +100,9 @@ def _prove_block(
         at = [r]
         return bool(agrees(structure.predict, rules, x[at], row_of(r), target[at], ids[at])[0])
 
-    relaxed = bool(rules.relations or rules.of_the_table)
+    relaxed = bool(
+        rules.relations or rules.usual or rules.followers or rules.together is not None
+    )
     most = len(x[0]) if rules.most_changed is None else rules.most_changed
     prover.prove(
         boxes.cost, boxes.home, structure.places[target], distance, found, bound, nearer,
@@ -107,9 +112,40 @@ def _prove_block(
     if at.size:
         new = rules.complete(boxes.values(at, found[at]), x[at])
         good = agrees(structure.predict, rules, x[at], new, target[at], ids[at])
-        rows[at[good]], far[at[good]] = new[good], distance[at[good]]
-        bound[at[~good]] = np.minimum(bound[at[~good]], distance[at[~good]])
-    return rows, far, bound
+        at, new = at[good], new[good]
+        new = minimum.by_asking.refine(x[at], new, target[at], ids[at], exact=True)
+        nearer = distance_of(space.profile, space.order, x[at], new)
+        rows[at], far[at] = new, nearer
+    # A sum in another order differs by rounding.
+    return rows, far, np.where(bound >= far * (1 - 1e-9), far, bound)
+
+
+def _nearest_in_bins(
+    rules: Rules, land: Landscape, m: int, origin: Floats, least: Floats, most: Floats
+) -> Floats:
+    """Return the nearest value of each bin that rows may have, nan where there is none."""
+    near = np.minimum(np.maximum(origin[:, None], least), most)
+    if m in rules.at_least:
+        step, bins = rules.at_least[m], np.arange(len(least))
+        home = land.trees.bins(np.tile(origin[:, None], land.trees.n_features))[:, [m]]
+        up = bins > home
+        far = np.where(up, step.beyond(origin, np.ones(len(origin), dtype=bool))[:, None], near)
+        far = np.where(bins < home, step.beyond(origin, np.zeros(len(origin), dtype=bool))[:, None], far)
+        near = np.where(up, np.maximum(near, far), np.minimum(near, far))
+        near = np.where((near < least) | (near > most), np.nan, near)
+    if m in rules.transitions:
+        allowed = rules.transitions[m]
+        levels = np.arange(allowed.shape[1], dtype=float)
+        near[:] = np.nan
+        for before in np.unique(origin[~np.isnan(origin)]):
+            may = levels[allowed[int(before)]]
+            may = may[np.isin(may, rules.levels[m])] if m in rules.levels else may
+            ranked = may[np.argsort(-np.abs(may - before), kind="stable")]  # the nearest last
+            place = land.trees.bins(np.tile(ranked[:, None], land.trees.n_features))[:, m]
+            row = np.full(len(least), np.nan)
+            row[place] = ranked
+            near[origin == before] = row
+    return near
 
 
 @dataclass(frozen=True, eq=False)
@@ -125,7 +161,7 @@ class Boxes:
     @classmethod
     def around(cls, space: Space, land: Landscape, x: Floats) -> Boxes:
         """Measure every bin."""
-        rules, profile = space.perturbation.rules, space.perturbation.profile
+        rules, profile = space.rules, space.profile
         low, high = np.full((2, *x.shape), np.inf)
         low *= -1
         numbers = space.order[~profile.nominal[space.order]]
@@ -145,12 +181,12 @@ class Boxes:
         for m in range(x.shape[1]):
             bins = slice(land.first_bin[m], land.first_bin[m + 1])
             least, most = land.least[bins], land.most[bins]
-            near = np.minimum(np.maximum(origin[:, [m]], least), most)
-            bad = (least > most) | (near < low[:, [m]]) | (near > high[:, [m]]) | ~mutable[:, [m]]
+            near = _nearest_in_bins(rules, land, m, origin[:, m], least, most)
+            bad = np.isnan(near) | (least > most) | (near < low[:, [m]]) | (near > high[:, [m]]) | ~mutable[:, [m]]
             at = np.flatnonzero(home[:, m] >= 0)
             near[at, home[at, m]], bad[at, home[at, m]] = origin[at, m], False
             change = np.abs(near - x[:, [m]])
-            change = (change > 0) * 1.0 if land.flat[m] else change * land.rate[m]
+            change = ((change > 0) if land.flat[m] else change) * land.rate[m]
             cost[:, bins], value[:, bins] = np.where(bad, np.inf, change), near
         for follower in rules.followers:  # moves by itself, which adds nothing
             m = follower.column

@@ -678,6 +678,7 @@ cdef class Prover:
         cdef int32_t m
         cdef Edge* one
         cdef double most = -1.0, here
+        cdef double far = self.best if self.best < INFINITY else 1.0
         for i in range(self.n_live):
             one = self.live + i
             m = one.feature
@@ -687,7 +688,7 @@ cdef class Prover:
                 self.least_cost(m, self.box[2 * m], one.cut),
                 self.least_cost(m, one.cut + 1, self.box[2 * m + 1]),
             )
-            here = min(here - self.least[m], self.best) + FREE * min(self.best, 1e300)
+            here = min(here - self.least[m], far) + FREE * far
             here *= self.differ[self.first_bin[m] + one.cut]
             if here > most:
                 most, feature[0], cut[0] = here, m, one.cut

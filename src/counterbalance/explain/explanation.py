@@ -1,10 +1,11 @@
 """Explanation: what would have to change for one row to be called another class.
 
-row       the position of the factual in X
-to        the class that it would be called
-answer    a minimal counterfactual of the row: every change in it is needed
-room      of a changed feature: the values that f accepts, with the other changes kept
-refit     f, fitted again without one fold of the table
+row              the position of the row in X, or among the new rows that were given
+to               the class that it would be called
+answer           a counterfactual of the row: every change in it is needed
+accepted range   of a changed feature: the values that the classifier (f in the paper) accepts, with
+                 the other changes kept
+refit            f, fitted again without one fold of the table
 
     span     the accepted values without a gap around the value that the row has
     exact    whether every value of the span is known to be accepted, and its ends to be its ends
@@ -22,6 +23,7 @@ A value that breaks a rule is not accepted, and none lies outside the values of 
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 from decimal import ROUND_CEILING, ROUND_FLOOR, Context
@@ -35,7 +37,7 @@ from counterbalance.search.algorithm_1 import agrees
 from counterbalance.search.draws import Space
 from counterbalance.search.structure import Landscape, Structure
 
-# Digits that the ends of a room are written with, if no more are needed; values that are listed.
+# Digits that the ends of a range are written with, if no more are needed; values that are listed.
 DIGITS, MOST_DIGITS = 4, 17
 MOST_LISTED = 5
 # Numbers between these are written in full.
@@ -43,7 +45,7 @@ SMALL, LARGE = 1e-4, 1e12
 
 
 @dataclass(frozen=True)
-class Room:
+class AcceptedRange:
     """The values of a changed feature that f accepts, with the other changes kept."""
 
     low: Any
@@ -56,12 +58,14 @@ class Room:
     """Whether the ends are known; otherwise f was asked at some points, and they are bisected."""
 
     def tell(self, value: Any) -> str:
-        """Say the room around the ``value`` that an answer has; ends are rounded inwards.
+        """Write the range around the ``value`` that an answer has; ends are rounded inwards.
 
-        >>> Room(6580.49, None, None, True).tell(7000.0), Room(61, 74, None, True).tell(63)
-        ('6,581 or more', '61 to 74')
-        >>> Room(None, None, ("A", "B"), True).tell("A"), Room(None, 2.5, None, False).tell(2.0)
-        ('A or B', 'about 2.5 or less')
+        >>> AcceptedRange(6580.49, None, None, True).tell(7000.0)
+        '6,581 or more'
+        >>> AcceptedRange(None, None, ("A", "B"), True).tell("A")
+        'A or B'
+        >>> AcceptedRange(None, 2.5, None, False).tell(2.0)
+        'about 2.5 or less'
         """
         if self.values is not None:
             return _listed([str(one) for one in self.values])
@@ -84,10 +88,27 @@ class Answer:
     changes: dict[str, tuple[Any, Any]]
     distance: float
     score: float
-    room: dict[str, Room]
+    accepted: dict[str, AcceptedRange]
     """For each feature that changes, the values that f would accept."""
     robust: float
     """The share of refits that call it the class, too; nan where there were none."""
+    bound: float = np.nan
+    """No row of the class is nearer than this: proved. nan where nothing is known."""
+
+    @property
+    def gap(self) -> float:
+        """By which share the answer may be farther than the nearest row; 0: it is the nearest."""
+        return self.distance / self.bound - 1 if self.bound > 0 else np.nan
+
+    @property
+    def room(self) -> dict[str, AcceptedRange]:
+        """Deprecated: the name of ``accepted`` in version 0.2."""
+        warnings.warn(
+            "Answer.room is now called accepted; the old name goes with version 0.4",
+            FutureWarning,
+            stacklevel=2,
+        )
+        return self.accepted
 
 
 @dataclass(frozen=True)
@@ -96,6 +117,7 @@ class Explanation:
 
     row: int
     own_class: Any
+    """The class of the row; None of a new row, whose class is not known."""
     called: Any
     """What f calls the row as it is."""
     to: Any
@@ -109,11 +131,11 @@ class Explanation:
 
     It makes none of a row that f gets wrong, none of a larger class, and it may find none."""
     refits: int
-    """How many refits were asked; 0 without ``robust``."""
+    """How many refits were asked; 0 where f cannot be fitted again, or with ``robust=None``."""
 
 
 def _inwards(end: Any, value: Any, *, up: bool) -> str:
-    """Write the end of a room with few digits, rounded towards the value that lies in it."""
+    """Write the end of a range with few digits, rounded towards the value that lies in it."""
     if not isinstance(end, float) or not np.isfinite(end):
         return f"{end:,}" if isinstance(end, int) and not isinstance(end, bool) else str(end)
     for digits in range(DIGITS, MOST_DIGITS):
@@ -151,14 +173,14 @@ class Span:
 
 
 @dataclass(frozen=True, eq=False)
-class Rooms:
-    """Finds the room of changed features."""
+class Ranges:
+    """Finds the accepted values of changed features."""
 
     space: Space
     structure: Structure
 
     def find(self, row: Floats, x: Floats, m: int, target: int, factual: int) -> Span:
-        """Return the room of feature ``m`` in a counterfactual ``row`` of the factual ``x``."""
+        """Return the accepted values of feature ``m`` in a counterfactual ``row`` of the factual ``x``."""
         rules = self.space.rules
 
         def accepts(values: Floats) -> Mask:
@@ -170,7 +192,7 @@ class Rooms:
             return agrees(self.structure.predict, rules, old, rows, targets, ids)
 
         share = self.space.profile.frequency[m]
-        if any(follower.column == m for follower in rules.followers):  # it has no room of its own
+        if any(follower.column == m for follower in rules.followers):  # it has no range of its own
             own = None if share is None else row[[m]]
             return Span(row[m], row[m], exact=True, levels=own)
         if share is not None:

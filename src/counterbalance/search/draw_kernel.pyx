@@ -185,7 +185,8 @@ cdef void prune_row(
         m = order[k]
         if row[m] == x[m] or (isnan(row[m]) and isnan(x[m])):
             continue
-        far = 1.0 if nominal[m] or isnan(x[m]) else fabs(row[m] - x[m]) / scale[m]
+        far = 1.0 if nominal[m] or isnan(x[m]) else fabs(row[m] - x[m])
+        far = far if isnan(x[m]) else far / scale[m]
         j = n
         while j > 0 and share[j - 1] < far:
             share[j], queue[j] = share[j - 1], queue[j - 1]

@@ -139,9 +139,7 @@ class Minimum:
             return rows, far
         at = np.isfinite(far)
         if self.by_trees is not None:
-            rules = self.space.rules
-            sources = [source for follower in rules.followers for source in follower.sources]
-            at &= differs(rows, x)[:, sources].any(axis=1)
+            at &= differs(rows, x)[:, self.space.rules.moves_more].any(axis=1)
         at = np.flatnonzero(at)
         if at.size:
             some = self.by_asking.refine(x[at], rows[at], target[at], ids[at], exact=True)
@@ -220,8 +218,7 @@ class Minimum:
         reached[some] = self._agrees(x[some], rows[some], target[some], ids[some])
         # The kernel does not know the followers of what it moved. With them other changes may be
         # undone or shortened.
-        sources = sorted({source for follower in rules.followers for source in follower.sources})
-        moved = np.flatnonzero(reached & differs(rows, x)[:, sources].any(axis=1))
+        moved = np.flatnonzero(reached & differs(rows, x)[:, rules.moves_more].any(axis=1))
         if moved.size:
             rows[moved] = self.by_asking.refine(x[moved], rows[moved], target[moved], ids[moved])
             bound[moved] = True

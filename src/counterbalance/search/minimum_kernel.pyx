@@ -135,7 +135,7 @@ cdef class Walker:
             if v < row.low[m] or v > row.high[m]:
                 return INFINITY
         if self.flat[m]:
-            return 1.0 if v != row.x[m] else 0.0
+            return self.rate[m] if v != row.x[m] else 0.0
         return fabs(v - row.x[m]) * self.rate[m]
 
     cdef inline int32_t last_not_above(self, int32_t m, double v) noexcept nogil:
