@@ -12,7 +12,7 @@ none is left, or when one is shown to help. Neither makes a false claim more pro
 
 More folds of the same rows only reduce var(d) / n of the posterior's variance (see `results`),
 which is where the cuts fell; var(d) ratio stays. So after a few folds it is known how far the mean
-can still move, and `hope` is the probability that it moves far enough.
+can still move, and `chance` is the probability that it moves far enough.
 """
 
 from dataclasses import dataclass
@@ -32,17 +32,17 @@ from counterbalance.compare.strategies import BASELINE, COUNTERFACTUAL, INTERIOR
 ERROR = 0.05
 LIKELY = 1 - ERROR
 POSSIBLE = 0.75  # below this a threshold is not worth speaking of
-HOPELESS = 0.05  # below this probability of still being shown to help a strategy is left out
+LEAST_CHANCE = 0.05  # below this probability of still being shown to help a strategy is left out
 State = Literal["helps", "probably", "no"]
 
 
-def hope(d: Floats, ratio: float, folds: int, bound: float, level: float) -> float:
+def chance(d: Floats, ratio: float, folds: int, bound: float, level: float) -> float:
     """Return how probable it is that ``folds`` folds will put the mean above a bound.
 
     ``level`` is how sure the posterior has to be of it then.
 
     >>> gains = np.array([0.01, -0.02, 0.03, 0.0, -0.01])
-    >>> round(hope(gains, 1 / 4, 15, bound=0.01, level=0.95), 3)
+    >>> round(chance(gains, 1 / 4, 15, bound=0.01, level=0.95), 3)
     0.009
     """
     if len(d) < 2:  # noqa: PLR2004 - one fold says nothing of another
@@ -61,7 +61,7 @@ class Gain:
     threshold: str
     belief: Posterior
     rope: float
-    hope: float = 1.0  # how probable it is that all folds show it to help
+    chance: float = 1.0  # how probable it is that all folds show it to help
     is_whole: bool = True  # whether it was tried on as many folds as the reference
 
     @cached_property
@@ -115,13 +115,13 @@ def find(results: Results) -> list[Evidence]:
 
 
 def still_open(results: Results, folds: int) -> list[tuple[str, str]]:
-    """Return the pairs of strategy and classifier that more than so many folds can tell more of."""
+    """Return the pairs of strategy and classifier that more folds can still change."""
     wanted = set()
     for found in find(results):
         is_settled = found.state == "helps" and folds > FEWEST_FOLDS
-        hopeful = [gain for gain in found.gains if gain.is_whole and gain.hope >= HOPELESS]
-        if hopeful and not is_settled:
-            names = (BASELINE, *(gain.strategy for gain in hopeful))
+        open_gains = [gain for gain in found.gains if gain.is_whole and gain.chance >= LEAST_CHANCE]
+        if open_gains and not is_settled:
+            names = (BASELINE, *(gain.strategy for gain in open_gains))
             wanted |= {(name, found.classifier) for name in names}
     return [pair for pair in results.plan.pairs if pair in wanted]
 
@@ -141,7 +141,7 @@ def _evidence(results: Results, base: Pair) -> Evidence:
         for threshold in thresholds:
             values = pair.values(metric.name, threshold)
             d = metric.sign * (values - reference[: len(values)])
-            to_come = hope(d, plan.ratio, len(plan.folds), rope, LIKELY)
+            to_come = chance(d, plan.ratio, len(plan.folds), rope, LIKELY)
             is_whole = len(values) == len(reference)
             belief = posterior(d, plan.ratio)
             gains.append(Gain(strategy, threshold, belief, rope, to_come, is_whole))
