@@ -1,18 +1,17 @@
 """Evidence: what the folds say of each strategy against doing nothing but moving the threshold.
 
 The reference is ``none`` at the better of its two thresholds, 0.5 and the tuned one, and each
-strategy is held against it at both of its own. The folds are looked at several times. After each
-look a strategy is left out that can no longer be shown to help, and a classifier is settled when
-none is left, or when one is shown to help. Neither makes a false claim more probable:
+strategy is compared with it at both of its own. The results are looked at several times. After
+each look a strategy is left out that can no longer be shown to help. A classifier is settled when
+no strategy is left, or when one is shown to help. Neither makes a false claim more probable:
 
-    a claim has to clear a bar that rises with the number m of candidates and the number of looks
-    at which one can be made, 1 - 0.05 / (m looks), which keeps the probability that any claim of
-    a classifier is wrong at 0.05
-    what was left out is not claimed, whatever its few folds say, and still counts in m
+    a claim needs a probability of 1 - 0.05 / (m looks), where m counts the candidates and looks
+    the times at which a claim can be made: any claim about a classifier is wrong with 0.05
+    a strategy that was left out is never said to help, and still counts in m
 
-More folds of the same rows only reduce var(d) / n of the posterior's variance (see `results`),
-which is where the cuts fell; var(d) ratio stays. So after a few folds it is known how far the mean
-can still move, and `chance` is the probability that it moves far enough.
+The variance of the posterior is var(d) (1 / n + ratio) (see `results`). More folds of the same rows
+only reduce its first part. So after a few folds it is known how far the mean can still move, and
+`chance` is the probability that it moves far enough.
 """
 
 from dataclasses import dataclass

@@ -68,7 +68,7 @@ class Settings:
     draws : int
         Random halvings of the table for the trust in the new labels; 0 leaves it out.
     rows : int
-        Most rows, drawn at random, sparing small classes (see `data`); 0 takes all.
+        Most rows, drawn at random, small classes kept (see `data`); 0 takes all.
     seed : int
         Seed of the folds, the samplers and the classifiers.
     constraints : constraint, str or list of them
