@@ -58,4 +58,4 @@ def test_a_table_that_is_balanced_already_has_a_page_too(tmp_path):
     table, page = tmp_path / "even.csv", tmp_path / "page.html"
     frame.to_csv(table, index=False)
     assert main(["balance", str(table), "--target", "c", "--report", str(page)]) == 0
-    assert "No new rows" in page.read_text(encoding="utf-8")
+    assert "No rows added" in page.read_text(encoding="utf-8")

@@ -11,7 +11,7 @@ from counterbalance.compare.metrics import answer_scores
 from counterbalance.compare.models import make_parts
 from counterbalance.compare.strategies import CLASSIFIERS, known_strategies
 from counterbalance.compare.trials import compute
-from counterbalance.compare.verdict import Offer, advise, judge
+from counterbalance.compare.verdict import Offer, advise, decide
 from counterbalance.constraints import Immutable, Range
 
 # small tables: inversions may have to be drawn again, which is said and right
@@ -134,7 +134,7 @@ def test_metrics_without_a_threshold_get_none_and_calibration_where_it_counts(me
 
 def test_where_nothing_helps_the_lines_have_no_threshold_either():
     X, y = two_clouds(200, 150, apart=5)
-    verdict = judge(results_of(plan_of(X, y, strategies=("SMOTE",), classifiers=("LR",))))
+    verdict = decide(results_of(plan_of(X, y, strategies=("SMOTE",), classifiers=("LR",))))
     assert verdict.headline == "Nothing helps G-mean: leave the table as it is."
     assert "ResampledClassifier" not in verdict.code
     assert "threshold" not in verdict.code
@@ -148,7 +148,7 @@ def test_the_verdict_names_the_object_and_its_lines_run():
     X, y = two_clouds(150, 50, apart=2)
     y = (y == "yes").astype(int)
     plan = plan_of(X, y, strategies=("SMOTE",), classifiers=("comparison_tables:Deaf",), folds=5)
-    verdict = judge(results_of(plan))
+    verdict = decide(results_of(plan))
     assert verdict.headline.startswith("Oversampling with SMOTE helps")
     assert any("To train on: the rows of SMOTE" in text for text in verdict.sentences)
     model = pasted(verdict.code, X, y)
@@ -168,7 +168,7 @@ def test_counterfactuals_are_for_reading(strategy):
 
 def test_too_few_rows_get_no_lines_to_paste():
     plan = plan_of(*two_clouds(60, 12, apart=2), strategies=("SMOTE",), classifiers=("LR",))
-    assert not judge(results_of(plan)).code
+    assert not decide(results_of(plan)).code
 
 
 def test_a_classifier_without_probabilities_is_calibrated():

@@ -8,7 +8,7 @@ from scipy.special import expit
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import balanced_accuracy_score, brier_score_loss, f1_score
 
-from counterbalance.compare.evidence import hope
+from counterbalance.compare.evidence import chance
 from counterbalance.compare.metrics import answer_scores, brier
 from counterbalance.compare.results import posterior
 from counterbalance.estimators.decision import prior_corrected
@@ -41,17 +41,17 @@ def test_equal_differences_leave_no_doubt():
 def test_one_fold_says_nothing():
     belief = posterior(np.array([0.25]), ratio=0.25)
     assert belief.above(0.01) == pytest.approx(0.5)
-    assert hope(np.array([-0.25]), 0.25, 15, 0.01, 0.95) == 1
+    assert chance(np.array([-0.25]), 0.25, 15, 0.01, 0.95) == 1
 
 
 @pytest.mark.parametrize("gain", [-0.02, 0.0, 0.03, 0.06])
 def test_hope_is_how_often_more_folds_do_show_it(gain):
-    """Folds of one table share what is common to them; hope knows their own noise only."""
+    """Folds of one table share what is common to them; `chance` knows their own noise only."""
     rng = np.random.default_rng(0)
     ratio, noise, tables = 0.25, 0.03, 3000
     d = gain + rng.normal(0, noise, (tables, 15))
     shown = np.array([posterior(row, ratio).above(0.01) >= 0.95 for row in d])
-    hoped = np.array([hope(row[:5], ratio, 15, 0.01, 0.95) for row in d])
+    hoped = np.array([chance(row[:5], ratio, 15, 0.01, 0.95) for row in d])
     lost = shown & (hoped < 0.05)
     assert lost.mean() < 0.02  # what is left out would hardly ever have been shown
     assert hoped[shown].mean() > hoped[~shown].mean() if 0 < shown.mean() < 1 else True

@@ -21,14 +21,14 @@ from counterbalance.compare.results import Posterior, Results
 from counterbalance.compare.run import affordable, run_looks
 from counterbalance.compare.runner import TrialFile, TrialRecord
 from counterbalance.compare.summary import score_table, summarise, write_files
-from counterbalance.compare.verdict import judge
+from counterbalance.compare.verdict import decide
 
 THREE = ("SMOTE", "class weights", "Random undersampling")
 
 
 def test_where_nothing_helps_it_says_so():
     plan = plan_of(*two_clouds(200, 150, apart=5), strategies=THREE, classifiers=("LR",), folds=5)
-    verdict = judge(results_of(plan))
+    verdict = decide(results_of(plan))
     assert verdict.headline == "Nothing helps G-mean: leave the table as it is."
     assert "no threshold either" in verdict.sentences[0]
 
@@ -36,7 +36,7 @@ def test_where_nothing_helps_it_says_so():
 def test_where_a_threshold_is_enough_it_names_the_threshold():
     plan = plan_of(*two_clouds(500, 60, apart=1.5), strategies=THREE, classifiers=("LR",), folds=5)
     results = results_of(plan)
-    verdict = judge(results)
+    verdict = decide(results)
     assert verdict.headline == "Do not resample: move the decision threshold instead."
     assert verdict.sentences[0].startswith("To do: move the decision threshold (0.1")
     (none,) = (row for row in score_table(results).rows if row[1] == "none")
@@ -51,7 +51,7 @@ def test_a_planted_gain_is_found():
         classifiers=("comparison_tables:Deaf", "LR"),
     )
     results = results_of(plan)
-    verdict = judge(results)
+    verdict = decide(results)
     expected = "Oversampling with SMOTE helps comparison_tables:Deaf; nothing is shown to help log"
     assert verdict.headline.startswith(expected)
     first = next(row for row in score_table(results).rows if row[1] == "SMOTE")
@@ -65,7 +65,7 @@ def test_too_few_rows_are_too_few_whatever_they_seem_to_say():
         strategies=("SMOTE",),
         classifiers=("comparison_tables:Deaf",),
     )
-    verdict = judge(results_of(plan))
+    verdict = decide(results_of(plan))
     assert verdict.headline == "Too few data to tell: class 'yes' has 12 rows."
     assert verdict.sentences[0].startswith("Collect more before you choose")
     assert any("about 4 rows of class 'yes'" in text for text in verdict.caveats)
@@ -78,7 +78,7 @@ def test_a_strategy_that_fails_is_shown_and_left_out_of_the_verdict():
         classifiers=("comparison_tables:Broken", "LR"),
     )
     results = results_of(plan)
-    verdict = judge(results)
+    verdict = decide(results)
     failures = [text for text in verdict.caveats if "failed" in text]
     expected = (
         "SMOTE, Random undersampling failed with comparison_tables:Broken on 3 of 3 folds: Run"
@@ -98,7 +98,7 @@ def test_a_baseline_that_fails_leaves_that_classifier_without_a_verdict():
         strategies=("SMOTE",),
         classifiers=("comparison_tables:Broken",),
     )
-    verdict = judge(results_of(plan))
+    verdict = decide(results_of(plan))
     assert verdict.headline.startswith("There is no verdict")
 
 
@@ -108,7 +108,7 @@ def test_rows_that_our_subsample_left_out_need_not_be_collected():
     X = rng.standard_normal((len(y), 2))
     chosen = Settings(("SMOTE",), ("LR",), rows=200, **SMALL)
     plan = ComparisonPlan(read_compared(X, y, rows=200), chosen)
-    verdict = judge(results_of(plan))
+    verdict = decide(results_of(plan))
     assert verdict.scope.startswith("200 of 7,000 rows are used")
     assert verdict.headline.startswith("Too few rows were used to tell: 9 of class 'c")
     assert "The file has 100 of them: use more with --rows, or --full." in verdict.sentences
@@ -119,7 +119,7 @@ def test_a_subsample_says_what_it_kept_and_how_that_was_corrected():
     X, y = two_clouds(20_000, 300, apart=2)
     chosen = Settings(("SMOTE",), ("LR",), rows=1000, **SMALL)
     results = results_of(ComparisonPlan(read_compared(X, y, rows=1000), chosen))
-    verdict = judge(results)
+    verdict = decide(results)
     assert verdict.scope.startswith(
         "1,000 of 20,300 rows are used, drawn at random: 250 of 300 of class 'yes', 750 of 20,000 "
     )
@@ -130,24 +130,17 @@ def test_a_subsample_says_what_it_kept_and_how_that_was_corrected():
     assert [item["count_of_file"] for item in data["classes"]] == [20_000, 300]
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("seed", range(3))
-def test_what_is_best_supported_never_contradicts_the_tables(seed):
-    """The table may show a better mean; then the sentence says so, and why it does not count."""
+def test_what_is_best_supported_is_the_best_that_helps():
     plan = plan_of(
-        *two_clouds(120, 40, apart=1.5, seed=seed), strategies=THREE, classifiers=("LR", "KNN"),
-        folds=2,
-    )  # fmt: skip
+        *two_clouds(500, 60, apart=1.5), strategies=THREE, classifiers=("LR", "KNN"), folds=5
+    )
     results = results_of(plan)
-    (sentence,) = (t for t in judge(results).sentences if t.startswith("Best supported by G-mean"))
+    (sentence,) = (t for t in decide(results).sentences if t.startswith("Best supported by G-mean"))
     means = [
-        pair.score("g_mean", threshold)[0]
-        for pair in results.pairs.values()
-        for threshold in ("0.5", "tuned")
-        if pair.failed is None
+        results.pairs["none", name].score("g_mean", "tuned")[0]
+        for name in plan.settings.classifiers
     ]
-    named = float(re.search(r", (\d\.\d{3})\.", sentence).group(1))
-    assert ("A better mean in the table" in sentence) == (max(means) > named + 0.0006)
+    assert sentence.endswith(f"with no resampling, tuned, {max(means):.3f}.")
 
 
 def test_a_threshold_lies_near_the_share_even_of_boosting_that_learned_by_heart():
@@ -165,7 +158,7 @@ def test_every_headline_is_one_plain_sentence():
         plan = plan_of(
             *two_clouds(majority, minority, apart=apart), strategies=("SMOTE",), classifiers=("LR",)
         )
-        headline = judge(results_of(plan)).headline
+        headline = decide(results_of(plan)).headline
         assert headline.endswith(".")
         assert ". " not in headline
         assert not re.search(r"\d\.\d", headline)
@@ -199,7 +192,7 @@ def test_more_than_two_classes_have_factors_for_a_threshold():
     X = rng.standard_normal((140, 2)) + np.repeat([[0, 0], [2, 0], [0, 2]], [80, 40, 20], axis=0)
     plan = plan_of(X, y, strategies=("SMOTE", "ours"), classifiers=("LR",))
     results = results_of(plan)
-    verdict = judge(results)
+    verdict = decide(results)
     none = results.pairs["none", "logistic regression"]
     assert none.values("g_mean", "tuned").mean() > none.values("g_mean", "0.5").mean()
     assert not len(none.thresholds("g_mean"))
@@ -213,7 +206,7 @@ def test_the_summary_is_plain_json_and_holds_every_row(tmp_path):
         *two_clouds(80, 40, apart=1.5), strategies=("SMOTE", "weights"), classifiers=("LR", "KNN")
     )
     results = results_of(plan)
-    summary = summarise(results, judge(results))
+    summary = summarise(results, decide(results))
     assert json.loads(json.dumps(summary, allow_nan=False)) == summary
     rows = summary["comparison"]["rows"]
     assert len(rows) == 3 * 2 * 2
@@ -251,7 +244,7 @@ def test_every_metric_gets_its_verdict(metric):
     results = results_of(plan)
     (found,) = find(results)
     assert len(found.gains) == (2 if metric in {"f1", "brier"} else 1)
-    assert judge(results).headline
+    assert decide(results).headline
 
 
 @pytest.mark.parametrize(
@@ -351,7 +344,7 @@ def test_an_answer_that_is_settled_ends_the_run_and_says_what_was_saved(apart, c
     counts = {name: len(pair.records) for (name, _), pair in results.pairs.items()}
     assert counts["none"] in {5, 10}
     assert min(counts.values()) >= 1
-    verdict = judge(results)
+    verdict = decide(results)
     planned = 4 * 15
     said = (
         f"{len(results.records)} of {planned} trials were enough; {planned - len(results.records)} "
@@ -370,7 +363,7 @@ def test_no_time_at_all_leaves_the_baseline_and_says_so():
         "none": 5,
         "SMOTE": 1,
     }
-    verdict = judge(results)
+    verdict = decide(results)
     assert verdict.headline == "No resampling was compared."
     expected = "or for want of time: SMOTE with logistic regression. --full computes them all."
     assert any(text.endswith(expected) for text in verdict.caveats)

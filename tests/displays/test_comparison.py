@@ -6,7 +6,7 @@ import pytest
 
 from comparison_tables import plan_of, results_of, two_clouds
 from counterbalance.compare.summary import summarise
-from counterbalance.compare.verdict import judge
+from counterbalance.compare.verdict import decide
 from counterbalance.displays import ComparisonDisplay
 from counterbalance.errors import TableError
 
@@ -18,7 +18,7 @@ def summary():
     X, y = two_clouds(80, 40, apart=1.5)
     plan = plan_of(X, y, strategies=("SMOTE", "weights"), classifiers=("LR", "KNN"))
     results = results_of(plan)
-    return json.loads(json.dumps(summarise(results, judge(results))))
+    return json.loads(json.dumps(summarise(results, decide(results))))
 
 
 def test_every_score_is_a_dot_and_failures_are_not_drawn(summary):

@@ -153,7 +153,7 @@ def test_what_cannot_be_drawn_is_refused(mixed, numbers):
         CounterfactualDisplay.from_sampler(mixed[0], *mixed[1:], features=["dose", "height"])
     with pytest.raises(TableError, match="at least two features"):
         BoundaryDisplay.from_estimator(LogisticRegression(), X[:, :1], y)
-    with pytest.raises(ClassifierError, match="cannot be asked about rows of X"):
+    with pytest.raises(ClassifierError, match="cannot predict rows of X"):
         BoundaryDisplay.from_estimator(LogisticRegression(), X, y)
     with pytest.raises(TableError, match="kind must be 'pairs' or 'changes'"):
         CounterfactualDisplay.from_sampler(sampler, X, y, kind="bars")

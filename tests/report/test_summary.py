@@ -300,13 +300,12 @@ def test_the_headline_names_a_class_that_grew_beside_others():
     assert summary["verdict"]["headline"] == "20 rows added; rare now has 40"
 
 
-def test_many_pairs_of_classes_are_a_table_by_the_class_they_gave_rows_to():
+def test_what_was_searched_is_in_the_table_by_the_class_that_got_rows():
     rng = np.random.default_rng(0)
     y = np.repeat([1, 2, 3, 5], [60, 40, 30, 20])
     X = rng.normal(size=(150, 4)) + 2 * (y == 1)[:, None]
     arguments = resample(X, y)
     summary = summarise_sampler(*arguments, alone=True)
-    assert not any("could be turned into" in text for text in summary["verdict"]["sentences"])
     classes = {item["label"]: item for item in summary["data"]["classes"]}
     found = sum(got.inversions for (_, to), got in arguments[0].yield_.items() if to == 5)
     assert classes["5"]["inverted"] == found
@@ -320,6 +319,4 @@ def test_labels_that_are_numbers_are_said_to_be_classes():
     X[y == 5] += 1
     verdict = summarise_sampler(*resample(X, y, sampling_strategy={5: 60}), alone=True)["verdict"]
     assert verdict["headline"] == "40 rows added; class 5 now has 60"
-    sentences = verdict["sentences"]
-    assert any("rows of class 0 could be turned into class 5" in text for text in sentences)
-    assert any("it class 5, distance" in text for text in sentences)
+    assert any("it class 5, distance" in text for text in verdict["sentences"])

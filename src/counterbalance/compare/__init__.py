@@ -1,4 +1,4 @@
-"""Should this table be resampled, and with what? An honest answer, on the user's own rows."""
+"""Should this table be resampled, and with what? Cross-validated on the user's own rows."""
 
 from counterbalance.compare.plan import FULL, QUICK, ComparisonError, Settings
 from counterbalance.compare.run import Comparison, compare

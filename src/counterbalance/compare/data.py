@@ -7,7 +7,7 @@
     counts_of_file rows of each class in the whole table
 
 Of a large table only some rows are used. They are drawn by class share, but a small class keeps
-all it has up to n / 2C of n rows: the rows that resampling is about must not be the first to go.
+all it has up to n / 2C of n rows, because resampling is about them.
 Where that gives a class a larger share than it has in the table, metrics weight the rows back, and
 the probabilities of a model are corrected for the prior (see `trials`).
 """
@@ -100,7 +100,7 @@ class ComparedTable:
 def read_compared(
     X: Any, y: Any, *, groups: Any = None, times: Any = None, rows: int = 0
 ) -> ComparedTable:
-    """Check a table and draw at most so many of its rows, sparing small classes; 0 takes all."""
+    """Check a table and draw at most so many of its rows, keeping small classes; 0 takes all."""
     pd = require_pandas()
     frame = X.reset_index(drop=True) if isinstance(X, pd.DataFrame) else pd.DataFrame(np.asarray(X))
     frame = frame.set_axis([str(name) for name in frame.columns], axis=1)

@@ -1,18 +1,17 @@
 """Evidence: what the folds say of each strategy against doing nothing but moving the threshold.
 
 The reference is ``none`` at the better of its two thresholds, 0.5 and the tuned one, and each
-strategy is held against it at both of its own. The folds are looked at several times. After each
-look a strategy is left out that can no longer be shown to help, and a classifier is settled when
-none is left, or when one is shown to help. Neither makes a false claim more probable:
+strategy is compared with it at both of its own. The results are looked at several times. After
+each look a strategy is left out that can no longer be shown to help. A classifier is settled when
+no strategy is left, or when one is shown to help. Neither makes a false claim more probable:
 
-    a claim has to clear a bar that rises with the number m of candidates and the number of looks
-    at which one can be made, 1 - 0.05 / (m looks), which keeps the probability that any claim of
-    a classifier is wrong at 0.05
-    what was left out is not claimed, whatever its few folds say, and still counts in m
+    a claim needs a probability of 1 - 0.05 / (m looks), where m counts the candidates and looks
+    the times at which a claim can be made: any claim about a classifier is wrong with 0.05
+    a strategy that was left out is never said to help, and still counts in m
 
-More folds of the same rows only reduce var(d) / n of the posterior's variance (see `results`),
-which is where the cuts fell; var(d) ratio stays. So after a few folds it is known how far the mean
-can still move, and `hope` is the probability that it moves far enough.
+The variance of the posterior is var(d) (1 / n + ratio) (see `results`). More folds of the same rows
+only reduce its first part. So after a few folds it is known how far the mean can still move, and
+`chance` is the probability that it moves far enough.
 """
 
 from dataclasses import dataclass
@@ -32,17 +31,17 @@ from counterbalance.compare.strategies import BASELINE, COUNTERFACTUAL, INTERIOR
 ERROR = 0.05
 LIKELY = 1 - ERROR
 POSSIBLE = 0.75  # below this a threshold is not worth speaking of
-HOPELESS = 0.05  # below this probability of still being shown to help a strategy is left out
+LEAST_CHANCE = 0.05  # below this probability of still being shown to help a strategy is left out
 State = Literal["helps", "probably", "no"]
 
 
-def hope(d: Floats, ratio: float, folds: int, bound: float, level: float) -> float:
+def chance(d: Floats, ratio: float, folds: int, bound: float, level: float) -> float:
     """Return how probable it is that ``folds`` folds will put the mean above a bound.
 
     ``level`` is how sure the posterior has to be of it then.
 
     >>> gains = np.array([0.01, -0.02, 0.03, 0.0, -0.01])
-    >>> round(hope(gains, 1 / 4, 15, bound=0.01, level=0.95), 3)
+    >>> round(chance(gains, 1 / 4, 15, bound=0.01, level=0.95), 3)
     0.009
     """
     if len(d) < 2:  # noqa: PLR2004 - one fold says nothing of another
@@ -61,7 +60,7 @@ class Gain:
     threshold: str
     belief: Posterior
     rope: float
-    hope: float = 1.0  # how probable it is that all folds show it to help
+    chance: float = 1.0  # how probable it is that all folds show it to help
     is_whole: bool = True  # whether it was tried on as many folds as the reference
 
     @cached_property
@@ -115,13 +114,13 @@ def find(results: Results) -> list[Evidence]:
 
 
 def still_open(results: Results, folds: int) -> list[tuple[str, str]]:
-    """Return the pairs of strategy and classifier that more than so many folds can tell more of."""
+    """Return the pairs of strategy and classifier that more folds can still change."""
     wanted = set()
     for found in find(results):
         is_settled = found.state == "helps" and folds > FEWEST_FOLDS
-        hopeful = [gain for gain in found.gains if gain.is_whole and gain.hope >= HOPELESS]
-        if hopeful and not is_settled:
-            names = (BASELINE, *(gain.strategy for gain in hopeful))
+        open_gains = [gain for gain in found.gains if gain.is_whole and gain.chance >= LEAST_CHANCE]
+        if open_gains and not is_settled:
+            names = (BASELINE, *(gain.strategy for gain in open_gains))
             wanted |= {(name, found.classifier) for name in names}
     return [pair for pair in results.plan.pairs if pair in wanted]
 
@@ -141,7 +140,7 @@ def _evidence(results: Results, base: Pair) -> Evidence:
         for threshold in thresholds:
             values = pair.values(metric.name, threshold)
             d = metric.sign * (values - reference[: len(values)])
-            to_come = hope(d, plan.ratio, len(plan.folds), rope, LIKELY)
+            to_come = chance(d, plan.ratio, len(plan.folds), rope, LIKELY)
             is_whole = len(values) == len(reference)
             belief = posterior(d, plan.ratio)
             gains.append(Gain(strategy, threshold, belief, rope, to_come, is_whole))

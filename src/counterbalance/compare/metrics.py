@@ -1,4 +1,4 @@
-"""Metrics: what a strategy is judged by.
+"""Metrics of a strategy.
 
     p         (N, C) probabilities, classes from the largest to the smallest
     y         (N,) class codes

@@ -23,7 +23,7 @@ from counterbalance.compare.strategies import BASELINE, new_classifier, own_code
 from counterbalance.compare.summary import score_table, summarise
 from counterbalance.compare.trials import compute
 from counterbalance.compare.trust import compute_trust, summarise_trust, trust_table, trust_trials
-from counterbalance.compare.verdict import Verdict, judge, scope
+from counterbalance.compare.verdict import Verdict, decide, scope
 from counterbalance.result_table import ResultTable, as_html
 
 # Settings that the figures of a trial depend on; the trial itself names the others.
@@ -37,7 +37,7 @@ class Comparison:
 
     verdict: Verdict  # the answer in words
     results: Results  # the figures of every strategy
-    tables: tuple[ResultTable, ...]  # to read: scores and gains, and trust where it was asked for
+    tables: tuple[ResultTable, ...]  # to read: scores and gains, and trust with draws
     summary: dict[str, Any]  # all of it as plain values
     computed: int  # trials that were not in the store
 
@@ -78,7 +78,7 @@ def compare(
         File that finished trials are kept in. Run the same again to resume after Ctrl-C or a
         kill. A file of another table or other settings is begun anew.
     settings : Settings, optional
-        What is tried and how it is judged.
+        What is tried and how it is scored.
     groups, time : array-like, optional
         Rows of one group stay together; training never sees the time of the test or later.
     jobs : int, default=1
@@ -115,8 +115,8 @@ def compare(
     for text in filter(None, (anew, scope(table), stop)):
         announce(text)
     results = run_looks(plan, kept, jobs=jobs, progress=progress)
-    judged = run(trust_trials(plan), partial(compute_trust, plan), kept, jobs=jobs)
-    trust, verdict = summarise_trust(judged), judge(results, setup)
+    records = run(trust_trials(plan), partial(compute_trust, plan), kept, jobs=jobs)
+    trust, verdict = summarise_trust(records), decide(results, setup)
     tables = (score_table(results), *([trust_table(trust)] if trust else []))
     summary = summarise(results, verdict, trust)
     return Comparison(verdict, results, tables, summary, len(kept.done) - before)

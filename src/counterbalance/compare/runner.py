@@ -120,7 +120,7 @@ def run(
     """Compute the trials that a file does not have, and return the records of all.
 
     What ``compute`` raises is part of the record, and the run goes on. One job is this process,
-    -1 one per core; it never changes a figure. ``progress`` hears after each trial how many are
+    -1 one per core; it never changes a figure. ``progress`` gets after each trial how many are
     settled, called ``what``. After Ctrl-C, trials in flight are lost and all others are kept.
     """
     found = {key_of(trial): file.done.get(key_of(trial)) for trial in trials}
@@ -161,7 +161,7 @@ def _computed(compute: Compute, trial: Trial, parent: int = 0) -> TrialRecord:
     """Compute one trial, here or in a process of its own; an error is part of the record.
 
     Numeric libraries get one thread: a figure must not depend on how many a machine has. Warnings
-    are of what is only tried, and not heard.
+    of what is only tried are not shown.
     """
     if parent not in {0, os.getpid()}:
         signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the parent's to decide

@@ -1,6 +1,6 @@
 """Strategies: what can be done about the imbalance, and with which classifiers, by their names.
 
-A tuned threshold is no strategy of its own: every strategy is judged with one, and ``none`` with
+A tuned threshold is no strategy of its own: every strategy is scored with one, and ``none`` with
 a tuned threshold is what the others have to beat. Classifiers are the paper's six by readable
 names, with scikit-learn's defaults, or the user's own as ``module:object``.
 """
@@ -131,8 +131,8 @@ def _import(name: str) -> Any:
             f"a function, got {name!r}: {error}; give it as module:object, with the module's file "
             "in this folder or installed"
         ) from error
-    asked = hasattr(made, "predict_proba") or hasattr(made, "decision_function")
-    if not (asked and hasattr(made, "fit") and hasattr(made, "get_params")):
+    gives_scores = hasattr(made, "predict_proba") or hasattr(made, "decision_function")
+    if not (gives_scores and hasattr(made, "fit") and hasattr(made, "get_params")):
         raise ClassifierError(
             f"classifiers must be scikit-learn classifiers with predict_proba or "
             f"decision_function, got {name!r}, a {type(made).__name__}"

@@ -2,7 +2,7 @@
 
     {"strategy": "SMOTE", "classifier": "gradient boosting", "fold": 3}
 
-The model of `models` is fitted to the training part of a fold and judged on its test part.
+The model of `models` is fitted to the training part of a fold and scored on its test part.
 Everything that is learned (imputation, scaling, encoding, new rows, the classifier, calibration,
 threshold) is learned inside the training part, by the model itself.
 
@@ -27,7 +27,7 @@ from counterbalance.estimators.decision import THRESHOLDED, Rule, prior_correcte
 
 
 def compute(plan: ComparisonPlan, trial: Trial) -> dict[str, float]:
-    """Fit a model to a training part and judge it on the test part."""
+    """Fit a model to a training part and score it on the test part."""
     table, fold = plan.table, plan.folds[int(trial["fold"])]
     part, test = table.part(fold.train), table.part(fold.test)
     parts = make_parts(plan, str(trial["strategy"]), str(trial["classifier"]))

@@ -42,7 +42,7 @@ class Offer(NamedTuple):
     score: float
 
 
-def judge(results: Results, setup: str = "") -> Verdict:
+def decide(results: Results, setup: str = "") -> Verdict:
     """Say whether resampling helps; ``setup`` are lines of Python that make X and y."""
     findings, code = find(results), ""
     headline = "There is no verdict: no classifier could be fitted without resampling."
@@ -93,8 +93,8 @@ def _headline(results: Results, findings: Sequence[Evidence]) -> tuple[str, list
     moved, maybe = (_moved(results, findings, least) for least in (LIKELY, POSSIBLE))
     said = [f"To do: {move} ({moved})."] if moved else []
     best = [finding.best for finding in findings if finding.best is not None]
-    if hopeful := _in_state(findings, "probably"):
-        named = "; ".join(f"{_family(gain)} for {name}" for name, gain in hopeful.items())
+    if probable := _in_state(findings, "probably"):
+        named = "; ".join(f"{_family(gain)} for {name}" for name, gain in probable.items())
         text = f"{move}; nothing else is sure to help." if moved else "nothing is sure to help."
         return _capital(text), [*said, f"Worth another look: {named}."]
     if any(gain.better > ERROR and _width(gain) > WIDE for gain in best):
@@ -166,17 +166,7 @@ def _best_supported(results: Results, offer: Offer) -> str:
     """Name the best pair of classifier and strategy, which may be one that needs nothing."""
     metric = METRICS[results.plan.settings.metric]
     named = _named(results, offer.strategy, offer.threshold)
-    best = f"Best supported by {metric.label}: {offer.classifier} with {named}, {offer.score:.3f}."
-    folds = {c: len(pair.done) for (s, c), pair in results.pairs.items() if s == BASELINE}
-    top = max(
-        metric.sign * _mean(results, classifier, strategy, cut)
-        for (strategy, classifier), pair in results.pairs.items()
-        for cut in (HALF, TUNED)
-        if pair.failed is None and len(pair.done) == folds[classifier]
-    )
-    if round(top, 3) <= round(metric.sign * offer.score, 3):
-        return best
-    return f"{best} A better mean in the table is not shown to be more than chance."
+    return f"Best supported by {metric.label}: {offer.classifier} with {named}, {offer.score:.3f}."
 
 
 def advise(plan: ComparisonPlan, offer: Offer, setup: str = "") -> tuple[str, str]:

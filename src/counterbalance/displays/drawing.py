@@ -12,7 +12,7 @@ from counterbalance.errors import TableError
 from counterbalance.extras import require
 from counterbalance.rows.provenance import Provenance
 
-# Okabe and Ito's colours, which colour-blind readers can tell apart.
+# Okabe and Ito's colours, which colour-blind readers can distinguish.
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#F0E442", "#000000")
 # Rows that pile up on whole numbers are spread by at most so much of a step.
 SPREAD = 0.25

@@ -328,7 +328,7 @@ class BoundaryDisplay(Display):
             answers = np.asarray(estimator.predict(rows))
         except (ValueError, TypeError, AttributeError) as error:
             raise ClassifierError(
-                f"estimator {type(estimator).__name__} cannot be asked about rows of X: {error}; "
+                f"estimator {type(estimator).__name__} cannot predict rows of X: {error}; "
                 "pass a classifier that is fitted to a table with the columns of X"
             ) from error
         classes = np.unique(np.concatenate([said_of.classes, answers]))

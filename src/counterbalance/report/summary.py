@@ -27,7 +27,7 @@ from counterbalance.rows.origins import (
 )
 from counterbalance.rows.provenance import Provenance
 from counterbalance.table import frames
-from counterbalance.table.labels import in_words, plain, read_labels, rows_of
+from counterbalance.table.labels import in_words, plain, read_labels
 from counterbalance.table.table import Table, read_table
 
 # Classes that the headline names, and features that a sentence does.
@@ -167,7 +167,7 @@ def draw_maps(balanced: BalancedTable, y: Any, features: Any) -> list[dict[str, 
         {
             "svg": as_svg(boundary, MAP_HEIGHT),
             "title": "Real and new rows with the decision boundary",
-            "text": "A tinted area is what f, the classifier that judged the new rows, answers "
+            "text": "A tinted area is what f, the classifier behind the new rows, answers "
             "for most of the rows nearby. f sees every column, the map two dimensions: a row can "
             "lie on the wrong side here and on the right one for f.",
         }
@@ -196,7 +196,6 @@ def tell_result(balanced: BalancedTable, summary: dict[str, Any]) -> dict[str, A
         "headline": headline(balanced),
         "sentences": [
             *tell_origins(total, most=most_from_one(balanced.provenance)),
-            *_yields(balanced.sampler),
             *_changes(balanced, summary.get("features"), example=explorer is not None),
             *_outliers(balanced),
             *filter(None, [tell_constraints(getattr(balanced.sampler, "constraints", None))]),
@@ -210,7 +209,7 @@ def headline(balanced: BalancedTable) -> str:
     real, new = balanced.counts(new=False), balanced.counts(new=True)
     added, grown = sum(new.values()), [label for label in new if new[label]]
     if not added:
-        return "No rows added: no class asked for any"
+        return "No rows added: no class needed any"
     rows = f"{added:,} {'row' if added == 1 else 'rows'} added"
     now = {label: real[label] + new[label] for label in real}
     if len(set(now.values())) == 1:
@@ -220,18 +219,6 @@ def headline(balanced: BalancedTable) -> str:
         return f"{rows} to {len(grown)} of {len(now)} classes"
     named = ", ".join(f"{in_words(label)} now has {now[label]:,}" for label in grown)
     return f"{rows}; {named}"
-
-
-def _yields(sampler: Any) -> list[str]:
-    """Say of each pair of classes what the search gave; of many pairs the table of classes does."""
-    yields = getattr(sampler, "yield_", {})
-    if len(yields) > MOST_NAMED:
-        return []
-    return [
-        f"{got.inversions:,} of {got.factuals:,} {rows_of(plain(larger))} could be turned into "
-        f"{in_words(plain(smaller))}; {got.used:,} new rows were made from them."
-        for (larger, smaller), got in yields.items()
-    ]
 
 
 def _inflated(balanced: BalancedTable, counts: dict[Any, dict[str, int]]) -> list[str]:
