@@ -157,10 +157,12 @@ wheel: ## build the sdist and a wheel into dist/ and check them as the index wou
 clean: ## remove the environments and what the commands wrote
 	rm -rf $(VENV) .venv-* demo screenshots dist build paper/build paper/*.egg-info docs/_build docs/gallery docs/tutorials docs/generated .pytest_cache .mypy_cache .ruff_cache .hypothesis
 
-# The trials behind two pages are in paper/docs/data: make rivals FROM=paper/docs/data/baselines-trials.sqlite.gz goes on
-# from them. After a method has changed: python -m paper forget --method NAME --store rivals/trials.sqlite
+# The trials behind two pages are in paper/docs/data: make rivals FROM=paper/docs/data/baselines-trials.sqlite.gz takes
+# from them those of other people's methods; ours, and those that AGAIN names, are computed again.
 FROM ?=
-go_on = @test -z "$(FROM)" -o -e $(1)/trials.sqlite || { mkdir -p $(1) && gunzip -c "$(FROM)" > $(1)/trials.sqlite; }
+AGAIN ?=
+go_on = @test -z "$(FROM)" -o -e $(1)/trials.sqlite || { mkdir -p $(1) && gunzip -c "$(FROM)" > $(1)/trials.part && \
+  $(EXPERIMENT) forget --ours $(if $(AGAIN),--method $(AGAIN)) --store $(1)/trials.part && mv $(1)/trials.part $(1)/trials.sqlite; }
 publish = @cp $(1)/*.md paper/docs/ && cp $(1)/figures/*.png paper/docs/figures/
 EXPERIMENT = OMP_NUM_THREADS=1 $(BIN)/python -m paper
 .PHONY: reproduce

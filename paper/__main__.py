@@ -27,6 +27,13 @@ from paper.trials import Store
 # Rows of a table in a reproduction: with fewer, a class has none in some fold.
 FEWEST_ROWS = 200
 QUICK_SETS, QUICK_FOLDS, QUICK_ROWS = 2, 2, 300
+# Every method of this package by its names in all experiments, those of published trials included.
+OURS = {
+    *resamplers.PROTOCOL.kind.ours
+    | baselines_page.PROTOCOL.kind.ours
+    | protocol.PROTOCOL.kind.ours,
+    *("ours", "ours, as printed", "ours, class-weighted f", "InteriorOverSampler"),
+}
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -88,8 +95,9 @@ def make_parser() -> argparse.ArgumentParser:
     one.add_argument("--out", type=Path, metavar="FILE", help="write it to this csv file")
     one.set_defaults(execute=show_datasets)
 
-    one = commands.add_parser("forget", help="delete the trials of a method from a store")
-    one.add_argument("--method", required=True, help="its name in the tables")
+    one = commands.add_parser("forget", help="delete the trials of methods from a store")
+    one.add_argument("--method", nargs="+", default=[], help="names in the tables")
+    one.add_argument("--ours", action="store_true", help="all methods of this package")
     one.add_argument("--store", required=True, type=Path, metavar="FILE")
     one.set_defaults(execute=forget)
     return parser
@@ -147,7 +155,7 @@ def run_protocol(options: argparse.Namespace) -> None:
     }
     suites = {name: datasets for name, datasets in suites.items() if datasets}
     methods = tuple(dict.fromkeys(("none", *(options.methods or protocol.STRATEGIES))))
-    sizes = {"folds": 5, "repeats": tuple(range(options.repeats)), "rows": 0}
+    sizes: Any = {"folds": 5, "repeats": tuple(range(options.repeats)), "rows": 0}
     _show(study(protocol.PROTOCOL, suites, methods, **sizes, **_how(options)), options.out)
 
 
@@ -163,9 +171,12 @@ def show_datasets(options: argparse.Namespace) -> None:
 
 
 def forget(options: argparse.Namespace) -> None:
-    """Delete the trials of a method."""
+    """Delete the trials of methods; an experiment that names no method runs ours alone."""
+    if not options.method and not options.ours:
+        raise CounterbalanceError("forget needs --method or --ours; name what to delete")
+    methods = {*options.method, *((None, *OURS) if options.ours else ())}
     with closing(Store(options.store)) as store:
-        sys.stdout.write(f"{store.forget(options.method)} trials deleted\n")
+        sys.stdout.write(f"{store.forget(methods)} trials deleted\n")
 
 
 def _how(options: argparse.Namespace) -> dict[str, Any]:

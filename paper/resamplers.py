@@ -58,10 +58,15 @@ def smote(X: Any, y: Any, seed: int) -> tuple[Any, Any]:
 
 def smote_of_levels(preparation: TablePreparation, X: Any, y: Any, seed: int) -> tuple[Any, Any]:
     """Resample a table that has unordered columns with SMOTENC, or SMOTEN where it has no other."""
-    plain, places = preparation.plain(X), preparation.nominal_places
     settings = {"k_neighbors": neighbours_in(y), "random_state": seed}
-    if len(places) == plain.shape[1]:
-        rows, labels = SMOTEN(**settings).fit_resample(plain, y)
-    else:
-        rows, labels = SMOTENC(categorical_features=places, **settings).fit_resample(plain, y)
+    if len(preparation.nominal_places) < preparation.plain(X).shape[1]:
+        return resample_levels(preparation, X, y, SMOTENC([], **settings))
+    rows, labels = SMOTEN(**settings).fit_resample(preparation.plain(X), y)
+    return preparation.encoded(np.asarray(rows, dtype=np.float64)), labels
+
+
+def resample_levels(preparation: TablePreparation, X: Any, y: Any, sampler: Any) -> tuple[Any, Any]:
+    """Resample a table by a sampler that is told which columns hold codes of categories."""
+    sampler.set_params(categorical_features=preparation.nominal_places)
+    rows, labels = sampler.fit_resample(preparation.plain(X), y)
     return preparation.encoded(np.asarray(rows, dtype=np.float64)), labels

@@ -6,7 +6,7 @@ A trial is a mapping of short texts and whole numbers that names all that its re
 
 Its result is a mapping that JSON can hold. What the store has is not computed again, so a run can
 be stopped at any time and started again. After a method has changed, delete its rows:
-``python -m paper forget --method NAME --store FILE``.
+``python -m paper forget --method NAME --store FILE``, or ``--ours`` for all of ours.
 """
 
 from __future__ import annotations
@@ -80,12 +80,11 @@ class Store:
             ]
         )
 
-    def forget(self, method: str) -> int:
-        """Delete the trials of a method; return how many there were."""
+    def forget(self, methods: Iterable[str | None]) -> int:
+        """Delete the trials of methods, None those that name no method; return how many."""
         with self._file as file:
-            return file.execute(
-                "DELETE FROM trial WHERE json_extract(key, '$.method') = ?", (method,)
-            ).rowcount
+            delete = "DELETE FROM trial WHERE json_extract(key, '$.method') IS ?"
+            return sum(file.execute(delete, (method,)).rowcount for method in methods)
 
 
 def key_of(trial: Trial) -> str:

@@ -3,6 +3,7 @@
     none, class weights, tuned threshold    prepare -> classify
     a peer                                  prepare -> resample -> classify
     SMOTE, where there are categories       plain -> SMOTENC -> encode -> classify
+    MGS-GRF, where there are categories     plain -> MGS-GRF -> encode -> classify
     ours                                    resample -> prepare -> classify
 
 ``prepare`` is that of `compare`, fitted inside the training fold: missing numbers get the median,
@@ -15,6 +16,7 @@ sets: its defaults, our own samplers included.
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -27,19 +29,25 @@ from counterbalance.methods import all_samplers
 from counterbalance.rows.origins import add_counts, count_origins
 from counterbalance.table.encoder import TablePreparation
 from counterbalance.table.table import read_table
-from paper.resamplers import halved, k_means_smote, smote_of_levels
+from paper.resamplers import halved, k_means_smote, resample_levels, smote_of_levels
 
+PERTURB = "counterfactuals (perturb)"
 _OURS = {method.aliases[0]: method for method in all_samplers().values() if method.ours}
 OURS: dict[str, Callable[..., Any]] = {name: method.factory for name, method in _OURS.items()}
 OURS_DESCRIBED = {
     name: f"`{method.factory.__name__}()`: {method.details}" for name, method in _OURS.items()
 }
 OURS_DESCRIBED["counterfactuals"] += " What the new rows are is counted below."
+OURS[PERTURB] = partial(OURS["counterfactuals"], search="perturb")
+OURS_DESCRIBED[PERTURB] = (
+    '`CounterfactualOverSampler(search="perturb")`: the first inversion along each draw.'
+)
 NONE, WEIGHTS, THRESHOLD = "none", "class weights", "tuned threshold"
 PEERS = (
     *("Random oversampling", "SMOTE", "Borderline-SMOTE", "SVM-SMOTE", "ADASYN"),
     *("k-means SMOTE", "SOMO", "SSO", "CCR", "SWIM", "MDO", "ProWSyn", "polynom-fit-SMOTE"),
-    *("SMOTE-IPF", "Lee", "CFA", "Counterfactual SMOTE", "CUSBoost sampling"),
+    *("SMOTE-IPF", "Lee", "CFA", "Counterfactual SMOTE", "CV-SMOTE", "MGS-GRF"),
+    "CUSBoost sampling",
 )
 PAPER = ("SOMO", "k-means SMOTE", "CUSBoost sampling", "SSO", "ADASYN")
 METHODS = (NONE, WEIGHTS, THRESHOLD, *PEERS, *OURS)
@@ -69,6 +77,9 @@ def resampled(name: str, X: Any, y: NDArray[np.intp], seed: int) -> ResampledFol
     rows, labels = preparation.transform(X), y
     if name == "SMOTE" and preparation.nominal_.size:
         rows, labels = smote_of_levels(preparation, X, y, seed)
+    elif name == "MGS-GRF" and preparation.nominal_.size:
+        sampler = make_peer(name, y, seed)
+        rows, labels = resample_levels(preparation, X, y, sampler)
     elif name == "k-means SMOTE":
         rows, labels = k_means_smote(rows, y, seed)
     elif name in PEERS:

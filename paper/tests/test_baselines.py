@@ -101,16 +101,16 @@ def test_those_that_share_the_first_place_are_all_named():
 
 
 def test_the_ensembles_are_ranked_among_themselves():
-    levels = {"none": 0.9, "easy ensemble": 0.5, "CounterfactualClassifier": 0.7, "CUSBoost": 0.3}
+    levels = {"none": 0.9, "easy ensemble": 0.5, "ResampledClassifier": 0.7, "CUSBoost": 0.3}
     (table,) = ensemble_tables(scored(levels))
     ranks = table.figures.set_index("method")
-    assert list(ranks.index) == ["CounterfactualClassifier", "easy ensemble", "CUSBoost"]
-    ours = ranks.loc["CounterfactualClassifier"]
+    assert list(ranks.index) == ["ResampledClassifier", "easy ensemble", "CUSBoost"]
+    ours = ranks.loc["ResampledClassifier"]
     assert ours["average precision, macro-F1, balanced accuracy"] == 1
     assert ours["average precision, F-measure, G-mean"] == 1
     assert ours["Brier score"] == 3, "lower is better"
     assert "easy ensemble 0, CUSBoost 0." in table.notes[1]
-    del levels["CounterfactualClassifier"]
+    del levels["ResampledClassifier"]
     assert ensemble_tables(scored(levels)) == [], "nothing of ours to compare"
 
 

@@ -40,7 +40,7 @@ def test_an_option_wins_over_quick_and_quick_over_the_defaults():
         (["study", "--repeats", "first"], "got first"),
         (["study", "--methods", "SMOOTH"], "choose from"),
         (["rivals", "--methods", "boost"], "choose from"),
-        (["forget"], "--method"),
+        (["forget"], "--store"),
     ],
 )
 def test_a_command_that_is_not_understood_ends_with_two(options, message, capsys):
@@ -86,12 +86,40 @@ def test_all_data_sets_are_listed(capsys):
     assert lines["abalone19"].endswith("KEEL")
 
 
-def test_a_method_is_forgotten(tmp_path, capsys):
+@pytest.mark.parametrize(
+    ("options", "left"),
+    [
+        (["--method", "SMOTE"], {"interior", "ours, as printed", "CCR", None}),
+        (["--method", "SMOTE", "CCR"], {"interior", "ours, as printed", None}),
+        (["--ours"], {"SMOTE", "CCR"}),
+        (["--ours", "--method", "CCR"], {"SMOTE"}),
+    ],
+)
+def test_methods_are_forgotten(options, left, tmp_path, capsys):
     path = tmp_path / "trials.sqlite"
+    names = ("SMOTE", "CCR", "interior", "ours, as printed")
     with closing(Store(path)) as store:
-        store.put({"method": "SMOTE"}, json.dumps({}), None, 0.0)
-    assert main(["forget", "--method", "SMOTE", "--store", str(path)]) == 0
-    assert capsys.readouterr().out == "1 trials deleted\n"
+        store.put({"setting": "T"}, json.dumps({}), None, 0.0)
+        for name in names:
+            store.put({"method": name}, json.dumps({}), None, 0.0)
+    assert main(["forget", *options, "--store", str(path)]) == 0
+    assert capsys.readouterr().out == f"{5 - len(left)} trials deleted\n"
+    with closing(Store(path)) as store:
+        assert {json.loads(key).get("method") for key in store.known()} == left
+
+
+def test_the_protocol_runs_the_shuffles_that_are_asked_for(monkeypatch, tmp_path):
+    seen = {}
+    monkeypatch.setattr(
+        command,
+        "study",
+        lambda _, suites, methods, **how: seen.update(suites=suites, methods=methods, **how) or [],
+    )
+    options = ["--datasets", "Pima", "--methods", "SMOTE", "--repeats", "3"]
+    assert main(["protocol", *options, "--out", str(tmp_path)]) == 0
+    assert seen["suites"] == {"as they are": ("Pima",)}
+    assert seen["methods"] == ("none", "SMOTE")
+    assert (seen["folds"], seen["repeats"]) == (5, (0, 1, 2))
 
 
 def test_a_quick_study_takes_two_tables_of_each_suite(monkeypatch, tmp_path):

@@ -75,8 +75,8 @@ def test_nothing_is_computed_where_only_the_tables_are_wanted(path):
 def test_after_a_method_has_changed_its_trials_are_forgotten_and_no_others(path):
     run(TRIALS, compute, path)
     with closing(Store(path)) as store:
-        assert store.forget("SMOTE") == 3
-        assert store.forget("SMOTE") == 0
+        assert store.forget(["SMOTE"]) == 3
+        assert store.forget(["SMOTE"]) == 0
         assert store.known() == {key_of(trial) for trial in TRIALS[3:]}
 
 

@@ -73,7 +73,7 @@ def test_rows_that_are_alike_are_kept_as_often_as_they_occur():
 
 
 def test_a_classifier_is_refused_with_a_remedy():
-    with pytest.raises(TableError, match="CUSBoost is a classifier that resamples.*in Python"):
+    with pytest.raises(TableError, match=r"CUSBoost is a classifier that resamples.*in Python"):
         resampled("CUSBoost", mixed_table(60))
 
 
