@@ -371,7 +371,7 @@ class Explanations:
         lines = []
         for k, row in enumerate(self.found.row.tolist()):
             changes = " and ".join(
-                f"{name} changed from {before} to {after}"
+                f"{name} changed from {_written(before)} to {_written(after)}"
                 for name, (before, after) in self._changes[k].items()
             )
             to = in_words(plain(labels[question.target[row]]))
@@ -488,7 +488,14 @@ def as_text(changes: dict[str, tuple[Any, Any]]) -> str:
     >>> as_text({"age": (30, 41), "ward": ("A", "B")})
     'age 30 → 41, ward A → B'
     """
-    return ", ".join(f"{name} {before} → {after}" for name, (before, after) in changes.items())
+    return ", ".join(
+        f"{name} {_written(before)} → {_written(after)}"
+        for name, (before, after) in changes.items()
+    )
+
+
+def _written(value: Any) -> str:
+    return f"{value:.6g}" if isinstance(value, float) else str(value)
 
 
 def _cells(native: Any, m: int) -> list[Any]:
