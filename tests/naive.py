@@ -277,6 +277,47 @@ def nearest_of_a_forest(forest, x, target, statistics, decimals=9):
     return far[called].min() if called.any() else None
 
 
+def distance_of_mixed_rows(row, others, scale):
+    """The distance from a row of two numbers, a category and an ordered one to other rows."""
+    degree = others["d"].cat.categories.get_loc(row["d"])
+    return (
+        np.abs(others["a"] - row["a"]) / scale[0]
+        + np.abs(others["b"] - row["b"]) / scale[1]
+        + (others["c"] != row["c"]) / scale[2]
+        + np.abs(others["d"].cat.codes - degree) / scale[3]
+    ).to_numpy()
+
+
+def keeps(rules, row, others):
+    """Say of each row whether it may be made from ``row``, constraint by constraint."""
+    good = np.ones(len(others), dtype=bool)
+    for rule in rules:
+        name = type(rule).__name__
+        column = getattr(rule, "column", None)
+        if name == "AtLeast":
+            change = np.abs(others[column] - row[column])
+            good &= ((change == 0) | (change >= rule.step)).to_numpy()
+        elif name == "Transitions":
+            allowed = dict(rule.allowed)
+            if row[column] in allowed:
+                after = [row[column], *allowed[row[column]]]
+                good &= others[column].isin(after).to_numpy()
+        elif name == "Increasing":
+            old = others[column].cat.categories.get_loc(row[column])
+            good &= (others[column].cat.codes >= old).to_numpy()
+        elif name == "Immutable":
+            for frozen in rule.columns:
+                good &= (others[frozen] == row[frozen]).to_numpy()
+        elif name == "Range":
+            good &= others[column].between(rule.low, rule.high).to_numpy()
+        elif name == "MaxChanged":
+            changed = sum((others[one] != row[one]).to_numpy().astype(int) for one in others)
+            good &= changed <= rule.count
+        else:
+            assert name == "Cost"
+    return good
+
+
 def second_opinion(table, codes, weights, nominal, rows, targets):
     """What a logistic regression on the cells as columns says of each row, cell by cell."""
 

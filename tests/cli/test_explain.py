@@ -3,6 +3,8 @@
 import json
 import re
 
+import numpy as np
+import pandas as pd
 import pytest
 
 from counterbalance.cli import main
@@ -31,6 +33,8 @@ def test_each_answer_is_a_table_with_the_values_that_are_accepted(table, capsys)
         re.match(r"Answer 1: distance [\d.]+, score of malignant 0.00 → 0.5", x) for x in lines
     )
     assert any(re.match(r"CellSize +1 +5 +5 or more", line) for line in lines)
+    assert "farther than the nearest: this is proved" in "\n".join(lines)
+    assert all("of 10 refits agree" in line for line in lines if line.startswith("Answer"))
     assert lines[-1] == "answer 1 is the counterfactual that balance finds for this row"
     assert "about:" not in "\n".join(lines)
 
@@ -50,13 +54,15 @@ def test_with_two_classes_the_other_one_is_the_default(table, capsys):
     change = next(iter(found["answers"][0]["changes"].values()))
     assert set(change) == {"before", "after", "accepted"}
     assert change["accepted"] == {"low": 5, "high": None, "values": None, "exact": True}
-    assert (found["refits"], found["sampled"]) == (0, True)
+    assert (found["refits"], found["sampled"]) == (10, True)
+    assert all(0 < one["bound"] <= one["distance"] for one in found["answers"])
 
 
 def test_refits_are_counted(table, capsys):
     assert explain(table, "--row", 0, "--robust", 0.9, "--answers", 1) == 0
     said = capsys.readouterr().out
     assert re.search(r"(9|10) of 10 refits agree", said)
+    assert "proved" not in said
     assert "the classifier and 90% of its refits say malignant" in said
     assert "balance finds" not in said
 
@@ -96,3 +102,51 @@ def test_with_several_classes_one_has_to_be_named(tmp_path, capsys):
     path.write_text("a,y\n" + "".join(f"{i % 17},{'xyz'[i % 17 // 6]}\n" for i in range(90)))
     assert main(["explain", str(path), "--target", "y", "--row", "0"]) == 1
     assert "--to must be given, as there are several classes: x, y, z" in capsys.readouterr().err
+
+
+def test_several_rows_are_written_to_a_file(table, tmp_path, capsys):
+    out = tmp_path / "answers.csv"
+    rows = ("--rows", "0,5,9", "--robust", -1)
+    assert explain(table, *rows, "--out", out) == 0
+    written = pd.read_csv(out)
+    assert written["row"].tolist() == [0, 5, 9]
+    assert written["to"].tolist() == ["malignant", "benign", "malignant"]
+    assert (written["bound"] <= written["distance"]).all()
+    assert "3 answers to 3 rows" in capsys.readouterr().err
+    assert explain(table, *rows, "--json") == 0
+    shown = json.loads(capsys.readouterr().out)
+    assert [one["changes"] for one in shown] == written["changes"].tolist()
+    assert explain(table, *rows, "--no-certify") == 0
+    assert "CellSize 1 → 5" in capsys.readouterr().out
+
+
+def test_rows_can_be_chosen_by_a_comparison(table, tmp_path, capsys):
+    out = tmp_path / "answers.csv"
+    options = ("--robust", -1, "--no-certify", "--out", out)
+    assert explain(table, "--where", "CellSize > 9", *options) == 0
+    sizes = load_wisconsin().X["CellSize"]
+    assert set(pd.read_csv(out)["row"]) <= set(np.flatnonzero(sizes > 9))
+    assert explain(table, "--where", "CellSize > 99", *options) == 1
+    assert "holds for no row" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ([], "one of --row, --rows, --where and --all must be given"),
+        (["--row", "0", "--all"], "one of --row, --rows, --where and --all must be given"),
+        (["--rows", "0,x"], "--rows must be one of the 699 rows, from 0 to 698, got x"),
+        (["--rows", "0,1", "--out", "answers.xlsx"], "--out must be a csv file"),
+        (["--row", "0", "--out", "answers.csv"], "--out must be a csv file for several rows"),
+        (["--where", "Size > 3"], "--where must name a column of the table, got 'Size'"),
+        (["--where", "__import__('os')"], "cannot be read"),
+        (["--row", "0", "--cost", "CellSize=0"], "needs a weight above 0"),
+        (["--row", "0", "--cost", "CellSize"], "--cost must be COL=NUMBER"),
+        (["--row", "0", "--at-least", "CellSize=99"], "lie nearer together"),
+        (["--row", "0", "--transitions", "CellSize=1"], "--transitions must be COL=A>B,C"),
+        (["--row", "0", "--transitions", "CellSize=1>2"], "needs a column with categories"),
+    ],
+)
+def test_what_cannot_be_read_is_refused(table, options, message, capsys):
+    assert explain(table, *options) == 1
+    assert message in capsys.readouterr().err.splitlines()[-1]

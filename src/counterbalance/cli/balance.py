@@ -120,6 +120,9 @@ def balance(
     range_: shared.Range = None,
     one_of: shared.OneOf = None,
     constraint: shared.Relation = None,
+    transitions: shared.Transitions = None,
+    at_least: shared.AtLeast = None,
+    cost: shared.Cost = None,
     max_changed: shared.MaxChanged = None,
     number: shared.Number = None,
     text: shared.Text = None,
@@ -139,7 +142,16 @@ def balance(
 
     chosen = find_method(method, "--method")
     rules = given_rules(
-        immutable, increasing, decreasing, range_, one_of, constraint, max_changed=max_changed
+        immutable,
+        increasing,
+        decreasing,
+        range_,
+        one_of,
+        constraint,
+        transitions,
+        at_least,
+        cost,
+        max_changed=max_changed,
     )
     reading = make_reading(header, number, text, na, sheet)
     ratios = ratio or ()

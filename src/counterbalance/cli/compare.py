@@ -102,6 +102,9 @@ def compare(
     range_: shared.Range = None,
     one_of: shared.OneOf = None,
     constraint: shared.Relation = None,
+    transitions: shared.Transitions = None,
+    at_least: shared.AtLeast = None,
+    cost: shared.Cost = None,
     max_changed: shared.MaxChanged = None,
     number: shared.Number = None,
     text: shared.Text = None,
@@ -125,7 +128,16 @@ def compare(
 
     check_no_rows(report, no_rows=no_rows)
     rules = given_rules(
-        immutable, increasing, decreasing, range_, one_of, constraint, max_changed=max_changed
+        immutable,
+        increasing,
+        decreasing,
+        range_,
+        one_of,
+        constraint,
+        transitions,
+        at_least,
+        cost,
+        max_changed=max_changed,
     )
     chosen = make_settings(
         quick=quick,

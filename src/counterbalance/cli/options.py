@@ -76,6 +76,15 @@ ONE_OF = "Column that takes one of these values, such as ward=A,B."
 OneOf = Annotated[Texts, several("COL=A,B", ONE_OF)]
 RELATION = "Relation between columns that every new row keeps, such as 'word_unique <= word_count'."
 Relation = Annotated[Texts, several("TEXT", RELATION)]
+TRANSITIONS = (
+    "Value of a column that may only become one of others, such as degree=BSc>MSc,PhD; nothing "
+    "behind > keeps it as it is."
+)
+Transitions = Annotated[Texts, several("COL=A>B,C", TRANSITIONS)]
+AT_LEAST = "Smallest change of a column that counts, such as income=100."
+AtLeast = Annotated[Texts, several("COL=STEP", AT_LEAST)]
+COST = "How much more a change of a column counts, such as age=5."
+Cost = Annotated[Texts, several("COL=WEIGHT", COST)]
 MaxChanged = Annotated[int | None, valued("N", "Features of a row that change at most.", min=1)]
 
 # The run.

@@ -5,6 +5,9 @@
     --range COL=LOW:HIGH    stays between two numbers; either may be left out
     --one-of COL=A,B        takes one of these values
     --max-changed N         at most so many features change
+    --transitions COL=A>B,C A may only become B or C; nothing behind > keeps it as it is
+    --at-least COL=STEP     changes by this much or more, or not at all
+    --cost COL=WEIGHT       a change of it counts so many times
     --constraint TEXT       a relation between columns, such as "word_unique <= word_count"
 
 ``options`` declares them; a command hands them to ``given_rules``. They and ``--ratio`` become a
@@ -39,6 +42,9 @@ class GivenRules:
     range: tuple[str, ...] = ()
     one_of: tuple[str, ...] = ()
     constraint: tuple[str, ...] = ()
+    transitions: tuple[str, ...] = ()
+    at_least: tuple[str, ...] = ()
+    cost: tuple[str, ...] = ()
     max_changed: int | None = None
 
     @property
@@ -65,6 +71,9 @@ class GivenRules:
             *map(kinds.Decreasing, shrinking),
             *(kinds.Range(*given) for given in ranges),
             *(kinds.OneOf(*given) for given in choices),
+            *(kinds.Transitions(*given) for given in _read_transitions(self.transitions, columns)),
+            *(kinds.AtLeast(*_read_number(text, "--at-least", columns)) for text in self.at_least),
+            *(kinds.Cost(*_read_number(text, "--cost", columns)) for text in self.cost),
         ]
         steered = {
             "--increasing": growing,
@@ -136,6 +145,32 @@ def _read_choice(text: str, columns: Columns) -> tuple[str, list[str]]:
     if not any(values):
         raise ConstraintError(f"--one-of must be {form}, got {text!r}; name at least one value")
     return column, [value for value in values if value]
+
+
+def _read_number(text: str, option: str, columns: Columns) -> tuple[str, float]:
+    form = "COL=NUMBER, such as income=100"
+    column, rest = _column_and_rest(text, option, form, columns)
+    try:
+        return column, float(rest)
+    except ValueError:
+        raise ConstraintError(f"{option} must be {form}, got {text!r}") from None
+
+
+def _read_transitions(
+    texts: Sequence[str], columns: Columns
+) -> list[tuple[str, dict[str, list[str]]]]:
+    """Return for each column which of its values may become which."""
+    form = "COL=A>B,C, such as degree=BSc>MSc,PhD"
+    found: dict[str, dict[str, list[str]]] = {}
+    for text in texts:
+        column, rest = _column_and_rest(text, "--transitions", form, columns)
+        before, sign, after = rest.partition(">")
+        if not sign or not before.strip():
+            raise ConstraintError(f"--transitions must be {form}, got {text!r}")
+        values = [value.strip() for value in next(csv.reader([after], skipinitialspace=True), [])]
+        allowed = found.setdefault(column, {}).setdefault(before.strip(), [])
+        allowed.extend(filter(None, values))
+    return list(found.items())
 
 
 def _check_apart(frozen: Sequence[str], steered: dict[str, list[str]]) -> None:

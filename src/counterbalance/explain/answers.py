@@ -95,7 +95,9 @@ class Question:
         """Return the share of refits that call the rows the class."""
         if not self.refits or not len(rows):
             return np.full(len(rows), np.nan)
-        return np.asarray(np.mean([f.predict_codes(rows, ids) == target for f in self.refits], axis=0))
+        return np.asarray(
+            np.mean([f.predict_codes(rows, ids) == target for f in self.refits], axis=0)
+        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -168,7 +170,9 @@ def fit_again(
 def answer(question: Question) -> Found:
     """Find the answers to all rows; a row that is called the class already has none."""
     width = len(question.prepared.table.names)
-    parts = [Found(np.zeros(0, np.intp), np.zeros((0, width)), *np.zeros((2, 0)), np.zeros(0, bool))]
+    parts = [
+        Found(np.zeros(0, np.intp), np.zeros((0, width)), *np.zeros((2, 0)), np.zeros(0, bool))
+    ]
     for target in np.unique(question.target):
         at = np.flatnonzero((question.target == target) & (question.called != target))
         if at.size:

@@ -100,13 +100,21 @@ def _prove_block(
         at = [r]
         return bool(agrees(structure.predict, rules, x[at], row_of(r), target[at], ids[at])[0])
 
-    relaxed = bool(
-        rules.relations or rules.usual or rules.followers or rules.together is not None
-    )
+    relaxed = bool(rules.relations or rules.usual or rules.followers or rules.together is not None)
     most = len(x[0]) if rules.most_changed is None else rules.most_changed
     prover.prove(
-        boxes.cost, boxes.home, structure.places[target], distance, found, bound, nearer,
-        most, relaxed, n_boxes, N_STEPS, ask,
+        boxes.cost,
+        boxes.home,
+        structure.places[target],
+        distance,
+        found,
+        bound,
+        nearer,
+        most,
+        relaxed,
+        n_boxes,
+        N_STEPS,
+        ask,
     )
     at = np.flatnonzero(nearer)
     if at.size:
@@ -130,7 +138,9 @@ def _nearest_in_bins(
         home = land.trees.bins(np.tile(origin[:, None], land.trees.n_features))[:, [m]]
         up = bins > home
         far = np.where(up, step.beyond(origin, np.ones(len(origin), dtype=bool))[:, None], near)
-        far = np.where(bins < home, step.beyond(origin, np.zeros(len(origin), dtype=bool))[:, None], far)
+        far = np.where(
+            bins < home, step.beyond(origin, np.zeros(len(origin), dtype=bool))[:, None], far
+        )
         near = np.where(up, np.maximum(near, far), np.minimum(near, far))
         near = np.where((near < least) | (near > most), np.nan, near)
     if m in rules.transitions:
@@ -182,7 +192,13 @@ class Boxes:
             bins = slice(land.first_bin[m], land.first_bin[m + 1])
             least, most = land.least[bins], land.most[bins]
             near = _nearest_in_bins(rules, land, m, origin[:, m], least, most)
-            bad = np.isnan(near) | (least > most) | (near < low[:, [m]]) | (near > high[:, [m]]) | ~mutable[:, [m]]
+            bad = (
+                np.isnan(near)
+                | (least > most)
+                | (near < low[:, [m]])
+                | (near > high[:, [m]])
+                | ~mutable[:, [m]]
+            )
             at = np.flatnonzero(home[:, m] >= 0)
             near[at, home[at, m]], bad[at, home[at, m]] = origin[at, m], False
             change = np.abs(near - x[:, [m]])

@@ -1,8 +1,8 @@
 """Explanations of many rows: a table, sentences, and the explanation of each row.
 
-    rows      positions in X, or new rows that the classifier (f in the paper) has never seen
-    answer    1 for the nearest of a row, 2 for another one, ...
-    changes   what would have to change, such as ``age 30 → 41, dose 2 → 3``
+rows      positions in X, or new rows that the classifier (f in the paper) has never seen
+answer    1 for the nearest of a row, 2 for another one, ...
+changes   what would have to change, such as ``age 30 → 41, dose 2 → 3``
 """
 
 from __future__ import annotations
@@ -328,9 +328,7 @@ class Explanations:
             [_cells(native, m) for m in range(len(names))]
             for native in (self.counterfactuals, table.decode(x, self._ids))
         )
-        changed = differs(
-            table.unfolded(self.found.codes, self._ids), table.unfolded(x, self._ids)
-        )
+        changed = differs(table.unfolded(self.found.codes, self._ids), table.unfolded(x, self._ids))
         return [
             {names[m]: (before[m][k], after[m][k]) for m in np.flatnonzero(row).tolist()}
             for k, row in enumerate(changed)
@@ -370,7 +368,7 @@ class Explanations:
         lines = []
         for k, row in enumerate(self.found.row.tolist()):
             changes = " and ".join(
-                f"{name} changed from {before} to {after}"
+                f"{name} changed from {_written(before)} to {_written(after)}"
                 for name, (before, after) in self._changes[k].items()
             )
             to = in_words(plain(labels[question.target[row]]))
@@ -392,8 +390,10 @@ class Explanations:
 
     def _repr_html_(self) -> str:
         lines, some = self.table, range(min(SHOWN, len(self.found.row)))
-        columns = [_cells(lines, m) if not isinstance(lines, np.ndarray) else lines[name].tolist()
-                   for m, name in enumerate(COLUMNS)]
+        columns = [
+            _cells(lines, m) if not isinstance(lines, np.ndarray) else lines[name].tolist()
+            for m, name in enumerate(COLUMNS)
+        ]
         rows = [[_shown(column[k]) for column in columns] for k in some]
         notes = [] if len(some) == len(self.found.row) else [f"The first {SHOWN} answers."]
         return as_html(ResultTable("explanations", repr(self), COLUMNS, rows, notes))
@@ -487,7 +487,14 @@ def as_text(changes: dict[str, tuple[Any, Any]]) -> str:
     >>> as_text({"age": (30, 41), "ward": ("A", "B")})
     'age 30 → 41, ward A → B'
     """
-    return ", ".join(f"{name} {before} → {after}" for name, (before, after) in changes.items())
+    return ", ".join(
+        f"{name} {_written(before)} → {_written(after)}"
+        for name, (before, after) in changes.items()
+    )
+
+
+def _written(value: Any) -> str:
+    return f"{value:.6g}" if isinstance(value, float) else str(value)
 
 
 def _cells(native: Any, m: int) -> list[Any]:
