@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from counterbalance.errors import TableError, near_names
-from counterbalance.table.table import DIFFERENT, numbers_identify, texts_identify
+from counterbalance.table.table import DATE, DIFFERENT, numbers_identify, texts_identify
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -33,11 +33,6 @@ LOOKED_AT = 1000
 # Columns that a message lists, and characters of a cell that it shows.
 MOST_LISTED, MOST_SHOWN = 20, 40
 
-DATE = re.compile(
-    r"\s*(?:\d{4}[-/.]\d{1,2}[-/.]\d{1,2}|\d{1,2}[-/.]\d{1,2}[-/.]\d{2,4}"
-    r"|[^\W\d]{3,9}\.? \d{1,2},? \d{4}|\d{1,2}\.? [^\W\d]{3,9} \d{4})(?:[T ].*)?\s*"
-    r"|\s*\d{1,2}:\d{2}(?::\d{2}(?:\.\d+)?)?\s*"
-)
 NUMBER = re.compile(r"\s*[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?\s*")
 
 

@@ -47,6 +47,7 @@ class TableOverSampler(BaseOverSampler):
         "constraints": [str, Constraint, list, tuple, None],
         "plausible": [StrOptions({"auto"}), "boolean"],
         "ignore_relations": [str, list, tuple, None],
+        "use": ["array-like", None],
     }
     # The f that ``estimator=None`` stands for is weighted: 0 leaves the classes as they are, 1
     # weights them as if all had as many rows.
@@ -57,6 +58,7 @@ class TableOverSampler(BaseOverSampler):
     constraints: Any
     plausible: Plausible
     ignore_relations: Any
+    use: Any
     random_state: Any
 
     @_fit_context(prefer_skip_nested_validation=False)

@@ -77,7 +77,7 @@ class Minimum:
     def by_weights(self) -> LinearMinimum | None:
         """The search in closed form, where f is linear and knows two classes."""
         rules, screen = self.space.perturbation.rules, self.structure.screen
-        usable = self._cell_by_cell and not rules.levels and not rules.followers
+        usable = self._cell_by_cell and rules.only_steered and not rules.followers
         two = len(self.structure.f.classes) == 2  # noqa: PLR2004
         return LinearMinimum(self.space, screen) if screen is not None and usable and two else None
 
@@ -173,7 +173,8 @@ class Minimum:
             rows, reached = self.by_weights.nearest(
                 x, target, lambda at, new: self._agrees(x[at], new, target[at], ids[at]), frozen
             )
-            bound = reached & bool(self.space.perturbation.grid.resolution.any())
+            grid, rules = self.space.perturbation.grid, self.space.perturbation.rules
+            bound = reached & bool(grid.resolution.any() or rules.levels)
         left = np.flatnonzero(~reached)
         known = self.by_trees is not None or self.by_weights is not None
         if left.size and not (known and frozen.any()):

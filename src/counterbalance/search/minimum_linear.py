@@ -116,7 +116,13 @@ class LinearMinimum:
 
     def _beyond(self, value: Floats, bound: Floats, m: int, up: Mask) -> Floats:
         """Put values onto the grid of their column, on the far side; never past the bound."""
-        grid = self.space.perturbation.grid
+        grid, levels = self.space.perturbation.grid, self.space.perturbation.rules.levels.get(m)
+        if levels is not None:
+            last = len(levels) - 1
+            above = levels[np.minimum(np.searchsorted(levels, value, side="left"), last)]
+            below = levels[np.maximum(np.searchsorted(levels, value, side="right") - 1, 0)]
+            snapped = np.where(up, np.maximum(above, value), np.minimum(below, value))
+            return np.where(up, np.minimum(snapped, bound), np.maximum(snapped, bound))
         if grid.resolution[m] == 0 and grid.width[m] >= value.itemsize:  # any float will do
             return np.where(up, np.minimum(value, bound), np.maximum(value, bound))
         at = np.array([m])

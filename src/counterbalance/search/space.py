@@ -55,11 +55,12 @@ class Space:
         profile, grid = perturbation.profile, perturbation.grid
         if (
             perturbation.way != "exact"
-            or perturbation.rules.levels
+            or (profile.nominal[list(perturbation.rules.levels)]).any()
             or not np.isin(grid.width[order], WIDTHS).all()
         ):
             return None
         nominal = profile.nominal[order]
+        levels = [perturbation.rules.levels.get(int(m), np.zeros(0)) for m in order]
         shares = [_shares(profile.frequency[m]) for m in order]
         used = [np.flatnonzero(share) for share in shares]
         kind = np.where(nominal, NOMINAL, np.where(grid.width[order] == WIDTHS[0], NARROW, NUMBER))
@@ -75,6 +76,8 @@ class Space:
             "used": np.concatenate([np.zeros(0, dtype=np.intp), *used]),
             "first_level": _starts(shares),
             "first_used": _starts(used),
+            "listed": np.concatenate([np.zeros(0), *levels]),
+            "first_listed": _starts(levels),
         }
 
 

@@ -104,6 +104,14 @@ class Grouped(Table):
                 return np.ascontiguousarray(codes[:, group.columns.index(m)])
         return self.inner.column(m)
 
+    def native_column(self, m: int) -> Any:
+        """Return a column as the user passed it; dummies are none."""
+        return self.inner.native_column(m) if self.carrier[m] == m and m not in self._firsts else None
+
+    @property
+    def _firsts(self) -> set[int]:
+        return {group.first for group in self.groups}
+
     def unfolded(self, codes: Floats, origin: Integers | None = None) -> Floats:
         """Return encoded rows with the dummies as the user's table has them.
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import numbers
 from collections import Counter
+from datetime import date, time, timedelta
 from typing import Any, cast
 
 import narwhals as nw
@@ -137,12 +138,12 @@ def kind_of(native: Any, name: Any) -> Kind:
         return Kind.BOOLEAN
     if isinstance(dtype, nw.Enum):
         return Kind.ORDINAL
-    if dtype in {nw.String, nw.Categorical}:
+    if dtype in {nw.String, nw.Categorical} or dtype.is_temporal():
         return Kind.NOMINAL
     if dtype == nw.Object and container(native) == "pandas":
         return _kind_of_objects(np.asarray(native, dtype=object), name)
     what = native.dtype if dtype == nw.Unknown else dtype
-    raise _refusal(name, str(what), temporal=dtype.is_temporal())
+    raise _refusal(name, str(what))
 
 
 def number_codes(native: Any) -> Floats:
@@ -284,7 +285,7 @@ def _kind_of_array(cells: NDArray[Any], name: Any) -> Kind:
     if letter == "O":
         return _kind_of_objects(cells, name)
     if letter not in KIND_OF_ARRAY:
-        raise _refusal(name, str(cells.dtype), temporal=letter in "mM")
+        raise _refusal(name, str(cells.dtype))
     return KIND_OF_ARRAY[letter]
 
 
@@ -293,23 +294,24 @@ def _kind_of_objects(cells: NDArray[np.object_], name: Any) -> Kind:
     for kind, of in (
         (Kind.BOOLEAN, (bool, np.bool_)),
         (Kind.NOMINAL, (str,)),
+        (Kind.NOMINAL, (date, time, timedelta)),
         (Kind.INTEGER, (numbers.Integral,)),
         (Kind.CONTINUOUS, (numbers.Real,)),
     ):
         if all(issubclass(type_, of) for type_ in types):
             return kind if types else Kind.CONTINUOUS
     listed = ", ".join(sorted(type_.__name__ for type_ in types))
-    temporal = any("date" in type_.__name__ or "time" in type_.__name__.lower() for type_ in types)
-    raise _refusal(name, listed, temporal=temporal)
+    raise _refusal(name, listed)
 
 
-def _refusal(name: Any, what: str, *, temporal: bool) -> CellError:
-    remedy = (
-        "turn it into a number first, for example the days since a fixed date"
-        if temporal
-        else "turn it into numbers or into text (astype(str)), or drop it"
-    )
+def is_temporal(cell: Any) -> bool:
+    """Say whether a cell is a date, a time, or a span of time."""
+    return isinstance(cell, (date, time, timedelta, np.datetime64, np.timedelta64))
+
+
+def _refusal(name: Any, what: str) -> CellError:
     return CellError(
         f"column {name!r} holds {what}, which cannot be perturbed (an argument must be a string "
-        f"or a number); {remedy}"
+        "or a number); turn it into numbers (a date into days since a fixed date) or into text "
+        "(astype(str)), or drop it"
     )
