@@ -25,7 +25,7 @@ from counterbalance.search.perturbation import Perturbation
 from counterbalance.search.space import Space
 from counterbalance.table.columns import column_position, select_columns
 from counterbalance.table.encoder import TableEncoder
-from counterbalance.table.table import Table, dates, identifiers
+from counterbalance.table.table import Table
 from counterbalance.user_warnings import warn_user
 
 if TYPE_CHECKING:
@@ -220,12 +220,8 @@ def _freeze(
     order = getattr(sampler, "feature_order", "spearman")
     for item in () if isinstance(order, str) else order:
         used[column_position(item, table.names, "feature_order")] = True
-    why = {m: f"{different:,} different values" for m, different, _ in identifiers(table)}
-    why |= dict.fromkeys(dates(table), "dates")
-    unchecked = () if learned is None or learned.unchecked is None else learned.unchecked
-    for m in unchecked:
-        why.setdefault(int(m), "too many categories to check")
-    why = {m: text for m, text in why.items() if not (used | rules.frozen)[m] and profile.varies[m]}
+    fixed, open_ = {} if learned is None else learned.fixed, ~(used | rules.frozen) & profile.varies
+    why = {m: text for m, text in fixed.items() if open_[m]}
     if not why:
         return
     listed = ", ".join(f"{table.names[m]!r} ({text})" for m, text in [*why.items()][:LISTED])

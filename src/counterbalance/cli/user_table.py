@@ -33,6 +33,7 @@ class UserTable:
     kept: tuple[str, ...]  # columns that stay in the file but are not used
     # What was recognised in the table and what was done about it.
     findings: tuple[TableFinding, ...]
+    use: tuple[str, ...] = ()  # columns that are used, and may change, whatever they look like
 
     def notes(self, *, rows: bool) -> list[str]:
         """Return what was found in the table; without ``rows``, nothing that quotes a cell."""
@@ -111,7 +112,8 @@ def read_user_table(
     if len(diagnosis.rows) < len(stored.frame):
         stored = stored.take(diagnosis.rows)
     X, y = stored.frame[list(diagnosis.features)], stored.frame[target]
-    return UserTable(path, target, stored, X, y, diagnosis.kept, findings)
+    used = tuple(check_columns(use or (), list(X.columns), "--use"))
+    return UserTable(path, target, stored, X, y, diagnosis.kept, findings, used)
 
 
 def _read(path: Path, target: str, reading: Reading) -> TableFile:

@@ -166,8 +166,7 @@ class Together:
         allowed = np.where(number & number[:, None], ~implied, ~rare & (shown | ~both))
         least = np.full((n_levels, len(levels.numbers)), -np.inf)
         ends = least, -least
-        for k in np.flatnonzero(~levels.is_number):
-            _trim(ends, at[k], x, levels, int(k), n_levels)
+        _find_ends(at, x, levels, *ends)
         return cls(levels, count, expected, allowed, ~allowed & (rare | implied), *ends)
 
     def only(self, wanted: Mask) -> Together:
@@ -284,34 +283,29 @@ def _implied(levels: Levels, count: Integers, expected: Floats, tests: int) -> M
     return result | result.T
 
 
-def _trim(
-    ends: tuple[Floats, Floats], level: Integers, x: Floats, levels: Levels, k: int, n_levels: int
-) -> None:
-    """Write where the numbers lie in the rows of each level of a column.
+def _find_ends(at: Integers, x: Floats, levels: Levels, least: Floats, most: Floats) -> None:
+    """Write between which numbers the rows of each category lie.
 
-    The outermost rows of a level are left out while they are far fewer than expected there.
+    The outermost rows of a category are left out while they are far fewer than expected there.
     """
-    first = int(levels.first[k])
-    own, size = level - first, int(levels.first[k + 1]) - first
-    for j, m in enumerate(levels.numbers):
-        known = np.flatnonzero(~np.isnan(x[:, m]))
-        order = known[np.argsort(x[known, m], kind="stable")]
-        for sign, end in ((1, ends[0]), (-1, ends[1])):
-            ordered = order[::sign]
-            cells, of_level = x[ordered, m], own[ordered]
-            grouped = np.argsort(of_level.astype(np.int16), kind="stable")
-            start = np.searchsorted(of_level[grouped], np.arange(size + 1))
-            n_rows = np.diff(start)
-            # How many rows of all come before a value in the order.
-            new = np.append(True, cells[1:] != cells[:-1]) if len(cells) else np.zeros(0, bool)
-            before = np.maximum.accumulate(np.where(new, np.arange(len(cells)), 0))
+    categories = np.flatnonzero(~levels.is_number)
+    tests, left_out = levels.count * len(levels.numbers), np.arange(MOST_LEFT_OUT + 1)
+    for j, m in enumerate(levels.numbers if len(categories) else ()):
+        order = np.argsort(x[:, m], kind="stable")
+        order = order[: len(order) - int(np.isnan(x[:, m]).sum())]
+        cells = x[order, m]
+        before = np.searchsorted(cells, cells, side="left")
+        behind = len(cells) - np.searchsorted(cells, cells, side="right")
+        for k in categories:
+            own = at[k][order] - levels.first[k]
+            grouped = np.argsort(own.astype(np.int16), kind="stable")
+            n_rows = np.bincount(own, minlength=levels.first[k + 1] - levels.first[k])
             good = np.flatnonzero(n_rows >= FEWEST_ROWS)
-            if not len(good):
-                continue
-            found = cells[grouped[start[good]]]
-            for left_out in range(1, MOST_LEFT_OUT + 1):
-                row = grouped[start[good] + left_out]
-                expected = n_rows[good] * before[row] / len(cells)
-                rarer = far_rarer(left_out, expected, n_levels * len(levels.numbers))
-                found = np.where(rarer, cells[row], found)
-            end[first + good, j] = found
+            start = (np.cumsum(n_rows) - n_rows)[good, None]
+            outermost = start + left_out, start + n_rows[good, None] - 1 - left_out
+            for end, places, beyond in zip((least, most), outermost, (before, behind), strict=True):
+                rows = grouped[places]
+                expected = n_rows[good, None] * beyond[rows] / max(len(cells), 1)
+                rarer = far_rarer(left_out, expected, tests)
+                n_left_out = np.where(rarer & (left_out > 0), left_out, 0).max(axis=1, initial=0)
+                end[levels.first[k] + good, j] = cells[rows[np.arange(len(good)), n_left_out]]

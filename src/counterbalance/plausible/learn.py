@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Literal
 
 import numpy as np
@@ -26,7 +26,7 @@ from counterbalance.plausible.relations import Found, find_relations
 from counterbalance.plausible.values import values_of_number
 from counterbalance.profile import Profile
 from counterbalance.table.dummies import Group, group_text
-from counterbalance.table.table import Table
+from counterbalance.table.table import Table, dates, identifiers
 
 Plausible = Literal["auto"] | bool
 
@@ -39,18 +39,22 @@ class Learned:
     relations: tuple[Found, ...] = ()
     together: Together | None = None
     values: dict[int, Floats] | None = None  # of some numbers: those that new rows may have
-    unchecked: Integers | None = None  # columns with too many categories to be checked
+    fixed: dict[int, str] = field(default_factory=dict)  # columns that do not change, and why
 
 
 def learn(
     evidence: Evidence, table: Table, profile: Profile, plausible: Plausible, unwanted: Any
 ) -> Learned:
     """Find what new rows must keep."""
+    fixed = {m: f"{different:,} different values" for m, different, _ in identifiers(table)}
+    fixed |= dict.fromkeys(dates(table), "dates")
     if plausible is False:
-        return Learned(evidence)
+        return Learned(evidence, fixed=fixed)
     groups = [_found_group(group, table.names) for group in table.groups]
     in_group = [m for group in table.groups for m in group.columns]
-    names = [None if m in in_group else name for m, name in enumerate(table.names)]
+    names = [
+        None if m in in_group or m in fixed else name for m, name in enumerate(table.names)
+    ]
     ignored = _read_ignored(unwanted, table)
     found = [
         one
@@ -69,8 +73,9 @@ def learn(
         if not kind.has_levels
         and (levels := values_of_number(evidence.rows[:, m], table.grid.resolution[m])) is not None
     }
-    unchecked = together.levels.unchecked
-    return Learned(evidence, (*groups, *found, *pairs), together, values, unchecked)
+    for m in together.levels.unchecked:
+        fixed.setdefault(int(m), "too many categories to check")
+    return Learned(evidence, (*groups, *found, *pairs), together, values, fixed)
 
 
 def _read_ignored(texts: Any, table: Table) -> tuple[set[str], set[tuple[int, int]]]:
