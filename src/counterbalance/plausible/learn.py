@@ -52,13 +52,11 @@ def learn(
         return Learned(evidence, fixed=fixed)
     groups = [_found_group(group, table.names) for group in table.groups]
     in_group = [m for group in table.groups for m in group.columns]
-    names = [
-        None if m in in_group or m in fixed else name for m, name in enumerate(table.names)
-    ]
+    names = [None if m in in_group else name for m, name in enumerate(table.names)]
     ignored = _read_ignored(unwanted, table)
     found = [
         one
-        for one in find_relations(names, table.kinds, profile, evidence.sample)
+        for one in find_relations(names, table.kinds, profile, evidence.sample, fixed)
         if " ".join(one.text.split()) not in ignored[0]
     ]
     together = Together.learn(table.kinds, evidence.rows)

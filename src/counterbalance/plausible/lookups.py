@@ -20,7 +20,7 @@ from counterbalance.plausible.evidence import FEWEST_ROWS, KEPT
 LESS_WRONG, FEWEST_OTHERS = 0.1, 10
 # Rows for each entry of such a table, and the most values that it can tell.
 ROWS_PER_ENTRY, ROWS_PER_CATEGORY = 5, 2
-MOST_VALUES = 256
+MOST_VALUES = 1024
 # What stretches of a number must leave of the steps that a shuffled column would take.
 FEWER_STEPS = 0.25
 

@@ -18,7 +18,7 @@ constraints: a user can read it, take one out, or write it down.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -81,20 +81,29 @@ class _Columns:
     scale: Floats
     numbers: Integers
     categories: Integers
+    fixed: frozenset[int]
 
     def name(self, m: int) -> str:
         return quoted(self.names[m])
 
 
 def find_relations(
-    names: list[Any], kinds: list[Kind], profile: Profile, sample: Floats
+    names: list[Any],
+    kinds: list[Kind],
+    profile: Profile,
+    sample: Floats,
+    fixed: Iterable[int] = (),
 ) -> list[Found]:
-    """Return the relations that nearly all rows of the sample keep."""
+    """Return the relations that nearly all rows of the sample keep.
+
+    Columns that are ``fixed`` only say which values go with theirs.
+    """
     if len(sample) < FEWEST_ROWS:
         return []
     once = [isinstance(n, str) and "`" not in n and names.count(n) == 1 for n in names]
     usable = np.array(once, dtype=bool) & profile.varies & (np.isnan(sample).mean(axis=0) < HALF)
     has_levels = np.array([kind.has_levels for kind in kinds], dtype=bool)
+    has_levels[list(fixed)] = True
     large = np.maximum(np.abs(profile.lower), np.abs(profile.upper)) > LARGEST
     usable &= has_levels | ~(large | (profile.scale < FINEST))
     usable &= [_varies(sample[:, m]) for m in range(len(names))]
@@ -102,7 +111,7 @@ def find_relations(
     ranked = ranked[usable[ranked]]
     numbers = np.sort(ranked[~has_levels[ranked]][:MOST_COLUMNS])
     categories = np.sort(ranked[has_levels[ranked]][:MOST_COLUMNS])
-    columns = _Columns(names, sample, profile.scale, numbers, categories)
+    columns = _Columns(names, sample, profile.scale, numbers, categories, frozenset(fixed))
     found: dict[int, Found] = {}
     sources: dict[int, set[int]] = {}
     for m, made_of, relation in _formulas(columns):
@@ -322,7 +331,7 @@ def _lookups(columns: _Columns) -> Iterator[tuple[int, set[int], Found]]:
     every = [*categories, *map(int, columns.numbers)] if categories else []
     values = {m: np.unique(columns.x[~np.isnan(columns.x[:, m]), m]) for m in every}
     places = {m: np.searchsorted(values[m], columns.x[:, m]) for m in every}
-    for m in every:
+    for m in (m for m in every if m not in columns.fixed):
         for source in every:
             n, n_source = len(values[m]), len(values[source])
             if m == source or not {m, source} & categories or not 1 < n <= min(n_source, MOST_VALUES):

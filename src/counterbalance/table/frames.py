@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import numbers
 from collections import Counter
+from collections.abc import Sized
 from datetime import date, time, timedelta
 from typing import Any, cast
 
@@ -41,6 +42,10 @@ def has_columns(X: Any) -> bool:
 
 def check_container(X: Any) -> None:
     """Refuse what could only be read as something else than it is."""
+    if has_columns(X) and not hasattr(X, "columns"):
+        raise TableError(
+            f"X is a {type(X).__name__} of one column; pass a frame, for example X.to_frame()"
+        )
     if isinstance(X, np.ma.MaskedArray):
         raise TableError("X is a masked array; fill the masked cells: X.filled(numpy.nan)")
     if hasattr(X, "collect") and not has_columns(X):
@@ -63,11 +68,11 @@ def check_container(X: Any) -> None:
 
 
 def from_list(rows: list[Any]) -> NDArray[Any]:
-    """Return a list of rows as an array; cells of several types stay what they are."""
-    texts = any(
-        isinstance(cell, str) for row in rows if isinstance(row, (list, tuple)) for cell in row
-    )
-    return np.array(rows, dtype=object) if texts else np.asarray(rows)
+    """Return a list of rows as an array; where columns differ in type, cells stay what they are."""
+    if not all(isinstance(row, (list, tuple)) for row in rows):
+        return np.asarray(rows)
+    types = {frozenset(map(type, column)) for column in zip(*rows, strict=True)}
+    return np.array(rows, dtype=object) if len(types) > 1 or {str} in types else np.asarray(rows)
 
 
 def _check_names(names: list[Any]) -> None:
@@ -269,7 +274,12 @@ def missing(cells: NDArray[np.object_]) -> Mask:
 def _is_missing(cell: Any) -> bool:
     if cell is None:
         return True
-    same = cell == cell  # noqa: PLR0124  (nan is the value that differs from itself)
+    if isinstance(cell, (str, Sized)):
+        return False
+    try:
+        same = cell == cell  # noqa: PLR0124  (nan is the value that differs from itself)
+    except ArithmeticError:  # a signalling nan of decimal
+        return False
     return not isinstance(same, (bool, np.bool_)) or not same
 
 
@@ -296,7 +306,7 @@ def _kind_of_objects(cells: NDArray[np.object_], name: Any) -> Kind:
         (Kind.NOMINAL, (str,)),
         (Kind.NOMINAL, (date, time, timedelta)),
         (Kind.INTEGER, (numbers.Integral,)),
-        (Kind.CONTINUOUS, (numbers.Real,)),
+        (Kind.CONTINUOUS, (float, np.floating, numbers.Integral)),
     ):
         if all(issubclass(type_, of) for type_ in types):
             return kind if types else Kind.CONTINUOUS

@@ -245,12 +245,11 @@ DIGITS = 6
 MANY_CODES = 20
 
 CALLED_IDENTIFIER = re.compile(
-    r"(?:^|[\W_])(?:id|ids|uuid|guid|key|nr|no|number|index|idx|rownames?)$|[a-z]I[dD]$"
-    r"|^unnamed.*|^$",
-    re.IGNORECASE,
+    r"(?:^|[\W_])(?:key|nr|no|number|index|idx|rownames?)$|^unnamed.*|^$", re.IGNORECASE
 )
 CALLED_CODE = re.compile(
-    r"(?:^|[\W_])(?:zip|zip_?code|post_?code|postal_?code|phone|ssn|fips|ticket)$", re.IGNORECASE
+    r"(?i:(?:^|[\W_])(?:ids?|[ug]uid|zip|zip_?code|post_?code|postal_?code|phone|ssn|fips|ticket)$)"
+    r"|[a-z]I[dD]$"
 )
 DATE = re.compile(
     r"\s*(?:\d{4}[-/.]\d{1,2}[-/.]\d{1,2}|\d{1,2}[-/.]\d{1,2}[-/.]\d{2,4}"
@@ -344,4 +343,5 @@ def _whole(known: Floats) -> bool:
 
 
 def _called(name: Any) -> bool:
-    return isinstance(name, str) and bool(CALLED_IDENTIFIER.search(name))
+    names = CALLED_IDENTIFIER, CALLED_CODE
+    return isinstance(name, str) and any(pattern.search(name) for pattern in names)
