@@ -17,13 +17,13 @@ from counterbalance.classifier.fit import fit_classifier, paper_classifier
 from counterbalance.classifier.predict import Classifier, check_not_constant, wrap_classifier
 from counterbalance.errors import ClassifierError, ConstraintError, IdentifierWarning, TableError
 from counterbalance.plausible.evidence import gather
-from counterbalance.plausible.learn import Learned, Plausible, free, learn, learns, make_rules
+from counterbalance.plausible.learn import Learned, Plausible, free, learn, make_rules
 from counterbalance.plausible.outliers import Outliers
 from counterbalance.profile import Profile, by_importance, profile_table, with_costs
 from counterbalance.search.draws import Space
-from counterbalance.table.columns import column_position
+from counterbalance.table.columns import column_position, select_columns
 from counterbalance.table.encoder import TableEncoder
-from counterbalance.table.table import Table, identifiers
+from counterbalance.table.table import Table
 from counterbalance.user_warnings import warn_user
 
 if TYPE_CHECKING:
@@ -47,6 +47,7 @@ class Parameters(Protocol):
     constraints: Any
     plausible: Plausible
     ignore_relations: Any
+    use: Any
     random_state: Any
     default_balance: ClassVar[float]
 
@@ -120,11 +121,9 @@ def prepare(
     random_state = make_random_state(sampler.random_state)
     seed = draw_seed(random_state)
     profile = profile or profile_table(table, labels.codes)
-    pairs = learns(sampler.plausible, table.kinds)
-    evidence = gather(table, labels.codes, len(labels.classes), pairs=pairs, ids=ids)
+    evidence = gather(table, labels.codes, len(labels.classes), ids=ids)
     learned = learn(evidence, table, profile, sampler.plausible, sampler.ignore_relations)
     space = make_space(sampler, table, profile, seed, learned)
-    _warn_of_identifiers(table, space.order)
     estimator = fit_f(sampler, table, labels, weights, random_state)
     f = wrap_classifier(estimator, table, labels.classes, own=sampler.estimator is None)
     outliers = Outliers.of(evidence, profile)
@@ -150,6 +149,7 @@ def make_space(
 ) -> Space:
     """Return where the search goes: rules and order of the features."""
     rules = make_rules(sampler.constraints, table, learned)
+    _freeze(sampler, table, rules, profile, learned)
     listed = _order(table, profile, rules, getattr(sampler, "feature_order", "spearman"))
     for follower in rules.followers:  # a feature that is not listed never changes
         rules.frozen[follower.column] |= follower.column not in listed
@@ -195,8 +195,8 @@ def _order(table: Table, profile: Profile, rules: Rules, wanted: Any) -> Integer
     order = by_importance(profile) if isinstance(wanted, str) else _listed(table, profile, wanted)
     if order.size and rules.frozen[order].all():
         raise ConstraintError(
-            "every column that varies is Immutable, so no row can be changed into another; "
-            "leave at least one free"
+            "every column that varies is Immutable, or identifies rows, so no row can be changed into "
+            "another; leave at least one free, or name it with use="
         )
     order = order[~rules.frozen[order]]
     if not order.size:
@@ -218,26 +218,25 @@ def _listed(table: Table, profile: Profile, wanted: Any) -> Integers:
     return np.asarray(order[profile.varies[order]])
 
 
-def _warn_of_identifiers(table: Table, order: Integers) -> None:
-    """Warn, once, of columns that are to change and look like identifiers."""
-    found = [entry for entry in identifiers(table) if entry[0] in order]
-    if not found:
+def _freeze(
+    sampler: Parameters, table: Table, rules: Rules, profile: Profile, learned: Learned | None
+) -> None:
+    """Freeze the columns that cannot be checked, unless the user names them; name them once."""
+    used = select_columns(sampler.use, table.names, "use")
+    order = getattr(sampler, "feature_order", "spearman")
+    for item in () if isinstance(order, str) else order:
+        used[column_position(item, table.names, "feature_order")] = True
+    fixed, open_ = {} if learned is None else learned.fixed, ~(used | rules.frozen) & profile.varies
+    why = {m: text for m, text in fixed.items() if open_[m]}
+    if not why:
         return
-    listed = ", ".join(
-        f"{table.names[m]!r} ({different:,} different values in {n:,} rows)"
-        for m, different, n in found[:LISTED]
-    )
-    if len(found) > LISTED:
-        listed += f" and {len(found) - LISTED} more"
-    names = ", ".join(repr(table.names[m]) for m, *_ in found[:LISTED])
-    several = len(found) > 1
-    what = f"columns {listed} look like identifiers" if several else ""
-    what = what or f"column {listed} looks like an identifier"
-    them = "them" if several else "it"
+    listed = ", ".join(f"{table.names[m]!r} ({text})" for m, text in [*why.items()][:LISTED])
+    if len(why) > LISTED:
+        listed += f" and {len(why) - LISTED} more"
+    names = [table.names[m] for m in why][:LISTED]
     text = (
-        f"{what}: f learns {them} by heart, and new rows get changed values or those of real rows; "
-        f"drop {them} from X, or copy {them} unchanged from the real row with "
-        f"constraints=Immutable({names}), or silence counterbalance.errors.IdentifierWarning if "
-        "this is a feature after all"
+        f"columns that identify rows, or cannot be checked, do not change: {listed}; new rows "
+        f"copy them from their real row; drop them from X, or let them change with use={names!r}"
     )
+    rules.frozen[list(why)] = True
     warn_user(IdentifierWarning(text), "identifiers")

@@ -33,7 +33,7 @@ def test_what_is_recognised_is_kept_out_unless_it_is_asked_for():
 def test_a_column_that_says_the_class_is_named():
     diagnosis = diagnose(frame(code=[{"low": 0, "high": 1}[label] for label in RISK]), "risk")
     assert [finding.topic for finding in diagnosis.findings] == [Topic.LEAK]
-    assert "--keep code" in diagnosis.findings[0].text
+    assert "--use code uses it" in diagnosis.findings[0].text
 
 
 def test_missing_cells_are_counted():

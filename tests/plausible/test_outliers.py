@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 from counterbalance.plausible import outliers
-from counterbalance.plausible.evidence import Evidence
+from counterbalance.plausible.evidence import gather
 from counterbalance.plausible.outliers import Outliers
 from counterbalance.profile import profile_table
 from counterbalance.table.table import read_table
@@ -13,9 +13,7 @@ from counterbalance.table.table import read_table
 
 def outliers_of(X, y):
     table = read_table(X)
-    found = Evidence.none(table.rows(slice(1)).shape[1], 2)
-    found = found.with_rows(np.arange(len(y)), y, table.rows(slice(None)))
-    return Outliers.of(found, profile_table(table, y))
+    return Outliers.of(gather(table, y, 2), profile_table(table, y))
 
 
 def test_scores_say_how_far_out_a_row_lies():

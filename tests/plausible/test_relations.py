@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from counterbalance.plausible.relations import find_relations, without
+from counterbalance.plausible.relations import find_relations
 from counterbalance.profile import profile_table
 from counterbalance.table.table import read_table
 
@@ -137,14 +137,6 @@ def test_a_hundredth_of_the_rows_may_break_a_relation_and_a_tenth_may_not(frame)
     many.loc[:49, "total"] *= 9
     assert "total follows monthly + parts" in texts(few)
     assert not any("follows" in text for text in texts(many))
-
-
-def test_a_relation_is_taken_out_by_its_text(frame):
-    frame["again"] = frame["parts"]
-    one = found(frame)
-    assert not without(one, "again  follows parts")
-    assert without(one, ["other follows parts"]) == one
-    assert "moves along" in one[0].words
 
 
 def test_few_rows_tell_nothing(frame):

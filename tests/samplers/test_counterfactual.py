@@ -402,5 +402,5 @@ def test_the_yield_counts_factuals_inversions_and_what_was_used_of_them():
     assert got.share == got.inversions / got.factuals
 
 
-def test_there_are_fourteen_parameters():
-    assert len(CounterfactualOverSampler().get_params(deep=False)) == 14
+def test_there_are_fifteen_parameters():
+    assert len(CounterfactualOverSampler().get_params(deep=False)) == 15

@@ -100,9 +100,6 @@ def test_missing_labels_are_refused():
 @pytest.mark.parametrize(
     ("cells", "says"),
     [
-        (pd.date_range("2026-01-01", periods=50), "days since a fixed date"),
-        ([dt.date(2026, 1, 1)] * 50, "days since a fixed date"),
-        (pd.to_timedelta(np.arange(50), unit="D"), "days since a fixed date"),
         ([1, "a"] * 25, "cannot be perturbed"),
         ([[1]] * 50, "cannot be perturbed"),
         (np.arange(50) + 1j, "cannot be perturbed"),
@@ -115,9 +112,28 @@ def test_a_column_that_cannot_be_used_is_refused_by_name_with_a_remedy(cells, sa
 
 
 def test_polars_columns_that_cannot_be_used_are_refused():
-    for cells in ([dt.date(2026, 1, 1)] * 50, [[1]] * 50):
-        with pytest.raises(TableError, match="'bad'"):
-            resample(pl.from_pandas(X).with_columns(pl.Series("bad", cells)))
+    with pytest.raises(TableError, match="'bad'"):
+        resample(pl.from_pandas(X).with_columns(pl.Series("bad", [[1]] * 50)))
+
+
+@pytest.mark.parametrize(
+    "cells",
+    [
+        pd.date_range("2026-01-01", periods=50),
+        [dt.date(2026, 1, 1 + n % 28) for n in range(50)],
+        pd.to_timedelta(np.arange(50) % 7, unit="D"),
+        [f"2026-01-{1 + n % 28:02}" for n in range(50)],
+    ],
+)
+@pytest.mark.parametrize("from_pandas", [lambda frame: frame, pl.from_pandas])
+def test_dates_are_copied_from_the_real_row_and_named(cells, from_pandas):
+    table = from_pandas(X.assign(day=cells))
+    sampler = CounterfactualOverSampler(random_state=0)
+    with pytest.warns(IdentifierWarning, match=r"'day' \(dates\).*use=\['day'\]"):
+        X_new, _ = sampler.fit_resample(table, Y)
+    for row in sampler.provenance_:
+        if row["factual"] >= 0:
+            assert X_new["day"].to_numpy()[row["sample"]] == table["day"].to_numpy()[row["factual"]]
 
 
 def test_repeated_column_names_are_refused():
@@ -204,11 +220,14 @@ def test_an_object_column_of_whole_numbers_stays_one():
     assert all(isinstance(cell, int) for cell in X_new["n"])
 
 
-def test_a_column_with_a_category_for_every_row_is_the_least_important():
+def test_a_column_with_a_category_for_every_row_changes_only_if_it_is_named():
     table = X.assign(id=[f"patient {n}" for n in range(50)])
     sampler = CounterfactualOverSampler(random_state=0)
     with pytest.warns(IdentifierWarning, match="'id'"):
         sampler.fit_resample(table, Y)
+    assert 2 not in sampler.feature_order_
+    sampler = CounterfactualOverSampler(random_state=0, use=["id"])
+    sampler.fit_resample(table, Y)
     assert sampler.feature_order_[-1] == 2
 
 

@@ -218,6 +218,7 @@ def make_sampler(
     return all_samplers()[method].factory(
         sampling_strategy=strategy,
         constraints=rules.constraints(user.columns) or None,
+        use=list(user.use) or None,
         random_state=seed,
         **more,
     )

@@ -11,7 +11,6 @@ error; what is only remarkable is a finding, and the work goes on.
 
 from __future__ import annotations
 
-import shlex
 from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -25,6 +24,7 @@ from counterbalance.io.column_checks import (
     TableFinding,
     Topic,
     check_columns,
+    find_leak,
     look_at_column,
     short_text,
 )
@@ -99,13 +99,13 @@ def diagnose(
             continue
         column = frame[name].iloc[rows]
         finding = look_at_column(column, name, OPTIONS)
-        if finding is not None and not (name in use and finding.topic in LEFT_OUT):
+        if _says_the_class(column, y):
+            finding = find_leak(name, OPTIONS)
+        if finding is not None and name not in use:
             findings.append(finding)
             if finding.topic in LEFT_OUT:
                 kept.append(name)
                 continue
-        if _says_the_class(column, y):
-            findings.append(_leak(name))
         features.append(name)
     if not features:
         raise TableError(
@@ -113,8 +113,20 @@ def diagnose(
             + "; ".join(finding.text for finding in findings if finding.column)
             + f"; name columns to use with {OPTIONS.option}"
         )
-    findings += _missing_cells(frame[features].iloc[rows])
+    findings = [*_in_one_line(findings), *_missing_cells(frame[features].iloc[rows])]
     return Diagnosis(target, rows, tuple(features), tuple(kept), tuple(findings))
+
+
+def _in_one_line(findings: list[TableFinding]) -> list[TableFinding]:
+    """Name all constant columns in one finding."""
+    constant = [finding.column for finding in findings if finding.topic is Topic.CONSTANT]
+    if len(constant) < 2:  # noqa: PLR2004  (one is said on its own)
+        return findings
+    more = f" and {len(constant) - LISTED} more" if len(constant) > LISTED else ""
+    listed = ", ".join(map(repr, constant[:LISTED])) + more
+    text = f"{len(constant)} columns hold one value in every row and stay as they are: {listed}"
+    rest = [finding for finding in findings if finding.topic is not Topic.CONSTANT]
+    return [*rest, TableFinding(Topic.CONSTANT, None, text)]
 
 
 def _says_the_class(column: pd.Series[Any], y: pd.Series[Any]) -> bool:
@@ -124,15 +136,6 @@ def _says_the_class(column: pd.Series[Any], y: pd.Series[Any]) -> bool:
         return False
     pairs = set(zip(column.tolist(), y.tolist(), strict=True))
     return len(pairs) == y.nunique()
-
-
-def _leak(name: str) -> TableFinding:
-    return TableFinding(
-        Topic.LEAK,
-        name,
-        f"column {name!r} says the class outright: it is the target under another name; "
-        f"--keep {shlex.quote(name)} leaves it out",
-    )
 
 
 def _check_frame(frame: pd.DataFrame, names: list[str]) -> None:

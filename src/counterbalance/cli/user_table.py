@@ -36,6 +36,7 @@ class UserTable:
     kept: tuple[str, ...]  # columns that stay in the file but are not used
     # What was recognised in the table and what was done about it.
     findings: tuple[TableFinding, ...]
+    use: tuple[str, ...] = ()  # columns that are used, and may change, whatever they look like
 
     def notes(self, *, rows: bool) -> list[str]:
         """Return what was found in the table; without ``rows``, nothing that quotes a cell."""
@@ -127,6 +128,7 @@ def read_user_table(
         frame[target],
         diagnosis.kept,
         (*reading_notes, *diagnosis.findings),
+        tuple(check_columns(use or (), list(map(str, diagnosis.features)), "--use")),
     )
 
 

@@ -23,6 +23,8 @@ from __future__ import annotations
 import re
 from typing import Any
 
+import numpy as np
+
 from counterbalance.arrays import Floats
 from counterbalance.constraints.constraint import (
     AtLeast,
@@ -30,6 +32,7 @@ from counterbalance.constraints.constraint import (
     Cost,
     Decreasing,
     Follows,
+    GoesWith,
     Immutable,
     Increasing,
     MaxChanged,
@@ -39,6 +42,7 @@ from counterbalance.constraints.constraint import (
     Transitions,
 )
 from counterbalance.constraints.rules import Rules
+from counterbalance.constraints.together import Together
 from counterbalance.errors import ConstraintError
 from counterbalance.table.table import Table
 
@@ -48,6 +52,7 @@ __all__ = [
     "Cost",
     "Decreasing",
     "Follows",
+    "GoesWith",
     "Immutable",
     "Increasing",
     "MaxChanged",
@@ -60,7 +65,9 @@ __all__ = [
     "tell_constraints",
 ]
 
-_FOLLOWS = re.compile(r"\s*(?:`(?P<quoted>[^`]+)`|(?P<word>[^\W\d][\w.]*))\s+follows\s+(?P<of>.+)")
+_NAME = r"(?:`[^`]+`|[^\W\d][\w.]*)"
+_TEXT = re.compile(rf"\s*(?P<column>{_NAME})\s+(?P<verb>follows|goes with)\b\s*(?P<of>.*)")
+_NAMES = re.compile(rf"{_NAME}(?:\s*,\s*{_NAME})*\s*")
 
 
 def compile_rules(constraints: Any, table: Table, sample: Floats | None = None) -> Rules:
@@ -74,6 +81,12 @@ def compile_rules(constraints: Any, table: Table, sample: Floats | None = None) 
             constraint.apply(rules, table, sample)
         else:
             constraint.apply(rules, table)
+    if rules.pairs:
+        x = table.rows(slice(None)) if sample is None else sample
+        wanted = np.zeros((len(table.names),) * 2, dtype=bool)
+        for m, other in rules.pairs:
+            wanted[m, other] = wanted[other, m] = True
+        rules.together = Together.learn(table.kinds, x).only(wanted)
     return rules
 
 
@@ -94,10 +107,15 @@ def as_constraints(constraints: Any) -> list[Constraint]:
 
 
 def _read(text: str) -> Constraint:
-    match = _FOLLOWS.fullmatch(text)
+    match = _TEXT.fullmatch(text)
     if match is None:
         return Relation(text)
-    return Follows(match["quoted"] or match["word"], match["of"].strip())
+    column = match["column"].strip("`")
+    if match["verb"] == "follows":
+        return Follows(column, match["of"].strip())
+    if not _NAMES.fullmatch(match["of"]):
+        raise ConstraintError(f"{text!r} must name columns behind 'goes with', as 'a goes with b, c'")
+    return GoesWith(column, *(name.strip("`") for name in re.findall(_NAME, match["of"])))
 
 
 def tell_constraints(constraints: Any) -> str:

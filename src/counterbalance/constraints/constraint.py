@@ -433,6 +433,40 @@ class Follows(Constraint):
         rules.followers = in_turn([*rules.followers, follower])
 
 
+@dataclass(frozen=True, init=False, repr=False)
+class GoesWith(Constraint):
+    """Values of the columns stand together as in the table: ``"city goes with state, zip"``.
+
+    A new row has no pair of values of ``column`` and of one of the ``others`` that no real row
+    has, or that real rows have far more rarely than expected (see ``together``).
+    """
+
+    column: Any
+    others: tuple[Any, ...]
+
+    def __init__(self, column: Any, *others: Any) -> None:
+        object.__setattr__(self, "column", column)
+        object.__setattr__(self, "others", others)
+
+    def __repr__(self) -> str:
+        return repr(self.text)
+
+    @property
+    def words(self) -> str:
+        """What is kept."""
+        return self.text
+
+    @property
+    def text(self) -> str:
+        """The constraint as a text."""
+        return f"{relations.quoted(self.column)} goes with {', '.join(map(relations.quoted, self.others))}"
+
+    def apply(self, rules: Rules, table: Table) -> None:
+        """Note the pairs of columns."""
+        m = _find(self.column, table, self)
+        rules.pairs |= {(m, _find(other, table, self)) for other in self.others}
+
+
 # What a constraint may need of a column, and what to do where the column lacks it.
 _REMEDIES = {
     "an order": "make it an ordered category, or use OneOf or Immutable",

@@ -4,11 +4,13 @@
     rising          features that may only grow (falling: only shrink)
     frozen          features that never change
     levels          of some features: the only codes they may take
+    steered         features whose levels were learned: draws keep them, nothing else is refused
     most_changed    how many features may differ from the factual
     relations       comparisons that a row must meet
     usual           comparisons that it must meet if its factual does
     followers       columns that are computed from others
-    together        levels that a row may have beside each other
+    pairs           pairs of columns whose values must stand together in the table
+    together        which values may stand together
     at_least        of some features: the smallest change that counts
     transitions     of some features: from which level to which a row may go
     cost            of some features: how much more a change of them counts
@@ -77,10 +79,12 @@ class Rules:
     falling: Mask
     frozen: Mask
     levels: dict[int, Floats] = field(default_factory=dict)
+    steered: set[int] = field(default_factory=set)
     relations: list[Relation] = field(default_factory=list)
     most_changed: int | None = None
     usual: list[Relation] = field(default_factory=list)
     followers: list[Follower] = field(default_factory=list)  # each behind those that it follows
+    pairs: set[tuple[int, int]] = field(default_factory=set)
     together: Together | None = None
     at_least: dict[int, Step] = field(default_factory=dict)
     transitions: dict[int, Mask] = field(default_factory=dict)  # (levels before, levels after)
@@ -110,7 +114,13 @@ class Rules:
     @cached_property
     def checked(self) -> bool:
         """Whether a whole row can break a rule that steering does not ensure."""
-        return bool(self.bounded or self.levels or self.relations or self.of_the_table)
+        listed = not self.only_steered
+        return bool(self.bounded or listed or self.relations or self.of_the_table)
+
+    @property
+    def only_steered(self) -> bool:
+        """Whether every list of levels was learned, and none was given."""
+        return self.steered.issuperset(self.levels)
 
     @cached_property
     def bounded(self) -> bool:
@@ -170,14 +180,14 @@ class Rules:
             return np.ones(len(x), dtype=bool)
         outside = (x < self.low) | (x > self.high)
         good = ~np.asarray(outside.any(axis=1))
-        for m, levels in self.levels.items():
-            good &= np.isin(x[:, m], levels) | np.isnan(x[:, m])
+        for m in self.levels.keys() - self.steered:
+            good &= np.isin(x[:, m], self.levels[m]) | np.isnan(x[:, m])
         for relation in self.relations:
             good &= relation.holds(x)
         for relation in self.usual:
             good &= relation.holds(x) | (False if old is None else ~relation.holds(old))
         if self.together is not None:
-            good &= self.together.allow(x)
+            good &= self.together.allow(x, old)
         if self.followers and old is not None:
             good &= self._followed(x, old)
         if self.by_row and old is not None:
@@ -216,7 +226,7 @@ class Rules:
         faults = np.zeros(x.shape, dtype=bool)
         faults |= self._refused(x, old)
         if self.together is not None:
-            faults |= self.together.faults(x)
+            faults |= self.together.faults(x, old)
         for relation in self.usual:
             broken = ~relation.holds(x) & relation.holds(old)
             faults[:, list(relation.columns)] |= broken[:, None]

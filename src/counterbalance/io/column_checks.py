@@ -17,8 +17,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from counterbalance.constraints.together import MANY_LEVELS, ROWS_PER_LEVEL
 from counterbalance.errors import TableError, near_names
-from counterbalance.table.table import DIFFERENT, numbers_identify, texts_identify
+from counterbalance.table.table import DATE, DIFFERENT, numbers_identify, texts_identify
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -33,11 +34,6 @@ LOOKED_AT = 1000
 # Columns that a message lists, and characters of a cell that it shows.
 MOST_LISTED, MOST_SHOWN = 20, 40
 
-DATE = re.compile(
-    r"\s*(?:\d{4}[-/.]\d{1,2}[-/.]\d{1,2}|\d{1,2}[-/.]\d{1,2}[-/.]\d{2,4}"
-    r"|[^\W\d]{3,9}\.? \d{1,2},? \d{4}|\d{1,2}\.? [^\W\d]{3,9} \d{4})(?:[T ].*)?\s*"
-    r"|\s*\d{1,2}:\d{2}(?::\d{2}(?:\.\d+)?)?\s*"
-)
 NUMBER = re.compile(r"\s*[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?\s*")
 
 
@@ -51,6 +47,7 @@ class Topic(StrEnum):
     UNUSABLE = "unusable"
     MIXED = "numbers and texts"
     LEAK = "says the class"
+    MANY_CATEGORIES = "many categories"
     MISSING = "missing cells"
     DROPPED = "rows dropped"
     MANY_CLASSES = "many classes"
@@ -61,7 +58,7 @@ class Topic(StrEnum):
 
 
 # A column with such a finding is not used.
-LEFT_OUT = frozenset({Topic.IDENTIFIER, Topic.DATE, Topic.EMPTY, Topic.UNUSABLE})
+LEFT_OUT = frozenset({Topic.IDENTIFIER, Topic.DATE, Topic.EMPTY, Topic.UNUSABLE, Topic.LEAK})
 
 
 @dataclass(frozen=True)
@@ -93,6 +90,8 @@ class Remedies:
         name = str(finding.column)
         remedies = {
             Topic.IDENTIFIER: f"{self.using(name)} uses it",
+            Topic.LEAK: f"{self.using(name)} uses it",
+            Topic.MANY_CATEGORIES: f"{self.using(name)} lets it change",
             Topic.MIXED: self.number.format(name=name, quoted=shlex.quote(name)),
         }
         if finding.topic not in remedies:
@@ -188,7 +187,19 @@ def _look_at_texts(known: pd.Series[Any], name: str, different: int) -> TableFin
             )
     if texts_identify(name, len(known), different):
         return _identifier(name, different, len(known))
+    if different > MANY_LEVELS and different * ROWS_PER_LEVEL > len(known):
+        text = (
+            f"column {name!r} stays as in the real row: it has too many categories to check "
+            f"({different:,} in {len(known):,} rows)"
+        )
+        return TableFinding(Topic.MANY_CATEGORIES, name, text)
     return None
+
+
+def find_leak(name: str, remedies: Remedies = IN_PYTHON) -> TableFinding:
+    """Return the finding that a column is the target under another name."""
+    finding = _left_out(Topic.LEAK, name, "is the target under another name")
+    return remedies.added_to(finding)
 
 
 def _identifier(name: str, different: int, n: int) -> TableFinding:

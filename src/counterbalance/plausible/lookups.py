@@ -9,35 +9,38 @@ Relations of this kind are found by counting pairs of values.
 from __future__ import annotations
 
 import numpy as np
+from scipy.special import pdtr
 
 from counterbalance.arrays import Integers
+from counterbalance.constraints.together import CHANCE
 from counterbalance.plausible.evidence import FEWEST_ROWS, KEPT
 
-# What a table of values must leave of the rows that its commonest value alone gets wrong.
-LESS_WRONG = 0.1
+# What a table of values must leave of the rows that its commonest value alone gets wrong, and how
+# many these are at least.
+LESS_WRONG, FEWEST_OTHERS = 0.1, 10
 # Rows for each entry of such a table, and the most values that it can tell.
-ROWS_PER_ENTRY = 5
-MOST_VALUES = 256
+ROWS_PER_ENTRY, ROWS_PER_CATEGORY = 5, 2
+MOST_VALUES = 1024
 # What stretches of a number must leave of the steps that a shuffled column would take.
 FEWER_STEPS = 0.25
 
 
-def told_share(pairs: Integers, *, number: bool) -> float | None:
+def lookup_accuracy(pairs: Integers, *, number: bool, n_tests: int = 1) -> float | None:
     """Return the share of rows that a table of values gets right, None if that is not much.
 
     ``pairs`` counts the rows of each value of the source (rows) and of the column. A category and
     a number that is a code have an entry for each value; a number of which few steps lead from
-    level to level, as bands of an age do, has one for each stretch. A value that one row alone has
-    tells itself, which proves nothing: in a stretch a neighbour must tell it, and otherwise it is
+    level to level, as bands of an age do, has one for each stretch. A row does not tell itself:
+    in a stretch a neighbour must tell it, otherwise another row of its value. Values of one row are
     left out.
     """
     shown = pairs[pairs.sum(axis=1) > 0]
-    n_rows, n_entries, once = int(shown.sum()), len(shown), shown.sum(axis=1) == 1
-    stretches = number and _has_few_steps(shown.argmax(axis=1))
+    once = shown.sum(axis=1) == 1
+    stretches = number and _has_few_steps(shown.argmax(axis=1), n_tests)
     if not stretches:
         shown = shown[~once]
-    n_told = int(shown.sum())
-    if n_told < FEWEST_ROWS:
+    n_rows, each = int(shown.sum()), ROWS_PER_ENTRY if number else ROWS_PER_CATEGORY
+    if n_rows < FEWEST_ROWS:
         return None
     said, right = shown.argmax(axis=1), shown.max(axis=1)
     if stretches:
@@ -45,21 +48,21 @@ def told_share(pairs: Integers, *, number: bool) -> float | None:
         first, last = np.append(True, step), np.append(step, True)
         right[once & first & last] = 0
         said = said[first]
-        n_entries = len(said)
+    else:
+        right[right == 1] = 0
     commonest = shown.sum(axis=0)
-    wrong, alone = n_told - right.sum(), n_told - commonest.max()
+    wrong, others = n_rows - right.sum(), n_rows - commonest.max()
     otherwise = np.count_nonzero(said != commonest.argmax())
-    enough = 0 < otherwise * ROWS_PER_ENTRY <= alone and n_entries * ROWS_PER_ENTRY <= n_rows
-    if not enough or wrong > min((1 - KEPT) * n_told, LESS_WRONG * alone):
+    enough = 0 < otherwise * each <= others and len(said) * each <= n_rows
+    if not enough or others < FEWEST_OTHERS or wrong > min((1 - KEPT) * n_rows, LESS_WRONG * others):
         return None
-    return float(1 - wrong / n_told)
+    return float(1 - wrong / n_rows)
 
 
-def _has_few_steps(levels: Integers) -> bool:
-    """Say whether each level is one stretch, or there are far fewer steps than by chance."""
-    if not len(levels):
-        return False
-    shares = np.bincount(levels) / len(levels)
+def _has_few_steps(levels: Integers, n_tests: int) -> bool:
+    """Say whether there are far fewer steps than by chance; two steps bound a stretch."""
+    shares = np.bincount(levels) / max(len(levels), 1)
     by_chance = len(levels) * (1 - shares @ shares)
     steps = np.count_nonzero(np.diff(levels))
-    return bool(steps < np.count_nonzero(shares) or steps <= FEWER_STEPS * by_chance)
+    lucky = pdtr(steps // 2, by_chance / 2) * n_tests
+    return bool(steps <= FEWER_STEPS * by_chance and lucky < CHANCE)

@@ -1,12 +1,15 @@
-"""Relations: how columns hang together, found in a sample of the rows.
+"""Relations: columns that are computed from others, and orders, found in a sample of the rows.
 
     follows     a column made of others: their sum, product or ratio, a multiple of one of them, or
                 the value that goes with a category; it moves along
     order       one column is never above another; a candidate that breaks it is refused
     kept        the share of the rows that keep a relation, at least KEPT
     tolerance   how far a row may be off: for a column of numbers TOLERANCE times its MAD
-    chance      the share of the rows that would keep an order if the two columns had nothing to do
-                with each other
+    varied      the rows in which the column, or what it is made of, is not its commonest value
+
+A relation is believed if VARIED of the varied rows keep it, too, and in ENOUGH rows both sides
+vary; an order, if chance alone keeps it with a probability of at most CHANCE, divided by the number
+of pairs that were tried.
 
 Variances of the columns and of their logarithms say at once which of many thousand sums and
 products can be near a column; only those are looked at row by row. What was found is a list of
@@ -15,17 +18,19 @@ constraints: a user can read it, take one out, or write it down.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from scipy.special import bdtrc
 
 from counterbalance.arrays import Floats, Integers
 from counterbalance.constraints import Constraint, Follows, Relation
 from counterbalance.constraints.relations import quoted
+from counterbalance.constraints.together import CHANCE
 from counterbalance.plausible.evidence import FEWEST_ROWS, KEPT
-from counterbalance.plausible.lookups import MOST_VALUES, told_share
+from counterbalance.plausible.lookups import MOST_VALUES, lookup_accuracy
 from counterbalance.profile import Profile
 from counterbalance.table.kinds import Kind
 
@@ -37,10 +42,15 @@ EXACT = 1e-3
 # A factor so near to one is one.
 NEARLY_ONE = 0.02
 HALF = 0.5
-# A column of fewer values has no sums and products.
-FEWEST_VALUES = 5
+VARIED, ENOUGH = 0.95, 10
+# A column of fewer values has no sums and products, and of fewer than three no order.
+FEWEST_VALUES, FEWEST_ORDERED = 5, 3
 # Of more columns those that matter most for the class are looked at.
 MOST_COLUMNS = 60
+# The squares of larger numbers, and of numbers that lie nearer, are not reliable.
+LARGEST, FINEST = 1e100, 1e-100
+# A column is no multiple of one with which it is less correlated, outermost values aside.
+CORRELATED = 0.7
 # What is left of a column's variance, at most, to look at a sum or product row by row.
 SCREEN = 0.3
 MOST_SCREENED = 100
@@ -71,32 +81,53 @@ class _Columns:
     scale: Floats
     numbers: Integers
     categories: Integers
+    fixed: frozenset[int]
 
     def name(self, m: int) -> str:
         return quoted(self.names[m])
 
 
 def find_relations(
-    names: list[Any], kinds: list[Kind], profile: Profile, sample: Floats
+    names: list[Any],
+    kinds: list[Kind],
+    profile: Profile,
+    sample: Floats,
+    fixed: Iterable[int] = (),
 ) -> list[Found]:
-    """Return the relations that nearly all rows of the sample keep."""
+    """Return the relations that nearly all rows of the sample keep.
+
+    Columns that are ``fixed`` only say which values go with theirs.
+    """
     if len(sample) < FEWEST_ROWS:
         return []
     once = [isinstance(n, str) and "`" not in n and names.count(n) == 1 for n in names]
-    told = np.array(once, dtype=bool) & profile.varies
+    usable = np.array(once, dtype=bool) & profile.varies & (np.isnan(sample).mean(axis=0) < HALF)
     has_levels = np.array([kind.has_levels for kind in kinds], dtype=bool)
-    told &= np.isnan(sample).mean(axis=0) < HALF
+    has_levels[list(fixed)] = True
+    large = np.maximum(np.abs(profile.lower), np.abs(profile.upper)) > LARGEST
+    usable &= has_levels | ~(large | (profile.scale < FINEST))
+    usable &= [_varies(sample[:, m]) for m in range(len(names))]
     ranked = np.argsort(-profile.importance, kind="stable")
-    ranked = ranked[told[ranked]]
+    ranked = ranked[usable[ranked]]
     numbers = np.sort(ranked[~has_levels[ranked]][:MOST_COLUMNS])
     categories = np.sort(ranked[has_levels[ranked]][:MOST_COLUMNS])
-    columns = _Columns(names, sample, profile.scale, numbers, categories)
+    columns = _Columns(names, sample, profile.scale, numbers, categories, frozenset(fixed))
     found: dict[int, Found] = {}
     sources: dict[int, set[int]] = {}
     for m, made_of, relation in _formulas(columns):
         if m not in found and not _leads_to(sources, made_of, m):
             found[m], sources[m] = relation, set(made_of)
     return [*found.values(), *_orders(columns, sources)]
+
+
+def _commonest(cells: Floats) -> float:
+    values, count = np.unique(cells[~np.isnan(cells)], return_counts=True)
+    return float(values[count.argmax()]) if len(values) else np.nan
+
+
+def _varies(cells: Floats) -> bool:
+    known = cells[~np.isnan(cells)]
+    return np.count_nonzero(known != _commonest(known)) >= ENOUGH
 
 
 def _leads_to(sources: dict[int, set[int]], start: set[int], m: int) -> bool:
@@ -115,7 +146,7 @@ def _leads_to(sources: dict[int, set[int]], start: set[int], m: int) -> bool:
 def _formulas(columns: _Columns) -> Iterator[tuple[int, set[int], Found]]:
     """Give (column, what it is made of, relation), the plainest relations first."""
     multiples = set()
-    for m, source, found in _multiples(columns):
+    for m, source, found in _multiples(columns) if len(columns.numbers) > 1 else ():
         multiples.add(m)
         yield m, {source}, found
     wide = np.array([len(np.unique(columns.x[:, m])) for m in columns.numbers])
@@ -126,15 +157,19 @@ def _formulas(columns: _Columns) -> Iterator[tuple[int, set[int], Found]]:
     yield from _lookups(columns)
 
 
-def _kept(columns: _Columns, m: int, made: Floats) -> tuple[float, float, Floats] | None:
-    """Return the share of rows near to what a column is made of, how near, and how far each is."""
-    known = ~np.isnan(made) & ~np.isnan(columns.x[:, m])
-    off = np.abs(columns.x[known, m] - made[known]) / columns.scale[m]
-    if known.sum() < FEWEST_ROWS or np.median(off) > TYPICAL:
+def _kept(columns: _Columns, m: int, made: Floats) -> tuple[float, float] | None:
+    """Return the share of rows near to what a column is made of, and how near nearly all are."""
+    own = columns.x[:, m]
+    known = np.isfinite(made) & ~np.isnan(own)
+    own, made = own[known], made[known]
+    off = np.abs(own - made) / columns.scale[m]
+    if len(own) < FEWEST_ROWS or np.median(off) > TYPICAL:
         return None
-    near = float(np.quantile(off, KEPT))
-    kept = float((off <= TOLERANCE).mean())
-    return None if kept < KEPT else (kept, near, off)
+    near = off <= TOLERANCE
+    here, there = own != _commonest(own), made != _commonest(made)
+    if near.mean() < KEPT or near[here | there].mean() < VARIED or (here & there).sum() < ENOUGH:
+        return None
+    return float(near.mean()), float(np.quantile(off, KEPT))
 
 
 def _follows(columns: _Columns, m: int, formula: str, kept: float, near: float) -> Found:
@@ -147,26 +182,22 @@ def _follows(columns: _Columns, m: int, formula: str, kept: float, near: float) 
 
 def _multiples(columns: _Columns) -> Iterator[tuple[int, int, Found]]:
     """Find columns that are another one, or a multiple of it with or without an offset."""
-    x = columns.x
-    for m in columns.numbers:
-        for source in columns.numbers[columns.numbers < m]:
-            known = ~np.isnan(x[:, m]) & ~np.isnan(x[:, source])
-            if known.sum() < FEWEST_ROWS:
-                continue
-            a, c = x[known, source], x[known, m]
-            factor, offset = _line(a, c)
-            for k, d in _neat(factor, offset):
-                told = _kept(columns, m, k * x[:, source] + d)
-                if told is not None and k != 0:
-                    text = columns.name(source) if k == 1 else f"{k:.6g} * {columns.name(source)}"
-                    text += f" {'+' if d > 0 else '-'} {abs(d):.6g}" if d else ""
-                    if k < 0:
-                        text = f"0 - {text[1:]}"
-                    yield int(m), int(source), _follows(columns, int(m), text, *told[:2])
-                    break
-            else:
-                continue
-            break
+    x, numbers = columns.x, columns.numbers
+    cells = _filled(x[:, numbers])
+    with np.errstate(all="ignore"):
+        correlated = np.abs(np.corrcoef(cells, rowvar=False)) > CORRELATED
+    for i, j in np.argwhere(np.tril(correlated, -1)):
+        m, source = int(numbers[i]), int(numbers[j])
+        known = ~np.isnan(x[:, m]) & ~np.isnan(x[:, source])
+        factor, offset = _line(x[known, source], x[known, m])
+        for k, d in _neat(factor, offset):
+            kept = _kept(columns, m, k * x[:, source] + d) if k else None
+            if kept is not None:
+                text = columns.name(source) if k == 1 else f"{abs(k):.6g} * {columns.name(source)}"
+                text = f"0 - {text}" if k < 0 else text
+                text += f" {'+' if d > 0 else '-'} {abs(d):.6g}" if d else ""
+                yield m, source, _follows(columns, m, text, *kept)
+                break
 
 
 def _neat(factor: float, offset: float) -> Iterator[tuple[float, float]]:
@@ -180,22 +211,20 @@ def _neat(factor: float, offset: float) -> Iterator[tuple[float, float]]:
 
 def _line(a: Floats, c: Floats) -> tuple[float, float]:
     """Return factor and offset of the line through two columns."""
-    spread = np.var(a)
+    spread = np.var(a) if len(a) else 0.0
     factor = float(np.mean((a - a.mean()) * (c - c.mean())) / spread) if spread > 0 else 0.0
-    return factor, float(c.mean() - factor * a.mean())
+    return factor, float(c.mean() - factor * a.mean()) if len(a) else 0.0
 
 
 def _sums(columns: _Columns, some: Integers) -> Iterator[tuple[int, set[int], Found]]:
     """Find columns that are the sum of two or three others."""
     x = columns.x
-    cells = _filled(x[:, some])
-    for m, pair in _screened(cells, some):
-        parts = [some[k] for k in pair]
-        told = _kept(columns, m, x[:, parts].sum(axis=1))
-        if told is None or not _all_needed(columns, m, parts, told[1]):
-            continue
-        text = " + ".join(columns.name(p) for p in parts)
-        yield m, set(map(int, parts)), _follows(columns, m, text, *told[:2])
+    for m, pair in _screened(_filled(x[:, some]), some):
+        parts = [int(some[k]) for k in pair]
+        kept = _kept(columns, m, x[:, parts].sum(axis=1))
+        if kept is not None and _all_needed(columns, m, parts, kept[1]):
+            text = " + ".join(columns.name(p) for p in parts)
+            yield m, set(parts), _follows(columns, m, text, *kept)
 
 
 def _products(columns: _Columns, some: Integers) -> Iterator[tuple[int, set[int], Found]]:
@@ -209,20 +238,18 @@ def _products(columns: _Columns, some: Integers) -> Iterator[tuple[int, set[int]
         other = a if b == last else b
         with np.errstate(all="ignore"):
             made = x[:, a] * x[:, b] if last == c else x[:, c] / x[:, other]
-        made = np.where(np.isfinite(made), made, np.nan)
-        ratio = x[:, last] / np.where(made == 0, np.nan, made)
-        if np.isnan(ratio).all():
-            continue
-        factor = float(np.nanmedian(ratio))
+            ratio = x[:, last] / made
+        ratio = ratio[np.isfinite(ratio)]
+        factor = float(np.median(ratio)) if len(ratio) else np.nan
         factor = 1.0 if abs(factor - 1) < NEARLY_ONE else float(f"{factor:.6g}")
-        told = _kept(columns, last, factor * made)
+        kept = _kept(columns, last, factor * made)
         parts = [a, b] if last == c else [c, other]
-        if told is None or not _all_needed(columns, last, parts, told[1]):
+        if kept is None or not _all_needed(columns, last, parts, kept[1]):
             continue
         sign = "*" if last == c else "/"
         text = f"{columns.name(parts[0])} {sign} {columns.name(parts[1])}"
         text = text if factor == 1 else f"{factor:.6g} * {text}"
-        yield last, set(parts), _follows(columns, last, text, *told[:2])
+        yield last, set(parts), _follows(columns, last, text, *kept)
 
 
 def _with_logarithms(x: Floats, some: Integers) -> tuple[Integers, Integers]:
@@ -259,28 +286,31 @@ def _screened(
     share = left / np.where(var > 0, var, np.inf)[:, None]
     for c in range(p):
         share[c, (i == c) | (j == c) | (var[i] == 0) | (var[j] == 0)] = np.inf
+    share[var == 0] = np.inf
     ranked = np.argsort(share, axis=None, kind="stable")[:MOST_SCREENED]
     for c, at in zip(*np.unravel_index(ranked, share.shape), strict=True):
         if share[c, at] > SCREEN:
             break
         yield int(features[c]), (int(i[at]), int(j[at]))
     if n_most > 2:  # noqa: PLR2004  (a third part)
-        yield from _triples(cells, features, cov)
+        yield from _triples(cells, features)
 
 
-def _triples(
-    cells: Floats, features: Integers, cov: Floats
-) -> Iterator[tuple[int, tuple[int, ...]]]:
+def _triples(cells: Floats, features: Integers) -> Iterator[tuple[int, tuple[int, ...]]]:
     """Give sums of three: where all others together explain a column with weights of one."""
     centred = cells - cells.mean(axis=0)
+    spread = np.where(centred.std(axis=0) > 0, centred.std(axis=0), 1.0)
+    scaled = centred / spread  # columns of all sizes weigh the same
+    cov = scaled.T @ scaled / len(cells)
     for c in range(len(features)):
         others = np.delete(np.arange(len(features)), c)
         weight = np.linalg.lstsq(cov[np.ix_(others, others)], cov[others, c], rcond=None)[0]
+        weight *= spread[c] / spread[others]
         parts = others[np.abs(weight - 1) < 0.05]  # noqa: PLR2004  (weights of one)
         if len(parts) != 3:  # noqa: PLR2004
             continue
         left = centred[:, c] - centred[:, parts].sum(axis=1)
-        if np.mean(left**2) <= SCREEN * cov[c, c]:
+        if np.mean(left**2) <= SCREEN * np.mean(centred[:, c] ** 2):
             yield int(features[c]), tuple(map(int, parts))
 
 
@@ -297,18 +327,14 @@ def _all_needed(columns: _Columns, m: int, parts: Any, near: float) -> bool:
 
 def _lookups(columns: _Columns) -> Iterator[tuple[int, set[int], Found]]:
     """Find columns that one other column tells: categories, and numbers of a category."""
-    every = list(map(int, np.concatenate([columns.categories, columns.numbers])))
     categories = set(columns.categories.tolist())
+    every = [*categories, *map(int, columns.numbers)] if categories else []
     values = {m: np.unique(columns.x[~np.isnan(columns.x[:, m]), m]) for m in every}
     places = {m: np.searchsorted(values[m], columns.x[:, m]) for m in every}
-    for m in every:
+    for m in (m for m in every if m not in columns.fixed):
         for source in every:
             n, n_source = len(values[m]), len(values[source])
-            if (
-                m == source
-                or not {m, source} & categories
-                or not 1 < n <= min(n_source, MOST_VALUES)
-            ):
+            if m == source or not {m, source} & categories or not 1 < n <= min(n_source, MOST_VALUES):
                 continue
             if n == n_source and m < source:  # one tells the other: the later column follows
                 continue
@@ -316,30 +342,39 @@ def _lookups(columns: _Columns) -> Iterator[tuple[int, set[int], Found]]:
             pairs = np.bincount(
                 places[source][known] * n + places[m][known], minlength=n * n_source
             )
-            told = told_share(pairs.reshape(n_source, n), number=source not in categories)
-            if told is not None:
+            kept = lookup_accuracy(
+                pairs.reshape(n_source, n),
+                number=source not in categories,
+                n_tests=len(every) * len(categories),
+            )
+            if kept is not None:
                 constraint = Follows(columns.names[m], columns.name(source))
                 words = f"{columns.names[m]} goes with {columns.names[source]}; it moves along"
-                yield m, {source}, Found(constraint, constraint.text, told, words)
+                yield m, {source}, Found(constraint, constraint.text, kept, words)
 
 
 def _orders(columns: _Columns, sources: dict[int, set[int]]) -> list[Found]:
     """Find pairs of which one column is never above the other, without those that follow."""
-    x, numbers = columns.x, columns.numbers
+    x = columns.x
+    several = [len(np.unique(x[:, m])) >= FEWEST_ORDERED for m in columns.numbers]
+    numbers = columns.numbers[np.array(several, dtype=bool)]
     known = ~np.isnan(x)
-    shifted = np.roll(x, len(x) // 2, axis=0)
     found: list[tuple[float, float, int, int]] = []
     for a in map(int, numbers):
-        for b in map(int, numbers):
+        kept_by = (x[:, [a]] <= x[:, numbers]).sum(axis=0)
+        both_known = (known[:, [a]] & known[:, numbers]).sum(axis=0)
+        good = (both_known >= FEWEST_ROWS) & (kept_by >= KEPT * both_known)
+        for b, n, kept in zip(numbers[good], both_known[good], kept_by[good], strict=True):
             both = known[:, a] & known[:, b]
-            if a == b or both.sum() < FEWEST_ROWS or b in sources.get(a, ()):
+            below, above = x[both, a], np.sort(x[both, b])
+            if a == b or b in sources.get(a, ()) or a in sources.get(int(b), ()):
                 continue
-            if a in sources.get(b, ()) or np.mean(x[both, a] == x[both, b]) >= KEPT:
+            if np.mean(below == x[both, b]) >= KEPT:
                 continue
-            kept = float(np.mean(x[both, a] <= x[both, b]))
-            chance = np.mean((x[:, a] <= shifted[:, b])[known[:, a] & ~np.isnan(shifted[:, b])])
-            if kept >= KEPT and chance <= MOST_CHANCE:
-                found.append((float(chance), kept, a, b))
+            chance = 1 - float(np.searchsorted(above, below).mean()) / n
+            luck = bdtrc(kept - 1, n, min(chance, 1.0))
+            if chance <= MOST_CHANCE and luck * len(numbers) ** 2 < CHANCE:
+                found.append((chance, float(kept / n), a, int(b)))
     pairs = {(a, b) for *_, a, b in found}
     plain = [
         one
@@ -347,15 +382,8 @@ def _orders(columns: _Columns, sources: dict[int, set[int]]) -> list[Found]:
         if not any((one[2], c) in pairs and (c, one[3]) in pairs for c in map(int, numbers))
     ]
     result = []
-    for _, kept, a, b in plain[:MOST_ORDERS]:
+    for _, share, a, b in plain[:MOST_ORDERS]:
         text = f"{columns.name(a)} <= {columns.name(b)}"
         words = f"{columns.names[a]} is never above {columns.names[b]}"
-        result.append(Found(Relation(text), text, kept, words))
+        result.append(Found(Relation(text), text, share, words))
     return result
-
-
-def without(found: list[Found], texts: Any) -> list[Found]:
-    """Leave out the relations that a user does not want."""
-    given = [texts] if isinstance(texts, str) else (texts or ())
-    unwanted = {" ".join(str(text).split()) for text in given}
-    return [one for one in found if " ".join(one.text.split()) not in unwanted]

@@ -48,6 +48,7 @@ class TableOverSampler(LinksToReference, BaseOverSampler):
         "constraints": [str, Constraint, list, tuple, None],
         "plausible": [StrOptions({"auto"}), "boolean"],
         "ignore_relations": [str, list, tuple, None],
+        "use": ["array-like", None],
     }
     # The f that ``estimator=None`` stands for is weighted: 0 leaves the classes as they are, 1
     # weights them as if all had as many rows.
@@ -58,6 +59,7 @@ class TableOverSampler(LinksToReference, BaseOverSampler):
     constraints: Any
     plausible: Plausible
     ignore_relations: Any
+    use: Any
     random_state: Any
 
     @fit_context(prefer_skip_nested_validation=False)

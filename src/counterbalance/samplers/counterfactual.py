@@ -353,6 +353,7 @@ class CounterfactualOverSampler(TableOverSampler):
         constraints: Any = None,
         plausible: Plausible = "auto",
         ignore_relations: Any = None,
+        use: Any = None,
         n_jobs: int | None = None,
         random_state: Any = None,
     ) -> None:
@@ -368,6 +369,7 @@ class CounterfactualOverSampler(TableOverSampler):
         self.constraints = constraints
         self.plausible = plausible
         self.ignore_relations = ignore_relations
+        self.use = use
         self.n_jobs = n_jobs
         self.random_state = random_state
 

@@ -148,6 +148,7 @@ class InteriorOverSampler(TableOverSampler):
         constraints: Any = None,
         plausible: Plausible = "auto",
         ignore_relations: Any = None,
+        use: Any = None,
         random_state: Any = None,
     ) -> None:
         super().__init__(sampling_strategy=sampling_strategy)
@@ -159,6 +160,7 @@ class InteriorOverSampler(TableOverSampler):
         self.constraints = constraints
         self.plausible = plausible
         self.ignore_relations = ignore_relations
+        self.use = use
         self.random_state = random_state
 
     def _fit_resample(self, table: Table, labels: Labels, weights: Floats | None) -> Builder:

@@ -74,7 +74,8 @@ cdef class Draws:
     cdef uint8_t[::1] mirrored, weighed
     cdef const uint8_t[::1] kind
     cdef const double[::1] share, cumulative  # of the categories, feature by feature
-    cdef const Py_ssize_t[::1] used, first_level, first_used
+    cdef const Py_ssize_t[::1] used, first_level, first_used, first_listed
+    cdef const double[::1] listed  # the values that numbers may take, where they are listed
     cdef uint64_t key
     cdef double epsilon
 
@@ -87,6 +88,7 @@ cdef class Draws:
         self.share, self.cumulative = arrays["share"], arrays["cumulative"]
         self.used, self.first_level = arrays["used"], arrays["first_level"]
         self.first_used = arrays["first_used"]
+        self.listed, self.first_listed = arrays["listed"], arrays["first_listed"]
         self.n_draws, self.epsilon = space.n_draws, space.epsilon
         self.n_rows, self.n_changing = self.x.shape[0], self.order.shape[0]
         self.key = mix(<uint64_t>space.seed + GOLDEN)
@@ -137,11 +139,24 @@ cdef class Draws:
             z = rint(z * self.resolution[k]) / self.resolution[k] + 0.0
         if self.kind[k] == NARROW:
             z = <double>(<float>z)
+        if self.first_listed[k] < self.first_listed[k + 1]:
+            z = self.nearest_listed(k, z)
         if not z >= low:
             z = low
         if not z <= high:
             z = high
         return z
+
+    cdef inline double nearest_listed(self, Py_ssize_t k, double z) noexcept nogil:
+        """The nearest value that the feature may take; of two, the smaller one."""
+        cdef Py_ssize_t low = self.first_listed[k], high = self.first_listed[k + 1] - 1, middle
+        while low < high:
+            middle = (low + high) // 2
+            if (self.listed[middle] + self.listed[middle + 1]) / 2 < z:
+                low = middle + 1
+            else:
+                high = middle
+        return self.listed[low]
 
     cdef inline double category(self, Py_ssize_t r, Py_ssize_t k, double u) noexcept nogil:
         """Another category by its frequency, as ``perturbation`` draws it."""

@@ -256,13 +256,14 @@ class Space:
         profile, order, grid = self.profile, self.order, self.grid
         if (
             self.method != "exact"
-            or self.rules.levels
+            or profile.nominal[list(self.rules.levels)].any()
             or not np.isin(grid.width[order], WIDTHS).all()
         ):
             return None
         nominal = profile.nominal[order]
-        no_shares = np.zeros(0)
-        shares = [self._shares(m) if profile.nominal[m] else no_shares for m in order]
+        none = np.zeros(0)
+        levels = [self.rules.levels.get(int(m), none) for m in order]
+        shares = [self._shares(m) if profile.nominal[m] else none for m in order]
         used = [np.flatnonzero(share) for share in shares]
         kind = np.where(nominal, NOMINAL, np.where(grid.width[order] == WIDTHS[0], NARROW, NUMBER))
         return {
@@ -272,11 +273,13 @@ class Space:
             "deviation": np.ascontiguousarray(profile.deviation[order]),
             "scale": np.ascontiguousarray(profile.scale[order]),
             "resolution": np.where(nominal, 0.0, grid.resolution[order]),
-            "share": np.concatenate([no_shares, *shares]),
-            "cumulative": np.concatenate([no_shares, *map(np.cumsum, shares)]),
+            "share": np.concatenate([none, *shares]),
+            "cumulative": np.concatenate([none, *map(np.cumsum, shares)]),
             "used": np.concatenate([np.zeros(0, dtype=np.intp), *used]),
             "first_level": _starts(shares),
             "first_used": _starts(used),
+            "listed": np.concatenate([none, *levels]),
+            "first_listed": _starts(levels),
         }
 
 

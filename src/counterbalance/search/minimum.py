@@ -87,7 +87,7 @@ class Minimum:
     def by_weights(self) -> LinearMinimum | None:
         """The search in closed form, where f is linear and knows two classes."""
         rules, screen = self.space.rules, self.structure.screen
-        usable = self._cell_by_cell and not rules.levels and not rules.followers
+        usable = self._cell_by_cell and rules.only_steered and not rules.followers
         two = len(self.structure.f.classes) == 2  # noqa: PLR2004
         return LinearMinimum(self.space, screen) if screen is not None and usable and two else None
 
@@ -181,7 +181,8 @@ class Minimum:
             rows, reached = self.by_weights.nearest(
                 x, target, lambda at, new: self._agrees(x[at], new, target[at], ids[at]), frozen
             )
-            bound = reached & bool(self.space.grid.resolution.any())
+            grid, rules = self.space.grid, self.space.rules
+            bound = reached & bool(grid.resolution.any() or rules.levels)
         left = np.flatnonzero(~reached)
         known = self.by_trees is not None or self.by_weights is not None
         if left.size and not (known and frozen.any()):
@@ -418,7 +419,13 @@ class LinearMinimum:
 
     def _beyond(self, value: Floats, bound: Floats, m: int, up: Mask) -> Floats:
         """Put values onto the grid of their column, on the far side; never past the bound."""
-        grid = self.space.grid
+        grid, levels = self.space.grid, self.space.rules.levels.get(m)
+        if levels is not None:
+            last = len(levels) - 1
+            above = levels[np.minimum(np.searchsorted(levels, value, side="left"), last)]
+            below = levels[np.maximum(np.searchsorted(levels, value, side="right") - 1, 0)]
+            snapped = np.where(up, np.maximum(above, value), np.minimum(below, value))
+            return np.where(up, np.minimum(snapped, bound), np.maximum(snapped, bound))
         if grid.resolution[m] == 0 and grid.width[m] >= value.itemsize:  # any float will do
             return np.where(up, np.minimum(value, bound), np.maximum(value, bound))
         at = np.array([m])

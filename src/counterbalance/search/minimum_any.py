@@ -217,6 +217,11 @@ def _beyond(
     """Put the ends of crossings onto the grid of the feature, a step to both sides included."""
     resolution = space.grid.resolution[j]
     feature = np.full(len(one), j)
+    levels = space.rules.levels.get(j)
+    if levels is not None:
+        places = np.searchsorted(levels, np.concatenate([before, after]))
+        near = [np.clip(places + side, 0, len(levels) - 1) for side in (-1, 0)]
+        return np.tile(one, 4), levels[np.concatenate(near)]
     step = 1 / resolution if resolution else 0.0
     step = np.copysign(step, (new - old)[one])
     ends = [before, after, after + step] if resolution else [before, after]

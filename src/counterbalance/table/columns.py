@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 
 from counterbalance.arrays import Floats, Integers, Mask
-from counterbalance.errors import TableError
+from counterbalance.errors import TableError, near_names
 from counterbalance.table import containers, frames
 from counterbalance.table.kinds import Kind
 
@@ -128,8 +128,9 @@ def column_position(item: Any, names: list[Any], parameter: str) -> int:
         return names.index(item)
     if isinstance(item, (str, tuple)):
         raise TableError(
-            f"{parameter} names the column {item!r}, which the table does not have; "
-            f"its columns are {', '.join(map(repr, names))}"
+            f"{parameter} names the column {item!r}, which the table does not have"
+            f"{near_names(str(item), [str(name) for name in names])}; its columns are "
+            f"{', '.join(map(repr, names))}"
         )
     if isinstance(item, (bool, np.bool_)):
         raise TableError(f"{parameter} holds {item!r}; name columns, or give one entry for each")

@@ -8,7 +8,8 @@ of the group are 0 in every row. So the encoded table keeps its shape, whatever 
 one category and columns that never change, and decoding writes the dummies back as they were.
 
 Columns are tried together if their names share a beginning, as those of ``pandas.get_dummies``
-do, or if they stand side by side, as those of ``OneHotEncoder`` do in an array.
+do, if they stand side by side, as those of ``OneHotEncoder`` do in an array, or if their shares
+add up to one.
 """
 
 from __future__ import annotations
@@ -104,6 +105,14 @@ class Grouped(Table):
                 return np.ascontiguousarray(codes[:, group.columns.index(m)])
         return self.inner.column(m)
 
+    def native_column(self, m: int) -> Any:
+        """Return a column as the user passed it; dummies are none."""
+        return self.inner.native_column(m) if self.carrier[m] == m and m not in self._firsts else None
+
+    @property
+    def _firsts(self) -> set[int]:
+        return {group.first for group in self.groups}
+
     def unfolded(self, codes: Floats, origin: Integers | None = None) -> Floats:
         """Return encoded rows with the dummies as the user's table has them.
 
@@ -182,15 +191,19 @@ def find_groups(table: Table) -> list[Group]:
     least = np.log(len(columns) ** 2 / CHANCE)
     found: list[Group] = []
     taken = np.zeros(len(columns), dtype=bool)
-    tried = [*_by_name([str(table.names[m]) for m in columns]), *_side_by_side(columns, apart)]
+    tried = [
+        *_by_name([str(table.names[m]) for m in columns]),
+        *_side_by_side(columns, apart),
+        *_complete(count, apart, n_rows),
+    ]
     for places in tried:
         if taken[places].any():
             continue
         total = ones[:, places].sum(axis=1)
         exactly, kept = True, float((total == 1).mean())
+        enough = np.triu(expected[np.ix_(places, places)], 1).sum() >= least
         if kept < KEPT:
             exactly, kept = False, float((total <= 1).mean())
-            enough = np.triu(expected[np.ix_(places, places)], 1).sum() >= least
             if (
                 kept < KEPT
                 or not enough
@@ -241,3 +254,20 @@ def _side_by_side(columns: list[int], apart: Mask) -> Iterator[list[int]]:
             stop += 1
             runs.append(list(range(start, stop)))
     yield from sorted(runs, key=len, reverse=True)
+
+
+def _complete(count: Floats, apart: Mask, n_rows: int) -> Iterator[list[int]]:
+    """Give columns, wherever they stand, that are never 1 together and 1 in nearly all rows.
+
+    The most frequent one comes first, then those that are apart from all before, as long as
+    there are rows without a 1.
+    """
+    frequent = np.argsort(-count, kind="stable")
+    for start, first in enumerate(frequent):
+        places, total = [int(first)], count[first]
+        for k in frequent[start + 1 :]:
+            if total + count[k] <= n_rows / KEPT and apart[k, places].all():
+                places.append(int(k))
+                total += count[k]
+        if total >= KEPT * n_rows and len(places) > 1:
+            yield sorted(places)

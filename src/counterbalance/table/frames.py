@@ -11,6 +11,8 @@ from __future__ import annotations
 
 import numbers
 from collections import Counter
+from collections.abc import Sized
+from datetime import date, time, timedelta
 from typing import Any, cast
 
 import narwhals as nw
@@ -40,6 +42,10 @@ def has_columns(X: Any) -> bool:
 
 def check_container(X: Any) -> None:
     """Refuse what could only be read as something else than it is."""
+    if has_columns(X) and not hasattr(X, "columns"):
+        raise TableError(
+            f"X is a {type(X).__name__} of one column; pass a frame, for example X.to_frame()"
+        )
     if isinstance(X, np.ma.MaskedArray):
         raise TableError("X is a masked array; fill the masked cells: X.filled(numpy.nan)")
     if hasattr(X, "collect") and not has_columns(X):
@@ -62,11 +68,11 @@ def check_container(X: Any) -> None:
 
 
 def from_list(rows: list[Any]) -> NDArray[Any]:
-    """Return a list of rows as an array; cells of several types stay what they are."""
-    texts = any(
-        isinstance(cell, str) for row in rows if isinstance(row, (list, tuple)) for cell in row
-    )
-    return np.array(rows, dtype=object) if texts else np.asarray(rows)
+    """Return a list of rows as an array; where columns differ in type, cells stay what they are."""
+    if not all(isinstance(row, (list, tuple)) for row in rows):
+        return np.asarray(rows)
+    types = {frozenset(map(type, column)) for column in zip(*rows, strict=True)}
+    return np.array(rows, dtype=object) if len(types) > 1 or {str} in types else np.asarray(rows)
 
 
 def _check_names(names: list[Any]) -> None:
@@ -144,12 +150,12 @@ def kind_of(native: Any, name: Any) -> Kind:
         return Kind.BOOLEAN
     if isinstance(dtype, nw.Enum):
         return Kind.ORDINAL
-    if dtype in {nw.String, nw.Categorical}:
+    if dtype in {nw.String, nw.Categorical} or dtype.is_temporal():
         return Kind.NOMINAL
     if dtype == nw.Object and container(native) == "pandas":
         return _kind_of_objects(np.asarray(native, dtype=object), name)
     what = native.dtype if dtype == nw.Unknown else dtype
-    raise _refusal(name, str(what), temporal=dtype.is_temporal())
+    raise _refusal(name, str(what))
 
 
 def number_codes(native: Any) -> Floats:
@@ -275,7 +281,12 @@ def missing(cells: NDArray[np.object_]) -> Mask:
 def _is_missing(cell: Any) -> bool:
     if cell is None:
         return True
-    same = cell == cell  # noqa: PLR0124  (nan is the value that differs from itself)
+    if isinstance(cell, (str, Sized)):
+        return False
+    try:
+        same = cell == cell  # noqa: PLR0124  (nan is the value that differs from itself)
+    except ArithmeticError:  # a signalling nan of decimal
+        return False
     return not isinstance(same, (bool, np.bool_)) or not same
 
 
@@ -291,7 +302,7 @@ def _kind_of_array(cells: NDArray[Any], name: Any) -> Kind:
     if letter == "O":
         return _kind_of_objects(cells, name)
     if letter not in KIND_OF_ARRAY:
-        raise _refusal(name, str(cells.dtype), temporal=letter in "mM")
+        raise _refusal(name, str(cells.dtype))
     return KIND_OF_ARRAY[letter]
 
 
@@ -300,23 +311,24 @@ def _kind_of_objects(cells: NDArray[np.object_], name: Any) -> Kind:
     for kind, of in (
         (Kind.BOOLEAN, (bool, np.bool_)),
         (Kind.NOMINAL, (str,)),
+        (Kind.NOMINAL, (date, time, timedelta)),
         (Kind.INTEGER, (numbers.Integral,)),
-        (Kind.CONTINUOUS, (numbers.Real,)),
+        (Kind.CONTINUOUS, (float, np.floating, numbers.Integral)),
     ):
         if all(issubclass(type_, of) for type_ in types):
             return kind if types else Kind.CONTINUOUS
     listed = ", ".join(sorted(type_.__name__ for type_ in types))
-    temporal = any("date" in type_.__name__ or "time" in type_.__name__.lower() for type_ in types)
-    raise _refusal(name, listed, temporal=temporal)
+    raise _refusal(name, listed)
 
 
-def _refusal(name: Any, what: str, *, temporal: bool) -> CellError:
-    remedy = (
-        "turn it into a number first, for example the days since a fixed date"
-        if temporal
-        else "turn it into numbers or into text (astype(str)), or drop it"
-    )
+def is_temporal(cell: Any) -> bool:
+    """Say whether a cell is a date, a time, or a span of time."""
+    return isinstance(cell, (date, time, timedelta, np.datetime64, np.timedelta64))
+
+
+def _refusal(name: Any, what: str) -> CellError:
     return CellError(
         f"column {name!r} holds {what}, which cannot be perturbed (an argument must be a string "
-        f"or a number); {remedy}"
+        "or a number); turn it into numbers (a date into days since a fixed date) or into text "
+        "(astype(str)), or drop it"
     )

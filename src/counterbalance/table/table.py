@@ -31,7 +31,13 @@ from scipy import sparse
 
 from counterbalance.errors import TableError
 from counterbalance.table import containers, frames
-from counterbalance.table.columns import Column, check_numbers, resolution, select_columns
+from counterbalance.table.columns import (
+    LARGEST_INTEGER,
+    Column,
+    check_numbers,
+    resolution,
+    select_columns,
+)
 from counterbalance.table.kinds import Grid, Kind
 
 if TYPE_CHECKING:
@@ -68,6 +74,10 @@ class Table(ABC):
     @abstractmethod
     def column(self, m: int) -> Floats:
         """Return one encoded column."""
+
+    def native_column(self, m: int) -> Any:
+        """Return a column as the user passed it, None in a table that is one block."""
+        del m
 
     def unfolded(self, codes: Floats, origin: Integers | None = None) -> Floats:
         """Return encoded rows with each dummy column on its own; others are what they are."""
@@ -166,6 +176,10 @@ class Columns(Table):
         """Return a column of the codes."""
         return np.asarray(self.codes[:, m])
 
+    def native_column(self, m: int) -> Any:
+        """Return a column as the user passed it."""
+        return self.columns[m].native
+
     def decode(self, codes: Floats, origin: Integers | None = None) -> Any:
         """Decode column by column, or a frame of floats in one step."""
         if self._is_float_frame:
@@ -232,68 +246,112 @@ def _grid(columns: Any, widths: list[int]) -> Grid:
 ENOUGH_ROWS = 20
 # Shares of different values that make an identifier, the second beside a name that says so.
 DIFFERENT, HALF = 0.9, 0.5
-# Beyond this, whole numbers are no longer exact in a float.
-LARGEST_INTEGER = 2**53
+# Cells that are looked at first.
+LOOKED_AT = 1000
+
+# Whole numbers of so many digits, all of one length and nearly all different, are identifiers.
+DIGITS = 6
+# A column that is called a code of a place or a person is one if it has more values than these.
+MANY_CODES = 20
 
 CALLED_IDENTIFIER = re.compile(
-    r"(?:^|[\W_])(?:id|ids|uuid|guid|key|nr|no|index|idx|rownames?)$|[a-z]I[dD]$|^unnamed.*|^$",
-    re.IGNORECASE,
+    r"(?:^|[\W_])(?:key|nr|no|number|index|idx|rownames?)$|^unnamed.*|^$", re.IGNORECASE
+)
+CALLED_CODE = re.compile(
+    r"(?i:(?:^|[\W_])(?:ids?|[ug]uid|zip|zip_?code|post_?code|postal_?code|phone|ssn|fips|ticket)$)"
+    r"|[a-z]I[dD]$"
+)
+DATE = re.compile(
+    r"\s*(?:\d{4}[-/.]\d{1,2}[-/.]\d{1,2}|\d{1,2}[-/.]\d{1,2}[-/.]\d{2,4}"
+    r"|[^\W\d]{3,9}\.? \d{1,2},? \d{4}|\d{1,2}\.? [^\W\d]{3,9} \d{4})(?:[T ].*)?\s*"
+    r"|\s*\d{1,2}:\d{2}(?::\d{2}(?:\.\d+)?)?\s*"
 )
 
 
-def numbers_identify(name: Any, numbers: NDArray[np.float64], different: int) -> bool:
+def numbers_identify(
+    name: Any, numbers: NDArray[np.float64], different: int, *, counted: bool = True
+) -> bool:
     """Say whether the known cells of a column of numbers look like identifiers.
 
-    They are whole: numbers too large to compute with, one for each row without a gap, or
-    mostly different ones under a name that says so.
+    They are whole: numbers too large to compute with, one for each row without a gap (if
+    ``counted``), nearly all different and of one length, or mostly different under a name that
+    says so.
     """
     n = len(numbers)
     if not n or (numbers != np.rint(numbers)).any():
         return False
-    rows_counted = different == n >= ENOUGH_ROWS and float(np.ptp(numbers)) == n - 1
-    too_large = bool((np.abs(numbers) > LARGEST_INTEGER).any())
-    return too_large or rows_counted or (_called(name) and different > HALF * n)
+    low, high = float(numbers.min()), float(numbers.max())
+    rows_counted = counted and different == n >= ENOUGH_ROWS and high - low == n - 1
+    one_length = low >= 10 ** (DIGITS - 1) and high <= LARGEST_INTEGER
+    one_length = one_length and len(f"{low:.0f}") == len(f"{high:.0f}")
+    by_shape = one_length and n >= ENOUGH_ROWS and different > DIFFERENT * n
+    too_large = counted and max(high, -low) > LARGEST_INTEGER
+    return too_large or rows_counted or by_shape or _name_identifies(name, n, different)
 
 
 def texts_identify(name: Any, n: int, different: int) -> bool:
     """Say whether the ``n`` known cells of a column of texts look like identifiers."""
-    called = _called(name)
-    share = HALF if called else DIFFERENT
-    return different > share * n and (n >= ENOUGH_ROWS or (called and different == n))
+    if different > DIFFERENT * n:
+        return n >= ENOUGH_ROWS or (_called(name) and different == n)
+    return n >= ENOUGH_ROWS and _name_identifies(name, n, different)
+
+
+def _name_identifies(name: Any, n: int, different: int) -> bool:
+    if _called(name) and different > HALF * n:
+        return True
+    return isinstance(name, str) and bool(CALLED_CODE.search(name)) and different > MANY_CODES
 
 
 def identifiers(table: Table) -> list[tuple[int, int, int]]:
     """Return the columns of a table that look like identifiers: (position, different, n).
 
-    Floats are measurements, unless their name says otherwise; what the user made a category
-    is one. A table of fewer rows, or of one column, has none.
+    Numbers with decimals are measurements; what the user made a category is one. A table of fewer
+    rows, or of one column, has none.
     """
     found: list[tuple[int, int, int]] = []
     if table.native.shape[0] < ENOUGH_ROWS or len(table.names) == 1:
         return found
     for m, (name, kind) in enumerate(zip(table.names, table.kinds, strict=True)):
-        if not _may_identify(table, m, name, kind):
+        column = table.native_column(m)
+        dtype = str(getattr(column, "dtype", "")).lower()
+        is_category = dtype.startswith(("categor", "dictionary", "enum"))
+        if kind in {Kind.ORDINAL, Kind.BOOLEAN} or is_category:
             continue
         codes = table.column(m)
         known = codes[~np.isnan(codes)]
+        if kind is Kind.CONTINUOUS and not _whole(known):
+            continue
         different = len(np.unique(known))
         if kind is Kind.NOMINAL:
             identifies = texts_identify(name, len(known), different)
         else:
-            identifies = numbers_identify(name, known, different)
+            counted = kind is Kind.INTEGER
+            identifies = numbers_identify(name, known, different, counted=counted)
         if identifies:
             found.append((m, different, len(known)))
     return found
 
 
-def _may_identify(table: Table, m: int, name: Any, kind: Kind) -> bool:
-    if kind is Kind.CONTINUOUS:
-        return _called(name)
-    if kind is Kind.NOMINAL and isinstance(table, Columns):
-        dtype = str(getattr(table.columns[m].native, "dtype", ""))
-        return not dtype.lower().startswith(("categor", "dictionary", "enum"))
-    return kind in {Kind.INTEGER, Kind.NOMINAL}
+def dates(table: Table) -> list[int]:
+    """Return the columns that hold dates or times, as such or as texts."""
+    found = []
+    for m, kind in enumerate(table.kinds):
+        column = table.native_column(m)
+        if kind is not Kind.NOMINAL or column is None:
+            continue
+        some = frames.cells_of(column[:LOOKED_AT])
+        known = [cell for cell in some if isinstance(cell, str) or frames.is_temporal(cell)]
+        shown = [not isinstance(cell, str) or bool(DATE.fullmatch(cell)) for cell in known]
+        if shown and np.mean(shown) > DIFFERENT:
+            found.append(m)
+    return found
+
+
+def _whole(known: Floats) -> bool:
+    few = known[:LOOKED_AT]
+    return bool((few == np.rint(few)).all() and (known == np.rint(known)).all())
 
 
 def _called(name: Any) -> bool:
-    return isinstance(name, str) and bool(CALLED_IDENTIFIER.search(name))
+    names = CALLED_IDENTIFIER, CALLED_CODE
+    return isinstance(name, str) and any(pattern.search(name) for pattern in names)

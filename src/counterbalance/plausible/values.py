@@ -1,0 +1,88 @@
+"""Values: which values a column of numbers may take, if not all that its decimals allow.
+
+    seen values   where each value stands in ROWS_PER_VALUE rows on average: codes, scales, steps
+    endings       where nearly all values end alike: steps of 5 or 10,000, prices at .99
+    gap           a wide stretch without any value, with many rows on either side
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from counterbalance.arrays import Floats
+
+ROWS_PER_VALUE = 5
+# With fewer rows, what values are missing says nothing.
+FEWEST_ROWS = 30
+KEPT = 0.99
+# Of ten endings, at most one is used.
+FEW_ENDINGS = 0.1
+MOST_VALUES = 100_000
+# The share of the range that makes a gap, and the rows that it takes on either side.
+GAP, BESIDE_GAP = 0.1, 20
+LARGEST = 2.0**53
+
+
+def values_of_number(cells: Floats, resolution: float) -> Floats | None:
+    """Return the values that new rows may have, ascending; None if any on the grid will do."""
+    known = cells[~np.isnan(cells)]
+    values, count = np.unique(known, return_counts=True)
+    if len(known) < FEWEST_ROWS or len(values) < 2:  # noqa: PLR2004  (one value has no neighbours)
+        return None
+    if len(values) * ROWS_PER_VALUE <= len(known):
+        return None if _is_full(values, resolution) else values
+    listed = _on_endings(values, count, resolution)
+    kept = _outside_gaps(values if listed is None else listed, values, count, resolution)
+    return kept if kept is not None else listed
+
+
+def _is_full(values: Floats, resolution: float) -> bool:
+    """Say whether every point of the grid between the ends is a value."""
+    return resolution > 0 and len(values) == np.rint((values[-1] - values[0]) * resolution) + 1
+
+
+def _on_endings(values: Floats, count: np.ndarray, resolution: float) -> Floats | None:
+    """Return the values of the grid that end as nearly all values of the column do."""
+    if resolution <= 0 or np.abs(values[[0, -1]] * resolution).max() > LARGEST:
+        return None
+    points, n = np.rint(values * resolution), count.sum()
+    low, high = points[0], points[-1]
+    step = 10.0 ** np.floor(np.log10(high - low)) if high - low >= 1 else 0.0
+    while step > 1:
+        for size in (step, step / 2):
+            ending = np.mod(points, size)
+            endings, place = np.unique(ending, return_inverse=True)
+            often = np.bincount(place, weights=count)
+            used = endings[often >= max(ROWS_PER_VALUE, (1 - KEPT) * n)]
+            good = np.isin(ending, used)
+            if len(used) > FEW_ENDINGS * size and not (size == 5 and len(used) == 1):  # noqa: PLR2004
+                continue
+            if count[good].sum() < KEPT * n or len(used) * (high - low) / size > MOST_VALUES:
+                continue
+            starts = np.arange(np.floor(low / size), np.floor(high / size) + 1) * size
+            grid = (starts[:, None] + used).ravel()
+            grid = grid[(grid >= low) & (grid <= high)] / resolution
+            return np.union1d(grid, values)
+        step /= 10
+    return None
+
+
+def _outside_gaps(
+    listed: Floats, values: Floats, count: np.ndarray, resolution: float
+) -> Floats | None:
+    """Return values outside the gaps of a column, None where it has no gap."""
+    below = np.cumsum(count)[:-1]
+    wide = np.diff(values) > GAP * (values[-1] - values[0])
+    gaps = np.flatnonzero(
+        wide & (below >= BESIDE_GAP) & (count.sum() - below >= BESIDE_GAP)
+    )
+    if not len(gaps):
+        return None
+    span = (values[-1] - values[0]) * resolution
+    if listed is values and 0 < span <= MOST_VALUES:
+        first = np.rint(values[0] * resolution)
+        listed = (first + np.arange(np.rint(span) + 1)) / resolution
+    inside = np.zeros(len(listed), dtype=bool)
+    for gap in gaps:
+        inside |= (listed > values[gap]) & (listed < values[gap + 1])
+    return np.union1d(listed[~inside], values)
