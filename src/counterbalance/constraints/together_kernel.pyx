@@ -1,4 +1,5 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True, initializedcheck=False
+# cython: freethreading_compatible=True
 """Together, compiled: what of each row was not seen together. Every answer is that of ``together``."""
 
 from libc.math cimport isnan
