@@ -120,7 +120,7 @@ class Walker:
             distance[r], found[r] = self.best.distance, self.best.bins
 
     def _search(self, row: _Row, n_left_out: int) -> None:
-        """Search from home, or from the nearest cell if that leads nowhere; then without changes."""
+        """Search from home, or else from the nearest cell; then without changes."""
         self._start(row)
         self._keep(self._settle(row))
         if self.best.distance == NOWHERE and self._start_at_cell(row):

@@ -539,6 +539,30 @@ def test_no_change_that_others_follow_can_be_undone_or_shortened(seed, name, dec
     some.assert_shortest(nearer)
 
 
+MIXED_RULES = {
+    "none": [],
+    "directions": [Increasing("a"), Decreasing("c")],
+    "a range and a formula": [Range("b", -1, 1), "product follows a * c"],
+}
+
+
+@needs_kernel
+@settings(max_examples=8, deadline=None)
+@given(seed=st.integers(0, 10**6), name=st.sampled_from(list(MIXED_RULES)))
+def test_no_change_beside_categories_dummies_and_followers_can_be_undone_or_shortened(seed, name):
+    frame, y = frame_with_followers(180, seed, 9)
+    rng = np.random.default_rng(seed)
+    frame["town"] = rng.choice(list("xyz"), len(frame))
+    shade = rng.choice(3, len(frame))
+    for place, column in enumerate(["red", "green", "blue"]):
+        frame[column] = (shade == place).astype(int)
+    some = solve(frame, y, constraints=MIXED_RULES[name], plausible=True)
+    assert some.prepared.table.groups, "the dummy columns are one category"
+    assume(len(some.found))
+    some.assert_inversions()
+    some.assert_shortest(some.beside_cuts)
+
+
 @given(
     seed=st.integers(0, 10**6),
     decimals=st.integers(0, 2) | st.just(9),

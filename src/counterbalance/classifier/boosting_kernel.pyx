@@ -1,4 +1,5 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True, initializedcheck=False
+# cython: freethreading_compatible=True
 """Boosting, compiled: one tree grown on bins, and rows sent down all trees.
 
 The words are those of ``boosting``, and so is the order of every sum: both give the same bits.

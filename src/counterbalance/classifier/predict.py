@@ -22,6 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 from sklearn import config_context
+from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import RidgeClassifier, RidgeClassifierCV
 from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import StandardScaler
@@ -238,9 +239,9 @@ class Classifier:
     moves_cells: bool = False  # whether decoding moves cells to where f can tell them apart
 
     @cached_property
-    def trees(self) -> Trees:
-        """The trees that f is made of, where it is (see ``has_trees``)."""
-        return read_trees(self.f)
+    def trees(self) -> Trees | None:
+        """The trees that f is made of, where it is."""
+        return read_trees(self.f.estimator if isinstance(self.f, FrozenEstimator) else self.f)
 
     def predict_codes(self, x: Floats, rows: Integers) -> Integers:
         """Return the code of the class that f puts each row of ``x`` into, -1 for an unknown label.

@@ -21,7 +21,6 @@ from __future__ import annotations
 
 import json
 import warnings
-from functools import lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -63,43 +62,30 @@ def is_forest(f: Any) -> bool:
     return type(f) in {RandomForestClassifier, ExtraTreesClassifier}
 
 
-def has_trees(f: Any) -> bool:
-    """Tell a forest or a decision tree: a subclass may predict in a way of its own."""
-    return is_forest(f) or type(f) is DecisionTreeClassifier
+def tree_list(f: Any) -> tuple[list[Tree], int, Cell] | None:
+    """Return the trees of f, how many features it has, and what a cell is to it.
 
-
-def is_boosting(f: Any) -> bool:
-    """Tell a boosting whose raw score is a constant and a sum over trees.
-
-    That of scikit-learn is not where it starts from another classifier, or splits categories into
-    two sets.
+    None stands for an f that is not read: no forest, tree or boosting, or one that a constant and
+    a sum over trees does not describe. A subclass may predict in a way of its own.
     """
-    if type(f) is HistGradientBoostingClassifier:
-        return f.is_categorical_ is None
-    if type(f) is GradientBoostingClassifier:
-        return f.init is None or bool(f.init == "zero")
-    if _kind(f) == LIGHTGBM:
-        return _is_plain_lightgbm(f)
-    return _kind(f) == XGBOOST and _is_plain_xgboost(f)
-
-
-def tree_list(f: Any) -> tuple[list[Tree], int, Cell]:
-    """Return the trees of an ensemble, how many features it has, and what a cell is to it."""
-    n_features = int(f.n_features_in_)
-    if type(f) is HistGradientBoostingClassifier:
+    kind = type(f).__module__, type(f).__name__
+    n_features = int(getattr(f, "n_features_in_", 0))
+    if is_forest(f) or type(f) is DecisionTreeClassifier:
+        trees = [one.tree_ for one in getattr(f, "estimators_", [f])]
+        return [_read(tree, tree.value[:, 0, :]) for tree in trees], n_features, np.float32
+    if type(f) is HistGradientBoostingClassifier and f.is_categorical_ is None:
         return _read_histogram(f), n_features, np.float64
-    if type(f) is GradientBoostingClassifier:
+    if type(f) is GradientBoostingClassifier and (f.init is None or bool(f.init == "zero")):
         return _read_boosting(f), n_features, np.float32
-    if _kind(f) == LIGHTGBM:
-        return _read_lightgbm(f), n_features, np.float64
-    if _kind(f) == XGBOOST:
-        return _read_xgboost(f), n_features, np.float32
-    trees = [f.tree_] if type(f) is DecisionTreeClassifier else [one.tree_ for one in f.estimators_]
-    return [_read(tree, tree.value[:, 0, :]) for tree in trees], n_features, np.float32
-
-
-def _kind(f: Any) -> tuple[str, str]:
-    return type(f).__module__, type(f).__name__
+    if kind == LIGHTGBM:
+        dump = dict(f.booster_.dump_model())
+        if _is_plain_lightgbm(f, dump):
+            return _read_lightgbm(f, dump), n_features, np.float64
+    if kind == XGBOOST:
+        learner = dict(json.loads(bytes(f.get_booster().save_raw("json")))["learner"])
+        if _is_plain_xgboost(f, learner):
+            return _read_xgboost(f, learner), n_features, np.float32
+    return None
 
 
 def _read(tree: Any, value: Floats) -> Tree:
@@ -178,14 +164,7 @@ def _zeros(f: Any) -> Floats:
     return np.zeros((1, int(f.n_features_in_)))
 
 
-@lru_cache(maxsize=1)
-def _lightgbm_dump(booster: Any) -> dict[str, Any]:
-    """Return all that a booster knows of itself; it is asked for twice, and takes its time."""
-    return dict(booster.dump_model())
-
-
-def _is_plain_lightgbm(f: Any) -> bool:
-    dump = _lightgbm_dump(f.booster_)
+def _is_plain_lightgbm(f: Any, dump: dict[str, Any]) -> bool:
     nodes = [node for tree in dump["tree_info"] for node in _lightgbm_nodes(tree)]
     return (
         f.boosting_type in ADDED_UP
@@ -206,9 +185,8 @@ def _lightgbm_nodes(tree: dict[str, Any]) -> list[dict[str, Any]]:
     return nodes
 
 
-def _read_lightgbm(f: Any) -> list[Tree]:
-    columns, dump = _raw_columns(f), _lightgbm_dump(f.booster_)
-    trees = []
+def _read_lightgbm(f: Any, dump: dict[str, Any]) -> list[Tree]:
+    columns, trees = _raw_columns(f), []
     for number, tree in enumerate(dump["tree_info"]):
         nodes = _lightgbm_nodes(tree)
         place = {id(node): at for at, node in enumerate(nodes)}
@@ -240,16 +218,10 @@ def _read_lightgbm(f: Any) -> list[Tree]:
     return _from_start(trees, f, f.booster_.predict(_zeros(f), raw_score=True))
 
 
-@lru_cache(maxsize=1)
-def _xgboost_dump(booster: Any) -> dict[str, Any]:
-    return dict(json.loads(bytes(booster.save_raw("json")))["learner"])
-
-
-def _is_plain_xgboost(f: Any) -> bool:
+def _is_plain_xgboost(f: Any, learner: dict[str, Any]) -> bool:
     booster = f.get_booster()
     stopped = "best_iteration" in booster.attributes()  # predict leaves later rounds out
     gaps = f.missing is None or bool(np.isnan(f.missing))
-    learner = _xgboost_dump(booster)
     if stopped or not gaps or learner["gradient_booster"]["name"] != "gbtree":
         return False
     trees = learner["gradient_booster"]["model"]["trees"]
@@ -260,9 +232,9 @@ def _is_plain_xgboost(f: Any) -> bool:
     )
 
 
-def _read_xgboost(f: Any) -> list[Tree]:
+def _read_xgboost(f: Any, learner: dict[str, Any]) -> list[Tree]:
     columns, booster = _raw_columns(f), f.get_booster()
-    model = _xgboost_dump(booster)["gradient_booster"]["model"]
+    model = learner["gradient_booster"]["model"]
     trees = []
     for number, tree in zip(model["tree_info"], model["trees"], strict=True):
         left, right = (np.array(tree[f"{side}_children"]) for side in ("left", "right"))

@@ -289,9 +289,10 @@ class Trees:
         return found
 
 
-def read_trees(f: Any) -> Trees:
-    """Turn a fitted ensemble of trees into arrays (see ``has_trees`` and ``is_boosting``)."""
-    return _join(*tree_list(f))
+def read_trees(f: Any) -> Trees | None:
+    """Turn a fitted ensemble of trees into arrays; None where f is not read (``tree_list``)."""
+    listed = tree_list(f)
+    return None if listed is None else _join(*listed)
 
 
 def _join(trees: list[Tree], n_features: int, cell: Cell) -> Trees:

@@ -1,4 +1,5 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True, initializedcheck=False
+# cython: freethreading_compatible=True
 """Together, compiled: what of each row may not stand together, as ``together`` says."""
 
 from libc.math cimport isnan

@@ -1,4 +1,5 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True, initializedcheck=False
+# cython: freethreading_compatible=True
 """Nearest, compiled: the nearest rows of each row, and how far they are.
 
 The sum of a distance is made feature by feature, as SciPy makes it, for some rows side by side.

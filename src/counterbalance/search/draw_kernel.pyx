@@ -1,4 +1,5 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True, initializedcheck=False
+# cython: freethreading_compatible=True
 """Algorithm 1, compiled: the first inversion along each draw of each factual.
 
     R, M, K, T   factuals, features, features that may change (in the order of the search), draws

@@ -19,7 +19,7 @@ as it may go, until the score turns.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
@@ -188,8 +188,6 @@ class Minimum:
         if left.size and not (known and frozen.any()):
             found = self.by_asking.nearest(x[left], target[left], ids[left], frozen[left])
             rows[left], reached[left] = found
-            for r in left[reached[left]] if self.by_trees is not None else ():
-                rows[r] = self._walk_on(x[[r]], rows[[r]], target[[r]], ids[[r]], frozen[[r]])[0]
             if self.by_trees is not None:
                 at = left[reached[left]]
                 rows[at] = self.by_asking.refine(x[at], rows[at], target[at], ids[at], exact=True)
@@ -225,17 +223,6 @@ class Minimum:
             bound[moved] = True
         return rows, reached, bound & reached
 
-    def _walk_on(
-        self, x: Floats, row: Floats, target: Integers, ids: Integers, frozen: Mask
-    ) -> Floats:
-        """Bring a row that was found by asking nearer by the structure of the trees."""
-        trees, of_f = self.by_trees, self.structure.places[target]
-        assert trees is not None  # noqa: S101  (the caller looked)
-        cells = [row if c == of_f[0] else row[:0] for c in range(len(trees.references))]
-        nearer, _ = replace(trees, references=cells).nearest(x, of_f, frozen)
-        nearer = self.space.rules.complete(nearer, x)
-        return nearer if self._agrees(x, nearer, target, ids)[0] else row
-
     def _agrees(self, x: Floats, rows: Floats, target: Integers, ids: Integers) -> Mask:
         """Say which rows f puts into the class, and keep every rule."""
         rules = self.space.rules
@@ -252,22 +239,6 @@ def is_compiled() -> bool:
 
 
 @dataclass(frozen=True)
-class Cells:
-    """The cells of some rows, class by class of f."""
-
-    lowest: Small
-    highest: Small
-    first: Integers  # where the cells of each class begin
-
-    @classmethod
-    def from_rows(cls, landscape: Landscape, rows: list[Floats]) -> Cells:
-        """Return the cells that the rows of each class lie in."""
-        bins = [landscape.trees.bins(some[:MOST_CELLS]) for some in rows]
-        lowest, highest = landscape.cells(np.concatenate(bins))
-        return cls(lowest, highest, np.cumsum([0, *map(len, bins)], dtype=np.intp))
-
-
-@dataclass(frozen=True)
 class TreeMinimum:
     """The nearest inversions by the structure of the trees."""
 
@@ -276,9 +247,21 @@ class TreeMinimum:
     references: list[Floats]  # rows that f puts into each of its classes
 
     @cached_property
-    def cells(self) -> Cells:
-        """Where searches start, beside the row itself."""
-        return Cells.from_rows(self.landscape, self.references)
+    def cells(self) -> tuple[Small, Small, Integers]:
+        """Where searches start that lead nowhere from the row itself.
+
+        They are the lowest and highest bins of the cells, class by class, and where those of each
+        class begin.
+        """
+        bins = [self.landscape.trees.bins(some[:MOST_CELLS]) for some in self.references]
+        lowest, highest = self.landscape.cells(np.concatenate(bins))
+        return lowest, highest, np.cumsum([0, *map(len, bins)], dtype=np.intp)
+
+    @property
+    def no_cells(self) -> tuple[Small, Small, Integers]:
+        """The same without any."""
+        none = np.zeros((0, self.landscape.trees.n_features), dtype=np.int32)
+        return none, none, np.zeros(len(self.references) + 1, dtype=np.intp)
 
     def nearest(
         self, x: Floats, target: Integers, frozen: Mask, n_left_out: int = 0
@@ -288,7 +271,7 @@ class TreeMinimum:
         ``frozen`` cells stay. Where no row is found the distance is infinite. ``n_left_out`` is
         as in the kernel.
         """
-        land, cells, x = self.landscape, self.cells, np.ascontiguousarray(x)
+        land, x = self.landscape, np.ascontiguousarray(x)
         low, high, mutable = self._limits(x)
         mutable &= ~frozen
         origin = np.where(mutable, np.minimum(np.maximum(x, low), high), x)
@@ -297,21 +280,14 @@ class TreeMinimum:
             origin[:, m] = np.where(mutable[:, m], nearest, x[:, m])
         home = land.trees.bins(origin)
         found, distance = home.copy(), np.empty(len(x))
-        kernel.Walker(land).find(
-            x,
-            origin,
-            low,
-            high,
-            home,
-            mutable.astype(np.uint8),
-            target,
-            cells.lowest,
-            cells.highest,
-            cells.first,
-            found,
-            distance,
-            n_left_out,
-        )
+        given = (x, origin, low, high, home, mutable.astype(np.uint8), target)
+        walker = kernel.Walker(land)
+        walker.find(*given, *self.no_cells, found, distance, n_left_out)
+        left = np.flatnonzero(np.isinf(distance))
+        if left.size:  # cells take their time, and most rows need none
+            again, far = found[left], distance[left]
+            walker.find(*(one[left] for one in given), *self.cells, again, far, n_left_out)
+            found[left], distance[left] = again, far
         return np.where(mutable, land.values(found, home, origin), x), distance
 
     def _limits(self, x: Floats) -> tuple[Floats, Floats, Mask]:

@@ -36,9 +36,9 @@ from counterbalance.search.algorithm_1 import (
 from counterbalance.search.draws import Space
 from counterbalance.search.structure import Landscape, Structure
 
-# Steps of the bisection, for any f and for trees: the second ends at neighbouring numbers.
+# Steps of the bisection, for any f and for trees: the second ends a billionth away.
 HALVES = 8
-ALL_HALVES = 60
+ALL_HALVES = 30
 # Values that are tried at a time for each row; twice as many the next time.
 FIRST_TRIED = 8
 # A crossing of a column that is linear in the feature lies so near to the one interpolated.
@@ -230,11 +230,7 @@ def _beyond(
 
 def _snap(space: Space, values: Floats, m: Integers) -> Floats:
     snapped = values.copy()
-    for feature in np.unique(m):
-        here = m == feature
-        column = snapped[here][:, None]
-        space.snap(column, np.array([feature]))
-        snapped[here] = column[:, 0]
+    space.snap(snapped, m)
     return snapped
 
 

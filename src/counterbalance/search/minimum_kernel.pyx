@@ -1,4 +1,5 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True, initializedcheck=False
+# cython: freethreading_compatible=True
 r"""The minimum search in trees, compiled.
 
     landscape   the score of each class over the bins of the features (see ``landscape``)
@@ -403,7 +404,7 @@ cdef class Walker:
         self, Row* row, const int32_t[:, ::1] lowest, const int32_t[:, ::1] highest,
         Py_ssize_t n_left_out, double* least, int32_t* found,
     ) noexcept nogil:
-        """Search from home, or from the nearest cell if that leads nowhere; then without changes."""
+        """Search from home, or else from the nearest cell; then without changes."""
         cdef Py_ssize_t j, n = 1
         cdef double before = INFINITY
         memcpy(self.mutable, row.mutable, self.M)

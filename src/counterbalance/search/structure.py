@@ -29,8 +29,7 @@ from sklearn.frozen import FrozenEstimator
 from counterbalance.arrays import Floats, Integers, Small
 from counterbalance.classifier import boosting
 from counterbalance.classifier.predict import Classifier, Screen, linear_screen
-from counterbalance.classifier.tree_readers import has_trees, is_boosting
-from counterbalance.classifier.trees import MOST_SCORE, ONE, Trees, read_trees
+from counterbalance.classifier.trees import MOST_SCORE, ONE, Trees
 from counterbalance.search.draws import Space
 from counterbalance.table.table import Table
 
@@ -238,22 +237,17 @@ class Structure:
 
 def read_structure(space: Space, f: Classifier, table: Table) -> Structure:
     """Look into f, as far as it sees the very numbers that the table is encoded as."""
-    inner = f.f.estimator if isinstance(f.f, FrozenEstimator) else f.f
     numbers = not f.moves_cells and not any(kind.has_levels for kind in table.kinds)
-    if _has_known_trees(inner) and (f.takes_codes or numbers):
-        trees = f.trees if inner is f.f else read_trees(inner)
-        if np.isfinite(trees.value).all():  # scores without a bound have no order to climb
-            land = Landscape.from_trees(trees, space)
-            return Structure(f, land, None if kernel is None else kernel.Ensemble(land))
-    elif numbers:
+    trees = f.trees if f.takes_codes or numbers else None
+    if trees is not None and np.isfinite(trees.value).all():  # others have no order to climb
+        land = Landscape.from_trees(trees, space)
+        return Structure(f, land, None if kernel is None else kernel.Ensemble(land))
+    if trees is None and numbers:
         profile, widths = space.profile, space.grid.width
         # The ranges of the profile stand for the table: any container of the same numbers gives
         # the same rows.
         width = widths.max() if widths.size else 8
         ends = np.array([profile.lower, profile.upper], dtype=f"f{width}")
+        inner = f.f.estimator if isinstance(f.f, FrozenEstimator) else f.f
         return Structure(f, screen=linear_screen(inner, ends, f.classes))
     return Structure(f)
-
-
-def _has_known_trees(f: Any) -> bool:
-    return has_trees(f) or is_boosting(f)
