@@ -126,12 +126,12 @@ def too_large(what: str, most: int) -> TableError:
 
 
 def name_columns(cells: Sequence[str]) -> tuple[list[str], list[str]]:
-    """Return the names of the columns, each once, and notes about those that were changed.
+    """Return the names of the columns as pandas has them, and notes about repeated ones.
 
     >>> name_columns([" age", "dose", "dose", ""])[0]
-    ['age', 'dose', 'dose.1', 'column 4']
+    ['age', 'dose', 'dose.1', 'Unnamed: 3']
     """
-    given = [cell.strip() or f"column {m + 1}" for m, cell in enumerate(cells)]
+    given = [cell.strip() or f"Unnamed: {m}" for m, cell in enumerate(cells)]
     names: list[str] = []
     notes = []
     for name in given:
