@@ -190,14 +190,15 @@ def test_a_pipeline_step_that_works_in_place_is_refused_with_the_remedy():
     np.testing.assert_array_equal(X, before)
 
 
-@pytest.mark.parametrize("said", [["zero", "one"], [0.25, 0.75]])
-def test_a_classifier_of_other_labels_is_refused(said):
+@pytest.mark.parametrize("sampler", SAMPLERS)
+@pytest.mark.parametrize("said", [["zero", "one"], [0.25, 0.75], [np.nan, np.nan]])
+def test_a_classifier_of_other_labels_is_refused(said, sampler):
     class OtherLabels(Sound):
         def predict(self, X):
             return np.array(said)[self.inner_.predict(X)]
 
     with pytest.raises(ClassifierError, match=r"none of the classes \[0, 1\]"):
-        CounterfactualOverSampler(estimator=OtherLabels()).fit_resample(*table())
+        sampler(estimator=OtherLabels()).fit_resample(*table())
 
 
 @pytest.mark.parametrize("sampler", SAMPLERS)

@@ -87,6 +87,21 @@ def test_help_loads_nothing_heavy():
     assert (ended.returncode, ended.stderr) == (0, "")
 
 
+def test_balance_loads_only_what_it_needs(tmp_path):
+    table = "".join(f"{row},{row % 7},{'ab'[row % 4 == 0]}\n" for row in range(40))
+    (tmp_path / "t.csv").write_text("n,x,y\n" + table)
+    unneeded = "{'openpyxl', 'pyarrow', 'matplotlib', 'jinja2', 'dask', 'distributed', 'polars'}"
+    ours = "{'counterbalance.compare', 'counterbalance.report', 'counterbalance.distributed'}"
+    code = (
+        "import imblearn.over_sampling; before = set(sys.modules); "
+        "from counterbalance.cli import main; main(['balance', sys.argv[1], '--target', 'y']); "
+        f"loaded = ({unneeded} | {ours}) & (set(sys.modules) - before); "
+        "sys.stdout.write('loaded: ' + ', '.join(sorted(loaded)))"
+    )
+    ended = run_command(str(tmp_path / "t.csv"), code=code)
+    assert ended.stdout.endswith("loaded: "), ended.stdout + ended.stderr
+
+
 def test_a_shell_can_complete_commands_and_options():
     def complete(words):
         more = {"COMP_WORDS": words, "COMP_CWORD": str(len(words.split()) - 1)}

@@ -104,7 +104,7 @@ def test_a_truth_and_a_half_open_range_can_be_written(table, tmp_path):
         (["--one-of", "ward"], "--one-of must be COL=A,B"),
         (["--one-of", "ward="], "name at least one value"),
         (["--one-of", "ward=A,Z"], "names 'Z', which the column does not have; name values"),
-        (["--constraint", "age <="], "--constraint 'age <=' cannot be read: expected a column"),
+        (["--constraint", "age <="], "the relation 'age <=' cannot be read: expected a column"),
         (["--constraint", "age < 3 < dose"], "is more than one comparison"),
         (["--constraint", "__import__('os')"], "cannot be read"),
         (["--constraint", "agee <= dose"], "--constraint must name a column of the table"),

@@ -59,7 +59,7 @@ def test_repeated_and_missing_names_are_numbered_with_a_note(tmp_path):
     text = ",dose, dose,age,dose\nA,1,2,3,4\nB,5,6,7,8\n"
     path.write_text(text)
     table = read_table_file(path)
-    assert table.frame.columns.tolist() == ["column 1", "dose", "dose.1", "age", "dose.2"]
+    assert table.frame.columns.tolist() == ["Unnamed: 0", "dose", "dose.1", "age", "dose.2"]
     assert table.notes[0] == "2 columns are called 'dose'; this one is 'dose.1' here"
     new = table.with_rows(pd.DataFrame({"dose": [5], "dose.2": [4]})).decode()
     assert new == text + ",5,,,4\n"

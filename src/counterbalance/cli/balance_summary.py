@@ -45,8 +45,7 @@ def balance_table(user: UserTable, sampler: Any) -> Balanced:
     doing = "searching for counterfactuals" if hasattr(sampler, "search") else "drawing rows"
     with working(doing, told=ShortfallWarning):
         X, y = sampler.fit_resample(user.X, user.y)
-    new = X.iloc[len(user.X) :].reset_index(drop=True)
-    new = new.assign(**{user.target: y.iloc[len(user.y) :].reset_index(drop=True)})
+    new = _with_classes(X.iloc[len(user.X) :], y.iloc[len(user.y) :], user)
     rows = None if len(user.rows) == len(user.stored.frame) else user.rows
     return Balanced(user, "ours", sampler, X, y, new, rows, sampler.random_state)
 
@@ -70,8 +69,16 @@ def resample_table(user: UserTable, method: Method, strategy: Any, seed: int) ->
     X = pd.concat([user.X.iloc[made.kept], new], ignore_index=True)
     y = pd.concat([user.y.iloc[made.kept], labels_of_new], ignore_index=True)
     rows = None if len(made.kept) == len(user.stored.frame) else user.rows[made.kept]
-    new = new.assign(**{user.target: labels_of_new})
+    new = _with_classes(new, labels_of_new, user)
     return Balanced(user, method.name, None, X, y, new, rows, seed)
+
+
+def _with_classes(new: Any, labels: Any, user: UserTable) -> Any:
+    """Return the new rows with their classes beside them."""
+    import pandas as pd
+
+    parts = [new.reset_index(drop=True), labels.reset_index(drop=True).rename(user.target)]
+    return pd.concat(parts, axis=1)
 
 
 def summarise(result: Balanced, ratio: Sequence[str] = ()) -> dict[str, Any]:
@@ -201,7 +208,7 @@ def show_summary(summary: Mapping[str, Any]) -> None:
         "provenance": "where the new ones come from",
         "report": "the report",
     }
-    if written and summary.get("examples"):
+    if written and (summary.get("examples") or summary["relations"]):
         say("")
     for name, path in written.items():
         say(f"wrote {what[name]} to {path}")
@@ -263,7 +270,7 @@ def _tables(summary: Mapping[str, Any]) -> list[ResultTable]:
 
     made = {one["class"]: one for one in summary["origins_by_class"]}
     shown = [origin for origin in HEADS if any(one[origin] for one in made.values())]
-    if len(made) < BOTH:
+    if min(len(made), len(shown)) < BOTH:
         shown = []
     rows = [
         (
@@ -290,7 +297,7 @@ def _say_relations(found: Sequence[Mapping[str, Any]]) -> None:
         say(f"  {one['relation']}  ({percent(one['kept'])} of the rows: {one['words']})")
     if len(found) > MOST_RELATIONS:
         say(f"  and {len(found) - MOST_RELATIONS} more (--json lists all)")
-    say(f"--ignore-relation {shlex.quote(found[0]['relation'])} takes one out\n")
+    say(f"--ignore-relation {shlex.quote(found[0]['relation'])} takes one out")
 
 
 def _most_changed(result: Balanced) -> list[dict[str, Any]]:

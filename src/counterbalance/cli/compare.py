@@ -242,6 +242,11 @@ def make_settings(
 def setup_lines(user: UserTable, groups: str | None, time: str | None) -> str:
     """Return lines of Python that make of the file what was compared."""
     lines = [f"# table: {user.path.name} as a frame, such as pandas.read_csv gives"]
+    cells = getattr(user.stored, "cells", None)
+    if cells is not None and cells.header is None:
+        lines.append("table.columns = [f'column {m + 1}' for m in range(table.shape[1])]")
+    elif cells is not None and any(name != name.strip() for name in cells.header):
+        lines.append("table.columns = table.columns.str.strip()")
     if time is not None:
         lines.append(f"table = table.sort_values({time!r})")
     left_out = [user.target, *user.kept]

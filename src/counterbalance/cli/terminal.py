@@ -211,7 +211,22 @@ def show_tables(tables: Iterable[ResultTable]) -> None:
             rows=[[shown(cell) for cell in row] for row in table.rows],
             notes=[shown(line, LONGEST_LINE) for line in table.notes],
         )
-        sys.stdout.write(as_text(safe) + "\n")
+        sys.stdout.write(as_text(_narrowed(safe)) + "\n")
+
+
+def _narrowed(table: ResultTable) -> ResultTable:
+    """Break the texts of the last column where a terminal is too narrow for them."""
+    if not sys.stdout.isatty() or table.left < len(table.columns):
+        return table
+    lines = [table.columns, *table.rows]
+    others = sum(max(len(row[m]) for row in lines) + 2 for m in range(len(table.columns) - 1))
+    width = max(FEWEST_CHARACTERS, shutil.get_terminal_size().columns - others)
+    rows = [
+        [*([""] * (len(row) - 1) if number else row[:-1]), part]
+        for row in table.rows
+        for number, part in enumerate(textwrap.wrap(row[-1], width) or [""])
+    ]
+    return replace(table, rows=rows)
 
 
 def printable(text: str) -> str:

@@ -95,7 +95,7 @@ def read_cells(
     if reading.header is None:
         check_header(first, below, decimal, name)
     header = None if reading.header is False else first
-    names, renamed = name_columns(header or [""] * len(first))
+    names, renamed = name_columns(header or [f"column {m + 1}" for m in range(len(first))])
     texts = rows if header is None else below
     kinds = dict.fromkeys(check_columns(reading.numbers, names, "--number"), "number")
     kinds |= dict.fromkeys(check_columns(reading.texts, names, "--text"), "text")

@@ -126,12 +126,12 @@ def too_large(what: str, most: int) -> TableError:
 
 
 def name_columns(cells: Sequence[str]) -> tuple[list[str], list[str]]:
-    """Return the names of the columns, each once, and notes about those that were changed.
+    """Return the names of the columns as pandas has them, and notes about repeated ones.
 
     >>> name_columns([" age", "dose", "dose", ""])[0]
-    ['age', 'dose', 'dose.1', 'column 4']
+    ['age', 'dose', 'dose.1', 'Unnamed: 3']
     """
-    given = [cell.strip() or f"column {m + 1}" for m, cell in enumerate(cells)]
+    given = [cell.strip() or f"Unnamed: {m}" for m, cell in enumerate(cells)]
     names: list[str] = []
     notes = []
     for name in given:
@@ -159,20 +159,17 @@ def check_header(first: Sequence[str], below: pd.DataFrame, decimal: str, name: 
 
 def looks_like_rows(first: Sequence[str], below: pd.DataFrame, decimal: str = ".") -> bool:
     """Whether the first row holds numbers wherever the rows below do."""
-    series = require_pandas().Series
-    cells = [
-        cell
-        for cell, (_, column) in zip(first, below.items(), strict=True)
-        if _holds_numbers(column, decimal)
-    ]
-    numbers = [
-        _holds_numbers(series([cell], dtype=str), decimal)
-        for cell in cells
-        if cell.strip().casefold() not in NO_NUMBER
-    ]
+    series, alike = require_pandas().Series, False
+    for cell, (_, column) in zip(first, below.items(), strict=True):
+        if cell.strip().casefold() in NO_NUMBER or not _holds_numbers(column, decimal):
+            continue
+        if not any(map(str.isdigit, cell)):  # decided quickly for nearly every file
+            return False
+        if not _holds_numbers(series([cell], dtype=str), decimal):
+            return False
+        alike = True
     whole = [int(cell) for cell in first if cell.strip().isdecimal()]
-    consecutive = {after - before for before, after in pairwise(whole)} == {1}
-    return bool(numbers) and all(numbers) and not consecutive
+    return alike and {after - before for before, after in pairwise(whole)} != {1}
 
 
 def _holds_numbers(cells: pd.Series[str], decimal: str) -> bool:

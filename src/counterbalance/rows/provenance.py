@@ -54,6 +54,7 @@ SHOWN_ROWS = 10
 TOLD_CHANGES = 4
 # Numbers in this range are written without an exponent: 111400, and not 1.114e+05.
 WRITTEN_IN_FULL = (1e4, 1e15)
+DIGITS = (4, 7, 10, 17)
 SHOWN_FEATURES = 12
 # A changed cell in a notebook: a tint that can be read on light and on dark ground.
 MARKED = ' style="background: rgba(230, 140, 0, 0.3); font-weight: bold"'
@@ -217,7 +218,12 @@ class Provenance:
         changes = []
         for name in row["changed"][:TOLD_CHANGES]:
             column = frames.column(X, self._names.index(name))
-            before, after = (_cell(column, row[which]) for which in ("factual", "sample"))
+            for digits in DIGITS:  # as few as tell the two apart
+                before, after = (
+                    _cell(column, row[which], digits) for which in ("factual", "sample")
+                )
+                if before != after:
+                    break
             colon = ":" if name[-1:].isdigit() else ""  # column 45: 52 → 51
             changes.append(f"{name}{colon} {before} → {after}")
         if len(row["changed"]) > TOLD_CHANGES:
@@ -274,15 +280,17 @@ def _scored(row: dict[str, Any], words: str) -> str:
     return "" if np.isnan(score) else f", {words} {score:.2g}"
 
 
-def _cell(column: Any, place: int) -> str:
+def _cell(column: Any, place: int, digits: int = DIGITS[0]) -> str:
     """Return one cell as text, a number with no more digits than a reader needs."""
     cell = column.iloc[place] if hasattr(column, "iloc") else column[int(place)]
     if hasattr(cell, "toarray"):
         cell = cell.toarray().item()
     if not isinstance(cell, (float, np.floating)):
         return str(cell)
-    is_amount = WRITTEN_IN_FULL[0] <= abs(float(cell)) < WRITTEN_IN_FULL[1]
-    return f"{cell:.0f}" if is_amount else f"{cell:.4g}"
+    size = abs(float(cell))
+    if digits < len(f"{size:.0f}") and WRITTEN_IN_FULL[0] <= size < WRITTEN_IN_FULL[1]:
+        return f"{cell:.0f}"
+    return f"{cell:.{digits}g}"
 
 
 def _short(cell: Any) -> str:
