@@ -1,5 +1,6 @@
 """A resampled classifier: out-of-fold probabilities and thresholds, scikit-learn's conventions."""
 
+import json
 import pickle
 import warnings
 
@@ -11,6 +12,7 @@ from imblearn.combine import SMOTEENN
 from imblearn.over_sampling import SMOTE, RandomOverSampler
 from imblearn.under_sampling import RandomUnderSampler
 from scipy import sparse
+from scipy.special import expit
 from sklearn import config_context
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.calibration import CalibratedClassifierCV
@@ -47,7 +49,7 @@ def expected_failures(estimator):
 
 
 @parametrize_with_checks(
-    [ResampledClassifier(LogisticRegression(), RandomUnderSampler(random_state=0))],
+    [ResampledClassifier(LogisticRegression(), RandomUnderSampler(random_state=0), random_state=0)],
     expected_failed_checks=expected_failures,
 )
 def test_scikit_learn(estimator, check):
@@ -443,3 +445,125 @@ def test_parts_that_want_numbers_are_named_with_what_to_put_before_them():
         ResampledClassifier(LogisticRegression(), SMOTE()).fit(X, y)
     whole = make_pipeline(TablePreparation(), ResampledClassifier(LogisticRegression(), SMOTE()))
     assert set(whole.fit(X, y).predict(X)) == {"ill", "well"}
+
+
+@pytest.mark.parametrize("container", ["pandas", "polars", "array with gaps", "sparse", "texts"])
+def test_without_any_argument_it_takes_any_table(container):
+    X, y = mixed_table()
+    if container == "polars":
+        X = pl.from_pandas(X)
+    elif container == "array with gaps":
+        X = X[["dose", "visits"]].to_numpy(dtype=float)
+    elif container == "sparse":
+        X = sparse.csr_array(np.where(np.isnan(dose := X["dose"]), 0, dose)[:, None])
+    elif container == "texts":
+        X = X[["ward"]].to_numpy(dtype=object)
+    model = ResampledClassifier(random_state=0).fit(X, y)
+    assert set(model.predict(X)) == {"ill", "well"}
+    assert len(model.estimators_) == 5
+    assert 0 < model.threshold_ < 0.5
+
+
+def test_the_members_vote_with_calibrated_probabilities_and_the_threshold_decides():
+    X, y = two_clouds(200, 60, apart=1.5)
+    model = ResampledClassifier(LogisticRegression(), random_state=0, cv=3).fit(X, y)
+    (curve,) = model.calibration_
+    votes = []
+    for f in model.estimators_:
+        p = f.predict_proba(X)[:, 1]  # fitted at equal shares
+        odds = p / (1 - p) * model.base_shares_[1] / model.base_shares_[0]
+        votes.append(expit(curve["slope"] * np.log(odds) + curve["intercept"]))
+    p = model.predict_proba(X)[:, 1]
+    np.testing.assert_allclose(p, np.mean(votes, axis=0), atol=0.01)  # shares of a fold are rounded
+    np.testing.assert_array_equal(model.predict(X) == "yes", p >= model.threshold_)
+    model.threshold_ = 0.9
+    np.testing.assert_array_equal(model.predict(X) == "yes", p >= 0.9)
+
+
+def test_one_model_of_all_rows_is_an_estimator_and_members_are_several():
+    X, y = two_clouds(60, 30, apart=1.5)
+    sizes = []
+
+    class Counted(LogisticRegression):
+        def fit(self, X, y):
+            sizes.append(len(X))
+            return super().fit(X, y)
+
+    members = ResampledClassifier(Counted(), cv=3, random_state=0).fit(X, y)
+    assert sizes == [80] * 3  # two thirds of 60 rows of each class
+    with pytest.raises(AttributeError, match="set ensemble=False"):
+        _ = members.estimator_
+    sizes.clear()
+    one = ResampledClassifier(Counted(), cv=3, ensemble=False, random_state=0).fit(X, y)
+    assert sizes == [120] + [80] * 3
+    assert one.estimators_ == [one.estimator_]
+    assert one.threshold_ == members.threshold_  # both from the same out-of-fold probabilities
+    np.testing.assert_array_equal(one.out_of_fold_proba_, members.out_of_fold_proba_)
+
+
+def test_the_brier_score_is_no_worse_than_without_resampling():
+    X, y = two_clouds(900, 100, apart=1.5, features=4)
+    X_test, y_test = two_clouds(4500, 500, apart=1.5, features=4, seed=1)
+    score = {
+        sampler: brier_score_loss(
+            y_test == "yes",
+            ResampledClassifier(sampler=sampler, random_state=0)
+            .fit(X, y)
+            .predict_proba(X_test)[:, 1],
+        )
+        for sampler in (None, "passthrough")
+    }
+    assert score[None] < 1.01 * score["passthrough"]
+
+
+def test_a_pickle_does_not_grow_with_the_rows():
+    sizes = []
+    for rows in (200, 2000):
+        X, y = two_clouds(rows * 4 // 5, rows // 5, apart=1.5)
+        model = ResampledClassifier(LogisticRegression(), random_state=0).fit(X, y)
+        sizes.append(len(pickle.dumps(model)))
+    assert sizes[1] < sizes[0] + 4_000 < 30_000
+
+
+def test_skops_loads_it_with_two_types_of_this_library():
+    sio = pytest.importorskip("skops.io", reason="run: pip install 'counterbalance[skops]'")
+    X, y = mixed_table()
+    model = ResampledClassifier(calibration="isotonic", random_state=0).fit(X, y)
+    written = sio.dumps(model)
+    unknown = sio.get_untrusted_types(data=written)
+    assert [name for name in unknown if name.startswith("counterbalance")] == [
+        "counterbalance.estimators.resampled.ResampledClassifier",
+        "counterbalance.table.encoder.TableEncoder",
+    ]
+    again = sio.loads(written, trusted=unknown)
+    np.testing.assert_array_equal(again.predict_proba(X), model.predict_proba(X))
+    assert again.decision_ == model.decision_
+
+
+@pytest.mark.parametrize("calibration", ["sigmoid", "isotonic", None])
+@pytest.mark.parametrize("threshold", ["f1", 0.3, [[0, 1], [5, 0]], None])
+def test_the_decision_is_told_in_plain_values(threshold, calibration):
+    X, y = two_clouds(60, 30, apart=1.5)
+    model = ResampledClassifier(
+        LogisticRegression(), threshold=threshold, calibration=calibration, random_state=0
+    ).fit(X, y)
+    decision = json.loads(json.dumps(model.decision_))
+    assert decision["threshold"] == model.threshold_
+    assert decision["rarest_class"] == "yes"
+    np.testing.assert_allclose(decision["base_shares"], [2 / 3, 1 / 3])
+    np.testing.assert_allclose(decision["resampled_shares"], [0.5, 0.5])
+    assert (decision["calibration"] or {}).get("kind") == calibration
+    assert (decision["metric"], decision["costs"]) == (
+        threshold if isinstance(threshold, str) else None,
+        threshold if isinstance(threshold, list) else None,
+    )
+
+
+def test_the_html_shows_the_sampler_and_the_members():
+    X, y = two_clouds(60, 30, apart=1.5)
+    model = ResampledClassifier(LogisticRegression(), SMOTE(random_state=0), cv=3, random_state=0)
+    assert "member" not in model._repr_html_()
+    html = model.fit(X, y)._repr_html_()
+    assert "SMOTE" in html
+    assert all(f"member {k}" in html for k in (1, 2, 3))
+    assert "member 4" not in html

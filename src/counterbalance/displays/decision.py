@@ -10,6 +10,7 @@ from counterbalance.arrays import Floats
 from counterbalance.displays.drawing import TITLE, Display, as_written, axes_or_new, colour_of
 from counterbalance.errors import TableError
 from counterbalance.estimators.decision import precision_recall
+from counterbalance.table.labels import in_words
 
 
 @dataclass(eq=False, repr=False)
@@ -124,7 +125,9 @@ class DecisionDisplay(Display):
             chosen = f"threshold {self.threshold:.3g}"
             ax.axvline(self.threshold, color="0.4", linestyle="--", linewidth=1, label=chosen)
         ax.set(ylim=(-0.02, 1.02), xlim=(0, 1), ylabel="share")
-        ax.set_xlabel(f"least probability at which {as_written(self.pos_label)} is predicted")
+        ax.set_xlabel(
+            f"least probability at which {as_written(in_words(self.pos_label))} is predicted"
+        )
         ax.set_title("Precision and recall against the threshold", fontsize=TITLE)
         ax.spines[["top", "right"]].set_visible(False)
         ax.legend(frameon=False, fontsize="small")

@@ -4,7 +4,7 @@ rows of a part -> sampler -> estimator; asked: probabilities at ``prior`` -> at 
 """
 
 from inspect import signature
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from sklearn.base import clone
@@ -19,35 +19,30 @@ from counterbalance.table import containers, frames
 from counterbalance.table.labels import Labels, read_labels
 
 
-class Member(NamedTuple):
-    """A fitted estimator, and the shares of the classes in the rows that it was fitted to."""
+def corrected_scores(f: Any, prior: Floats, X: Any, classes: Any, base: Floats) -> Floats:
+    """Return the probabilities of an estimator that was fitted at shares ``prior``, at ``base``.
 
-    estimator: Any
-    prior: Floats
-
-    def scores(self, X: Any, classes: Any, base: Floats) -> Floats:
-        """Return the probabilities of the classes at the shares ``base``.
-
-        An estimator without probabilities gives the values of its decision function.
-        """
-        f = self.estimator
-        has_probability = hasattr(f, "predict_proba")
-        found = (probabilities if has_probability else decisions)(f, X)
-        if found is None:
-            raise ClassifierError(
-                f"the decision function of estimator {type(f).__name__} has no value for each "
-                "class; pass a classifier with predict_proba"
-            )
-        scores = np.zeros((len(found), len(classes)))
-        scores[:, np.searchsorted(classes, f.classes_)] = found
-        return prior_corrected(scores, base, self.prior) if has_probability else scores
+    An estimator without probabilities gives the values of its decision function.
+    """
+    has_probability = hasattr(f, "predict_proba")
+    found = (probabilities if has_probability else decisions)(f, X)
+    if found is None:
+        raise ClassifierError(
+            f"the decision function of estimator {type(f).__name__} has no value for each "
+            "class; pass a classifier with predict_proba"
+        )
+    scores = np.zeros((len(found), len(classes)))
+    scores[:, np.searchsorted(classes, f.classes_)] = found
+    return prior_corrected(scores, base, prior) if has_probability else scores
 
 
 def fit_member(
     estimator: Any, sampler: Any, X: Any, labels: Labels, weights: Floats | None, base: Floats,
     train: Integers, test: Integers, *, seed: int, pass_weights: bool,
-) -> tuple[Member, Floats]:  # fmt: skip
-    """Fit a member to some rows of a table; return it, and its scores of others.
+) -> tuple[Any, Floats, Floats]:  # fmt: skip
+    """Resample some rows of a table and fit the estimator: a member.
+
+    Returns it, the shares of the classes in its rows, and its scores of other rows.
 
     estimator, sampler   unfitted; both are cloned, and seeded where they have no seed
     weights              (N,) weights of the rows, or None
@@ -55,24 +50,11 @@ def fit_member(
     train, test          positions of the rows to fit to and of those to score
     pass_weights         whether the estimator gets the weights, or only the sampler
     """
-    member = _fitted(
-        estimator, sampler, X, labels, weights, train, seed=seed, pass_weights=pass_weights
-    )
-    if not len(test):
-        return member, np.zeros((0, len(labels.classes)))
-    return member, member.scores(containers.take(X, test), labels.classes, base)
-
-
-def _fitted(
-    estimator: Any, sampler: Any, X: Any, labels: Labels, weights: Floats | None, rows: Integers,
-    *, seed: int, pass_weights: bool,
-) -> Member:  # fmt: skip
-    """Resample rows of a table and fit the estimator to the result."""
-    weights = None if weights is None else weights[rows]
-    is_part = len(rows) < len(labels.codes)
-    X = containers.take(X, rows) if is_part else X
+    is_part = len(train) < len(labels.codes)
+    rows = containers.take(X, train) if is_part else X
+    weights = None if weights is None else weights[train]
     sampler = seeded(clone(sampler), seed)
-    X_new, y_new = _resampled(sampler, X, labels.values[rows], weights, is_part=is_part)
+    X_new, y_new = _resampled(sampler, rows, labels.values[train], weights, is_part=is_part)
     new = read_labels(y_new)
     if not np.array_equal(new.classes, labels.classes):
         raise TableError(
@@ -82,22 +64,26 @@ def _fitted(
         )
     new_weights = None
     if weights is not None:
-        new_weights = _weights_after(sampler, weights, labels.codes[rows], new.codes)
+        new_weights = _weights_after(sampler, weights, labels.codes[train], new.codes)
     if not pass_weights:
         new_weights = None
     estimator = seeded(clone(estimator), seed)
     parameters = weight_parameter(estimator, new_weights)
     try:
-        estimator.fit(_like(X_new, X), new.values, **parameters)
+        estimator.fit(X_new, new.values, **parameters)
     except ValueError as error:
-        if not _is_mixed(X):
+        if not _is_mixed(rows):
             raise
         raise ClassifierError(
             f"estimator {type(estimator).__name__} cannot be fitted to this table: {error}; if it "
             "takes numbers only, put a preparation before it, as in make_pipeline("
             f"TablePreparation(), {type(estimator).__name__}())"
         ) from error
-    return Member(estimator, class_shares(new.codes, len(labels.classes), new_weights))
+    prior = class_shares(new.codes, len(labels.classes), new_weights)
+    if not len(test):
+        return estimator, prior, np.zeros((0, len(labels.classes)))
+    others = containers.take(X, test)
+    return estimator, prior, corrected_scores(estimator, prior, others, labels.classes, base)
 
 
 def seeded(part: Any, seed: int) -> Any:
@@ -143,7 +129,10 @@ def _resampled(
             f"{type(found).__name__}{f' with rows of the shape {shape}' if shape else ''}; "
             "correct it, or use another"
         )
-    return found
+    X_new, y_new = found
+    if rows is not X and containers.kind(X_new) != "polars":
+        X_new = type(X)(np.asarray(X_new).tolist(), schema=X.schema, orient="row", strict=False)
+    return X_new, y_new
 
 
 def _weights_after(sampler: Any, weights: Floats, before: Integers, after: Integers) -> Floats:
@@ -165,10 +154,3 @@ def _weights_after(sampler: Any, weights: Floats, before: Integers, after: Integ
 def _is_mixed(X: Any) -> bool:
     """Say whether a table may hold more than numbers."""
     return frames.has_columns(X) or getattr(X, "dtype", None) == np.dtype(object)
-
-
-def _like(X_new: Any, X: Any) -> Any:
-    """Return resampled rows in the container of the table."""
-    if containers.kind(X) != "polars" or containers.kind(X_new) == "polars":
-        return X_new
-    return type(X)(np.asarray(X_new).tolist(), schema=X.schema, orient="row", strict=False)

@@ -36,7 +36,7 @@ from counterbalance.estimators.decision import (
     rarest_of,
     tuned_rule,
 )
-from counterbalance.estimators.member import Member, fit_member
+from counterbalance.estimators.member import corrected_scores, fit_member
 from counterbalance.reference import LinksToReference
 from counterbalance.samplers.base import check_table, check_weights
 from counterbalance.samplers.interior import InteriorOverSampler
@@ -111,9 +111,7 @@ class ResampledClassifier(LinksToReference, ClassifierMixin, MetaEstimatorMixin,
     classes_ : ndarray of shape (n_classes,)
         The classes, sorted.
     estimators_ : list of classifiers
-        The fitted members; one with ``ensemble=False``.
-    estimator_ : classifier
-        The fitted model, with ``ensemble=False`` only.
+        The fitted members; one with ``ensemble=False``, which is also ``estimator_``.
     base_shares_, resampled_shares_ : ndarray of shape (n_classes,)
         Shares of the classes in the table, and after resampling (the mean of the members).
     rarest_class_ : label
@@ -234,12 +232,23 @@ class ResampledClassifier(LinksToReference, ClassifierMixin, MetaEstimatorMixin,
                 f"X has {X.shape[0]} rows but y has {n_rows} labels; give one label for each row"
             )
         weights = check_weights(sample_weight, n_rows)
-        groups = None if groups is None else _check_groups(groups, n_rows)
+        groups = None if groups is None else np.asarray(groups)
+        if groups is not None and groups.shape != (n_rows,):
+            raise TableError(
+                f"groups must name one group for each of the {n_rows} rows, got an array of the "
+                f"shape {groups.shape}"
+            )
         estimator = self._estimator()
         check_classifier(estimator)
         pass_weights = self._route(sample_weight, groups)
         self.classes_ = labels.classes
-        self.base_shares_ = self._shares(labels, weights)
+        totals = np.bincount(labels.codes, weights=weights)
+        if not totals.all():
+            raise TableError(
+                f"sample_weight must leave rows of every class, but those of class "
+                f"{plain(labels.classes[int(totals.argmin())])!r} have no weight; give them some"
+            )
+        self.base_shares_ = totals / totals.sum()
         self._rarest = rarest_of(self.base_shares_)
         self.rarest_class_ = plain(self.classes_[self._rarest])
         self._costs = self._cost_matrix()
@@ -255,13 +264,13 @@ class ResampledClassifier(LinksToReference, ClassifierMixin, MetaEstimatorMixin,
             delayed(fit_member)(*given, *part, seed=seed, pass_weights=pass_weights)
             for part in parts
         )
-        members = [member for member, _ in fitted]
-        members = members if self.ensemble and folds else members[:1]
-        self.estimators_ = [member.estimator for member in members]
-        self._priors = np.array([member.prior for member in members])
+        members = fitted if self.ensemble and folds else fitted[:1]
+        self.estimators_ = [estimator for estimator, *_ in members]
+        self._has_probabilities = hasattr(self.estimators_[0], "predict_proba")
+        self._priors = np.array([prior for _, prior, _ in members])
         self.resampled_shares_ = self._priors.mean(axis=0)
         scores = np.full((n_rows, len(self.classes_)), np.nan)
-        for (_, test), (_, found) in zip(parts, fitted, strict=True):
+        for (_, test), (*_, found) in zip(parts, fitted, strict=True):
             scores[test] = found
         self._decide(scores, labels, weights)
         return self
@@ -282,7 +291,7 @@ class ResampledClassifier(LinksToReference, ClassifierMixin, MetaEstimatorMixin,
         check_is_fitted(self)
         X = check_table(self, X, reset=False)
         votes = [
-            self._calibrated(Member(f, prior).scores(X, self.classes_, self.base_shares_))
+            self._calibrated(corrected_scores(f, prior, X, self.classes_, self.base_shares_))
             for f, prior in zip(self.estimators_, self._priors, strict=True)
         ]
         return np.asarray(np.mean(votes, axis=0))
@@ -309,8 +318,8 @@ class ResampledClassifier(LinksToReference, ClassifierMixin, MetaEstimatorMixin,
         """The fitted model, if there is one only."""
         if len(self.estimators_) > 1:
             raise AttributeError(
-                f"this ResampledClassifier has {len(self.estimators_)} members and no estimator_; "
-                "use estimators_, or set ensemble=False to fit one model"
+                "a ResampledClassifier of several members has no estimator_; use estimators_, or "
+                "set ensemble=False to fit one model"
             )
         return self.estimators_[0]
 
@@ -318,10 +327,11 @@ class ResampledClassifier(LinksToReference, ClassifierMixin, MetaEstimatorMixin,
     def decision_(self) -> dict[str, Any]:
         """The decision as plain values."""
         check_is_fitted(self)
-        is_metric = isinstance(self.threshold, str)
         curves = {"kind": self.calibration, "curves": self.calibration_}
+        costs = None if self._costs is None else self._costs.tolist()
         return {
-            "tuned_for": self.threshold if is_metric else "costs" if self._tunes else None,
+            "metric": self.threshold if isinstance(self.threshold, str) else None,
+            "costs": costs,
             "classes": self.classes_.tolist(),
             "rarest_class": self.rarest_class_,
             "threshold": self.threshold_,
@@ -355,17 +365,6 @@ class ResampledClassifier(LinksToReference, ClassifierMixin, MetaEstimatorMixin,
         if self.sampler is None:
             return InteriorOverSampler()
         return FunctionSampler(validate=False) if isinstance(self.sampler, str) else self.sampler
-
-    def _shares(self, labels: Labels, weights: Floats | None) -> Floats:
-        """Return the shares of the classes; refuse a class without weight."""
-        totals = np.bincount(labels.codes, weights=weights)
-        if not totals.all():
-            raise TableError(
-                f"sample_weight must leave rows of every class, but the rows of class "
-                f"{plain(labels.classes[int(totals.argmin())])!r} have no weight; give them "
-                "some, or leave them out"
-            )
-        return np.asarray(totals / totals.sum())
 
     def _decide(self, scores: Floats, labels: Labels, weights: Floats | None) -> None:
         """Learn the calibration and the threshold from out-of-fold scores.
@@ -405,10 +404,6 @@ class ResampledClassifier(LinksToReference, ClassifierMixin, MetaEstimatorMixin,
         if n_classes == BINARY:
             is_rarest = (codes == self._rarest).astype(np.intp)
             self.out_of_fold_curve_ = precision_recall(p[:, self._rarest], is_rarest, weights)
-
-    @property
-    def _has_probabilities(self) -> bool:
-        return hasattr(self.estimators_[0], "predict_proba")
 
     def _on_a_line(self, scores: Floats) -> Floats:
         """Return the scores that a curve is fitted to: the logits of probabilities."""
@@ -529,23 +524,12 @@ class ResampledClassifier(LinksToReference, ClassifierMixin, MetaEstimatorMixin,
 
 def _as_column(y: Any) -> Any:
     """Return the labels of a column with one dimension, as every classifier does."""
-    if y is None or containers.kind(y) == "sparse":
-        return y
-    if getattr(y, "ndim", 1) == BINARY and y.shape[1] == 1:
+    is_column = getattr(y, "ndim", 1) == BINARY and y.shape[1] == 1
+    if is_column and containers.kind(y) != "sparse":
         return column_or_1d(np.asarray(y), warn=True)
-    if getattr(y, "ndim", 1) > 1:
+    if getattr(y, "ndim", 1) > 1 and not is_column:
         raise TableError(
-            f"y must hold one label for each row, got an array of the shape {np.shape(y)}; "
-            "several labels for a row, or one-hot codes, are not supported"
+            f"y must hold one label for each row, got the shape {np.shape(y)}; several labels for "
+            "a row, or one-hot codes, are not supported"
         )
     return y
-
-
-def _check_groups(groups: Any, n_rows: int) -> Any:
-    values = np.asarray(groups)
-    if values.shape != (n_rows,):
-        raise TableError(
-            f"groups must name one group for each of the {n_rows} rows, got an array of the "
-            f"shape {values.shape}"
-        )
-    return values
