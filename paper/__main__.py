@@ -27,6 +27,7 @@ from paper.trials import Store
 # Rows of a table in a reproduction: with fewer, a class has none in some fold.
 FEWEST_ROWS = 200
 QUICK_SETS, QUICK_FOLDS, QUICK_ROWS = 2, 2, 300
+ALIASES = {"baselines": ("rivals",)}  # the name of the command in version 0.2
 # Every method of this package by its names in all experiments, those of published trials included.
 OURS = {
     *resamplers.PROTOCOL.kind.ours
@@ -69,9 +70,9 @@ def make_parser() -> argparse.ArgumentParser:
 
     for name, kind, what in (
         ("study", resamplers.PROTOCOL, "resamplers before six classifiers, over many data sets"),
-        ("rivals", baselines_page.PROTOCOL, "what one would take instead of a resampler"),
+        ("baselines", baselines_page.PROTOCOL, "what to use instead of a resampler"),
     ):
-        one = commands.add_parser(name, help=what)
+        one = commands.add_parser(name, help=what, aliases=ALIASES.get(name, ()))
         one.add_argument("--suite", nargs="+", choices=SUITES, default=["development"])
         one.add_argument("--datasets", nargs="+", metavar="NAME", help="in place of a suite")
         about = "'none' is always among them"
@@ -129,7 +130,7 @@ def settings_of(options: argparse.Namespace) -> Settings:
 
 
 def run_study(options: argparse.Namespace) -> None:
-    """Run the study of resamplers, or that of baselines; a fold that fails counts as none."""
+    """Run the study of resamplers, or of baselines; a fold that fails counts as none."""
     suites = {name: suite(name) for name in options.suite}
     if options.datasets:
         suites = {"chosen": tuple(options.datasets)}
@@ -138,7 +139,7 @@ def run_study(options: argparse.Namespace) -> None:
         suites = {name: sets[:QUICK_SETS] for name, sets in suites.items()}
         sizes = {"folds": QUICK_FOLDS, "rows": QUICK_ROWS}
     for name in options.datasets or ():
-        load(name)  # a wrong name is told before hours of work
+        load(name)  # a wrong name fails before hours of work
     methods = options.protocol.methods
     if options.methods:
         methods = tuple(dict.fromkeys(("none", *options.methods)))

@@ -66,7 +66,7 @@ def smote_of_levels(preparation: TablePreparation, X: Any, y: Any, seed: int) ->
 
 
 def resample_levels(preparation: TablePreparation, X: Any, y: Any, sampler: Any) -> tuple[Any, Any]:
-    """Resample a table by a sampler that is told which columns hold codes of categories."""
+    """Resample a table by a sampler with the parameter ``categorical_features``."""
     sampler.set_params(categorical_features=preparation.nominal_places)
     rows, labels = sampler.fit_resample(preparation.plain(X), y)
     return preparation.encoded(np.asarray(rows, dtype=np.float64)), labels

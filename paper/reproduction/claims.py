@@ -1,4 +1,4 @@
-"""Which of the paper's claims hold on these figures, which do not, which cannot be told.
+"""Which of the paper's claims hold on these figures, which do not, which are undecided.
 
 Every sentence comes from the figures. A cell is a data set and a classifier; it is *ahead* or
 *behind* where the paired difference is beyond chance (p below `LEVEL`), else *open*. Of many cells
@@ -6,7 +6,7 @@ one is behind by chance, so a claim about n cells is judged at `LEVEL` / n. It
 
     holds             if ours is first as often as in the paper, and behind in no cell
     does not hold     if ours is behind in a cell
-    cannot be told    otherwise, and where there are too few figures for a test
+    undecided         otherwise, and where there are too few figures for a test
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from paper.reproduction.scores import LEVEL, Difference, Scores, paired
 from paper.trials import ERROR, Frame
 
 Cell = tuple[str, str]
-HOLDS, FAILS, OPEN = "Holds", "Does not hold", "Cannot be told"
+HOLDS, FAILS, OPEN = "Holds", "Does not hold", "Undecided"
 # Data sets of the paper that anyone can get; ILC is a simulation here, FMN2 not the paper's.
 PUBLIC = ("WBC", "PBC", "FMN")
 # Chosen here, and the table of the paper that each stands for.
@@ -267,5 +267,5 @@ def _counted(differences: Sequence[Difference]) -> str:
     tally = _tally(differences)
     return (
         f"ahead beyond chance (p < {LEVEL}) in {tally['ahead']} of {tally.total()} cells, behind "
-        f"in {tally['behind']}, and in {tally['open']} it cannot be told"
+        f"in {tally['behind']}, and in {tally['open']} it is undecided"
     )

@@ -80,7 +80,7 @@ def trials(settings: Settings) -> list[Trial]:
 def compute(trial: Trial) -> dict[str, Any]:
     """Resample a training part once; return the confusion matrix of each classifier.
 
-    A classifier's seed belongs to the fold and not to the method: all methods are equally lucky.
+    A classifier's seed belongs to the fold and not to the method: all methods get the same one.
     """
     data, method = str(trial["data"]), str(trial["method"])
     rows, run, folds, fold = (int(trial[name]) for name in ("rows", "run", "folds", "fold"))

@@ -51,7 +51,7 @@ def trials(settings: Settings) -> list[Trial]:
 
 
 def compute(trial: Trial) -> dict[str, float]:
-    """Resample the training half with one setting moved and judge what comes out."""
+    """Resample the training half with one setting changed and measure the result."""
     seed, setting, value = int(trial["seed"]), str(trial["setting"]), str(trial["value"])
     X, y = synthetic_arrays(seed)
     X, X_test, y, y_test = train_test_split(

@@ -130,7 +130,7 @@ def _splits(data: str, rows: int, folds: int, repeat: int) -> list[tuple[Any, An
 
 
 def measure(f: Any, X: Any, y: NDArray[np.intp], n_classes: int) -> dict[str, float]:
-    """Judge a fitted classifier on a test fold; f has seen every code ``0 ... n_classes - 1``."""
+    """Measure a fitted classifier on a test fold; f has seen every code ``0 ... n_classes - 1``."""
     counts = confusion_matrix(y, f.predict(X), labels=range(n_classes))
     figures = {
         "g_mean": g_mean(counts),
@@ -142,12 +142,12 @@ def measure(f: Any, X: Any, y: NDArray[np.intp], n_classes: int) -> dict[str, fl
     scores = f.predict_proba(X) if has_probability else f.decision_function(X)
     if scores.ndim == 1:
         scores = np.column_stack([-scores, scores])
-    judged = [1] if n_classes == BINARY else [c for c in range(n_classes) if (y == c).any()]
+    scored = [1] if n_classes == BINARY else [c for c in range(n_classes) if (y == c).any()]
     for name, metric in (
         ("roc_auc", roc_auc_score),
         ("average_precision", average_precision_score),
     ):
-        figures[name] = float(np.mean([metric(y == c, scores[:, c]) for c in judged]))
+        figures[name] = float(np.mean([metric(y == c, scores[:, c]) for c in scored]))
     if has_probability:
         truth = y[:, None] == np.arange(n_classes)
         figures["brier"] = float(((scores - truth) ** 2).sum(axis=1).mean() / 2)

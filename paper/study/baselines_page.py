@@ -1,8 +1,8 @@
-"""The study of baselines: a trial fits one to a training fold and judges it on the test fold.
+"""The study of baselines: a trial fits one to a training fold and measures it on the test fold.
 
 The protocol is CLIMB's (Liu et al. 2025): stratified folds, average precision, macro-F1 and
-balanced accuracy, and beside them the Brier score, because a classifier that is put to use is
-asked for probabilities too. ``seconds`` is the processor time of the whole fit.
+balanced accuracy, and beside them the Brier score, because users need probabilities, too.
+``seconds`` is the processor time of the whole fit.
 """
 
 from __future__ import annotations
@@ -43,15 +43,15 @@ RANK_NOTE = (
 
 
 def compute(trial: Trial) -> dict[str, float]:
-    """Fit a baseline to a training fold and judge it on the test fold."""
+    """Fit a baseline to a training fold and measure it on the test fold."""
     fold = fold_of(trial)
     baseline = BASELINES[str(trial["method"])].make(seed_of(*fold.place))
     with expected_warnings():
         start = time.process_time()
         baseline.fit(fold.X, fold.y)
         seconds = time.process_time() - start
-        judged = measure(baseline, fold.X_test, fold.y_test, fold.n_classes)
-    return {"seconds": seconds, **{f"{MODEL} {name}": value for name, value in judged.items()}}
+        found = measure(baseline, fold.X_test, fold.y_test, fold.n_classes)
+    return {"seconds": seconds, **{f"{MODEL} {name}": value for name, value in found.items()}}
 
 
 def tables(scores: Scores) -> list[Table]:
@@ -125,7 +125,7 @@ def leaders_table(scores: Scores) -> Table:
             mine = [f"{line[ours[data]]:.3f} ({ours[data]})"] if own else []
             rows.append((str(data), label, best, f"{line[NONE]:.3f}", *mine))
     columns = ("data set", "metric", "first", "none", *(["best of ours"] if own else []))
-    note = "Who is first is known after the fact, so part of its lead is luck."
+    note = "Who is first is known after the fact, so part of its lead is chance."
     figures = pd.concat({m: scores.by_dataset(m).stack() for m in METRICS}, names=["metric"])
     return Table(
         "by_data_set",
@@ -137,7 +137,7 @@ def leaders_table(scores: Scores) -> Table:
     )
 
 
-def said(scores: Mapping[str, Scores]) -> dict[str, Any]:
+def page_fields(scores: Mapping[str, Scores]) -> dict[str, Any]:
     """Return what the page says of who leads, and of the baselines that ran."""
     lines = []
     for name, of_suite in scores.items():
@@ -179,6 +179,6 @@ PROTOCOL = Protocol(
     Kind(METRICS, (MODEL,), OURS, BESIDE),
     compute,
     tables,
-    said,
+    page_fields,
     lambda _: [],
 )

@@ -27,7 +27,7 @@ class Protocol:
     kind: Kind  # what is scored
     compute: Compute  # computes a trial
     tables: Callable[[Scores], list[Table]]  # makes the tables of a suite
-    said: Callable[[Mapping[str, Scores]], dict[str, Any]]  # what the template asks for
+    page_fields: Callable[[Mapping[str, Scores]], dict[str, Any]]  # fields of the template
     statements: Callable[[Scores], list[str]]  # lines that stand before the tables of a suite
 
 
@@ -50,8 +50,8 @@ def study(
     store, out  the store of the trials, and the folder for the output; both are made if need be
     how         passed on to `paper.trials.run`: jobs, retry_failed, computing
     """
-    asked: Any = {"folds": folds, "repeats": repeats, "rows": rows}
-    wanted = {name: trials(datasets, methods, **asked) for name, datasets in suites.items()}
+    sizes: Any = {"folds": folds, "repeats": repeats, "rows": rows}
+    wanted = {name: trials(datasets, methods, **sizes) for name, datasets in suites.items()}
     ran = {name: run(each, protocol.compute, store, **how) for name, each in wanted.items()}
     scores = {name: collect(frame, protocol.kind) for name, frame in ran.items()}
     tables = {name: protocol.tables(of_suite) for name, of_suite in scores.items()}
@@ -75,11 +75,11 @@ def page(
     """Return the page."""
     lines = []
     for name, of_suite in scores.items():
-        sizes = f"{len(of_suite.datasets)} data sets, {len(of_suite.methods)} methods, {about}."
+        counts = f"{len(of_suite.datasets)} data sets, {len(of_suite.methods)} methods, {about}."
         picture = f"![mean ranks](figures/{protocol.pictures}_{slug(name)}.png)"
-        lines += [f"## {name.capitalize()}", "", sizes, *protocol.statements(of_suite)]
+        lines += [f"## {name.capitalize()}", "", counts, *protocol.statements(of_suite)]
         lines += ["", picture, "", *(table.markdown() for table in tables[name])]
     template = Path(__file__).with_name(f"{protocol.name}.md").read_text(encoding="utf-8")
     numbers = "\n".join(f"- {name} {number}" for name, number in versions(*PACKAGES).items())
     parts = "\n".join(lines).rstrip()
-    return template.format(parts=parts, versions=numbers, **protocol.said(scores))
+    return template.format(parts=parts, versions=numbers, **protocol.page_fields(scores))

@@ -240,7 +240,7 @@ def _statement(scores: Scores, metric: str) -> str:
     )
 
 
-def said(_: Mapping[str, Scores]) -> dict[str, Any]:
+def page_fields(_: Mapping[str, Scores]) -> dict[str, Any]:
     """Return what the page says of tables, strategies and classifiers, read from the objects."""
     sizes = []
     for name, problem in PROBLEMS.items():
@@ -264,6 +264,6 @@ PROTOCOL = Protocol(
     Kind(METRICS, tuple(CLASSIFIERS), frozenset(OURS)),
     compute,
     tables,
-    said,
+    page_fields,
     statements,
 )

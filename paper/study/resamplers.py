@@ -1,4 +1,4 @@
-"""The study of resamplers: a trial resamples a training fold and judges six classifiers.
+"""The study of resamplers: a trial resamples a training fold and measures six classifiers.
 
 Its figures are named ``classifier metric``, as in ``"RF g_mean"``. ``seconds`` is the processor
 time of the resampling alone, which the load of the machine does not change. ``origin redraw``
@@ -53,7 +53,7 @@ RANK_NOTE = (
 
 
 def compute(trial: Trial) -> dict[str, float]:
-    """Resample a training fold, fit the six classifiers, judge them on the test fold."""
+    """Resample a training fold, fit the six classifiers, measure them on the test fold."""
     method, fold = str(trial["method"]), fold_of(trial)
     with expected_warnings():
         start = time.process_time()
@@ -62,12 +62,12 @@ def compute(trial: Trial) -> dict[str, float]:
         figures |= {f"origin {name}": float(count) for name, count in made.origins.items()}
         test_rows = made.preparation.transform(fold.X_test)
         for name in CLASSIFIERS:
-            # the seed belongs to the fold, not to the method: all methods are equally lucky
+            # The seed belongs to the fold, not to the method: all methods get the same one.
             seed = seed_of(*fold.place, name)
             f = make_classifier(name, seed, small=True)
             f = fitted(method, f, made.rows, made.labels, seed)
-            judged = measure(f, test_rows, fold.y_test, fold.n_classes)
-            figures |= {f"{name} {m}": value for m, value in judged.items()}
+            found = measure(f, test_rows, fold.y_test, fold.n_classes)
+            figures |= {f"{name} {m}": value for m, value in found.items()}
     return figures
 
 
@@ -132,13 +132,13 @@ def loss_table(scores: Scores, ours: str) -> Table:
         (
             (
                 "Means over the six classifiers. The best peer is chosen for each data set after "
-                "the fact, so part of the distance is luck."
+                "the fact, so part of the distance is chance."
             ),
         ),
     )
 
 
-def said(_: Mapping[str, Scores]) -> dict[str, Any]:
+def page_fields(_: Mapping[str, Scores]) -> dict[str, Any]:
     """Return what the page says of ours and of the classifiers, read from the objects."""
     made = {name: (text, OURS[name]()) for name, text in OURS_DESCRIBED.items()}
     ours = (
@@ -161,16 +161,16 @@ def _statement(scores: Scores, ours: str) -> str:
     }
     sentences = []
     for group, others in groups.items():
-        told: dict[bool, list[str]] = {True: [], False: []}
+        parts: dict[bool, list[str]] = {True: [], False: []}
         for metric, label in METRICS.items() if others else ():
             found = standing(scores, metric, ours, others)
-            told[found.leads].append(
+            parts[found.leads].append(
                 f"{label} ({found.rank:.2f}; {found.best} {found.rank_of_best:.2f}; "
                 f"probability {found.probability:.2f})"
             )
         for leads, verb in ((True, "has a better mean rank than"), (False, "does not rank before")):
-            if told[leads]:
-                sentences.append(f"It {verb} {group} on {', '.join(told[leads])}.")
+            if parts[leads]:
+                sentences.append(f"It {verb} {group} on {', '.join(parts[leads])}.")
     return f"**{ours}**: {' '.join(sentences)}"
 
 
@@ -181,6 +181,6 @@ PROTOCOL = Protocol(
     Kind(METRICS, CLASSIFIERS, frozenset(OURS)),
     compute,
     tables,
-    said,
+    page_fields,
     statements,
 )

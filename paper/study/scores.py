@@ -42,7 +42,7 @@ class Kind:
     """What a study scores."""
 
     metrics: dict[str, str]  # names of the figures, and what they are called
-    # Classifiers that a trial judges: a figure is named ``classifier metric``.
+    # Classifiers that a trial measures: a figure is named ``classifier metric``.
     classifiers: tuple[str, ...]
     ours: frozenset[str]  # methods that are ours
     beside: dict[str, str] = field(default_factory=dict)  # metrics of some tables only

@@ -24,7 +24,7 @@ OUR_COLOUR, OTHER_COLOUR, BAR_COLOUR = "#c1121f", "#33415c", "#c9d1dc"
 def rank_table(scores: Scores, note: str, *, with_brier: bool) -> Table:
     """Return the mean ranks of all methods, the best sum on top.
 
-    The Brier score counts in the sum only where a method is judged with all its parts, as
+    The Brier score counts in the sum only where a method is measured with all its parts, as
     baselines are: what a resampler does to probabilities is undone by a prior correction.
     """
     ranks = pd.DataFrame({metric: mean_ranks(scores, metric) for metric in scores.kind.metrics})

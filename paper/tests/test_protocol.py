@@ -82,8 +82,8 @@ def test_the_answer_names_the_place_of_no_rebalancing_and_what_is_better():
 def test_the_gain_over_no_rebalancing_is_shown_for_each_classifier():
     gain = tables(scored({"none": 0.6, "SMOTE": 0.5, "interior": 0.7}))[0]
     rows = {row[0]: row[1:] for row in gain.rows}
-    assert rows["SMOTE"][:3] == ("-0.100",) * 3
-    assert rows["**interior**"][:4] == ("+0.100", "+0.100", "+0.100", "1.00")
+    assert rows["SMOTE"][:3] == ["-0.100"] * 3
+    assert rows["**interior**"][:4] == ["+0.100", "+0.100", "+0.100", "1.00"]
 
 
 @pytest.mark.slow
@@ -96,5 +96,5 @@ def test_the_page_is_written_and_goes_on_from_its_store(tmp_path):
     text = (tmp_path / "out" / "protocol.md").read_text()
     assert "ROC AUC as the authors print it" in text
     assert "| Haberman (10 %) | 0.708 |" in text
-    assert (tmp_path / "out/figures/protocol_highly imbalanced.png").exists()
+    assert (tmp_path / "out/figures/protocol_highly_imbalanced.png").exists()
     study(PROTOCOL, suites, methods, **sizes, **places, computing=False)

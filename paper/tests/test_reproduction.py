@@ -123,7 +123,7 @@ def test_a_page_is_written_of_what_the_store_has_and_nothing_is_computed(tmp_pat
     text = (out / "reproduction.md").read_text()
     assert "whole runs, of those asked for (paper: 100): WBC 1 of 2" in text
     assert f"{2 * len(names)} trials done, 0 failed" in text
-    assert "Cannot be told**: ours comes first of the four" in text
+    assert "Undecided**: ours comes first of the four" in text
 
 
 # --- Experiment I ---------------------------------------------------------------------

@@ -20,7 +20,7 @@ from paper.study.resamplers import (
     compute,
     loss_table,
     origin_tables,
-    said,
+    page_fields,
     statements,
     tables,
 )
@@ -140,7 +140,7 @@ def test_metrics_are_those_of_scikit_learn():
 
 @pytest.mark.slow
 @pytest.mark.parametrize("method", ["none", "SMOTE", "interior", "counterfactuals"])
-def test_a_trial_judges_six_classifiers_and_gives_the_same_figures_twice(method):
+def test_a_trial_measures_six_classifiers_and_gives_the_same_figures_twice(method):
     trial = {"data": "glass2", "rows": 0, "method": method, "folds": 5, "repeat": 0, "fold": 0}
     first, second = compute(trial), compute(trial)
     names = {f"{name} {metric}" for name in CLASSIFIERS for metric in METRICS}
@@ -237,8 +237,8 @@ def test_a_statement_names_the_metrics_that_are_won_and_lost(scores):
 
 
 def test_the_page_prints_the_classifiers_and_the_f_that_our_samplers_fit():
-    told = said({})
-    assert told["classifiers"] == descriptions(small=True)
+    fields = page_fields({})
+    assert fields["classifiers"] == descriptions(small=True)
     rng = np.random.default_rng(0)
     y = np.repeat(["large", "small"], [60, 15])
     X = rng.normal(size=(75, 3)) + 1.5 * (y == "small")[:, None]
@@ -246,7 +246,7 @@ def test_the_page_prints_the_classifiers_and_the_f_that_our_samplers_fit():
         sampler = maker(random_state=0)
         with expected_warnings():
             sampler.fit_resample(X, y)
-        (line,) = [one for one in told["ours"].splitlines() if one.startswith(f"- **{name}**")]
+        (line,) = [one for one in fields["ours"].splitlines() if one.startswith(f"- **{name}**")]
         assert f"`{as_call(sampler.estimator_)}`" in line
 
 

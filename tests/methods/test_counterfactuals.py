@@ -12,12 +12,14 @@ def test_a_majority_row_adopts_the_difference_features_of_the_nearest_pair():
     minority = [[0.0, 0.0, 9.0]]
     majority = [[0.0, 0.0, 0.0], [1.0, 2.0, 0.0], [3.0, 1.0, 2.0]]
     X, y = np.array(minority + majority), np.array([1, 0, 0, 0])
-    X_new, y_new = CFA(max_differences=1, tolerance=0.0, random_state=0).fit_resample(X, y)
+    sampler = CFA(max_differences=1, tolerance=0.0, random_state=0)
+    X_new, y_new = sampler.fit_resample(X, y)
     new = {tuple(row) for row in X_new[4:]}
     assert new == {(1.0, 2.0, 9.0), (3.0, 1.0, 9.0)}
     assert (y_new[4:] == 1).all()
 
 
+@pytest.mark.filterwarnings("ignore::counterbalance.methods.PeerFallbackWarning")
 def test_every_value_occurs_in_its_column_of_the_table():
     rng = np.random.default_rng(0)
     X = rng.integers(0, 4, size=(200, 5)).astype(float)
@@ -43,7 +45,19 @@ def test_more_differences_are_admitted_with_a_warning():
     X = np.vstack([rng.normal(5, 1, (10, 4)), rng.normal(-5, 1, (30, 4))])
     X[:, 3] = rng.normal(size=40)
     with pytest.warns(PeerFallbackWarning, match="pairs with 3 differences"):
-        CFA(random_state=0).fit_resample(X, np.repeat([1, 0], [10, 30]))
+        CFA(sampling_strategy={1: 15}, random_state=0).fit_resample(X, np.repeat([1, 0], [10, 30]))
+
+
+def test_each_majority_row_gives_at_most_one_row_and_copies_make_up_the_number():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(60, 3))
+    y = np.repeat([1, 0], [10, 50])
+    with pytest.warns(PeerFallbackWarning, match="copies of minority rows were added"):
+        new = CFA(sampling_strategy={1: 200}, random_state=0).fit_resample(X, y)[0][60:]
+    is_copy = (new[:, None] == X[:10]).all(axis=2).any(axis=1)
+    assert 0 < (~is_copy).sum() <= 50
+    # A row that is no copy keeps at least one value of a majority row.
+    assert (new[~is_copy][:, None] == X[10:]).any(axis=2).any(axis=1).all()
 
 
 def tables_of_few_values():

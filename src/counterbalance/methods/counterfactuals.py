@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from counterbalance.arrays import Floats, Integers, Mask, Rng
+from counterbalance.arrays import Floats, Mask, Rng
 from counterbalance.methods import neighbours as nb
 from counterbalance.methods.base import OVER_CONSTRAINTS, OneVsRestOverSampler, shared_doc
 from counterbalance.sklearn_private import Interval
@@ -33,11 +33,10 @@ class CFA(OneVsRestOverSampler):
 
     Departures: a pair has at least one difference, and a new row differs from its majority row
     by more than the tolerance and is not in the table, so that no majority row is merely
-    relabelled (the authors' published code admits pairs without a difference). The authors make
-    at most one new row for each pair; here majority rows are combined with the next nearest
-    pairs, too, until there are as many rows as asked for. If no pair exists, more differences
-    are allowed, with a warning. If no new row can be made in this way, new rows are copies of
-    minority rows, with a warning.
+    relabelled (the authors' published code admits pairs without a difference). Each majority
+    row gives at most one new row, and the authors leave the class smaller where these are too
+    few; here copies of minority rows make up the number, with a warning. If no pair exists, more
+    differences are allowed, with a warning.
 
     Parameters
     ----------
@@ -84,42 +83,30 @@ class CFA(OneVsRestOverSampler):
                 f"{self.max_differences} features",
                 f"pairs with {admitted} differences were used; a larger tolerance avoids this",
             )
-        known = {row.tobytes() for row in table + 0.0}  # + 0.0 turns -0.0 into 0.0
-
-        def combined(bases: Integers) -> Floats:
-            """Return new rows: each base with its nearest pair, then each with the next, ..."""
-            made, n_pairs = [majority[:0]], min(4, len(factuals))
-            while len(bases) and len(factuals):
-                _, near = nb.nearest(majority[bases] / widths, majority[factuals] / widths, n_pairs)
-                for column in near.T[len(made) - 1 :]:
-                    pairs = factuals[column]
-                    rows = np.where(differs[pairs], minority[partner[pairs]], majority[bases]) + 0.0
-                    changed = (np.abs(rows - majority[bases]) > limits).any(axis=1)
-                    unknown: Mask = np.array([row.tobytes() not in known for row in rows])
-                    made.append(rows[changed & unknown])
-                    if sum(map(len, made)) >= n_samples:
-                        return np.vstack(made)[:n_samples]
-                if n_pairs == len(factuals):
-                    break
-                n_pairs = min(4 * n_pairs, len(factuals))
-            return np.vstack(made)
-
-        everywhere = np.arange(len(majority))
-        rows = combined(rng.permutation(np.setdiff1d(everywhere, factuals)))
-        if not len(rows):  # majority rows of pairs serve if the others give nothing
-            rows = combined(rng.permutation(everywhere))
-        if not len(rows):
+        bases = rng.permutation(np.setdiff1d(np.arange(len(majority)), factuals))
+        if not len(bases):  # every majority row is in a pair
+            bases = rng.permutation(len(majority))
+        rows = majority[:0]
+        if len(factuals):
+            _, near = nb.nearest(majority[bases] / widths, majority[factuals] / widths, 1)
+            pairs = factuals[near[:, 0]]
+            rows = np.where(differs[pairs], minority[partner[pairs]], majority[bases])
+            changed = (np.abs(rows - majority[bases]) > limits).any(axis=1)
+            rows = rows[changed & ~_occur_in(table, rows)][:n_samples]
+        short = n_samples - len(rows)
+        if short:
             self._warn(
-                "no majority row with the differences of a pair is new to the table",
-                "the new rows are copies of minority rows",
+                f"majority rows and their nearest pairs give {len(rows)} new rows, fewer than "
+                f"{n_samples}",
+                f"{short} copies of minority rows were added",
             )
-            return minority[rng.integers(len(minority), size=n_samples)]
-        if len(rows) < n_samples:
-            self._warn(
-                f"majority rows and pairs give {len(rows)} combinations, fewer than {n_samples}",
-                "some new rows occur more than once",
-            )
-        return np.resize(rows, (n_samples, rows.shape[1]))
+        return np.vstack([rows, minority[rng.integers(len(minority), size=short)]])
+
+
+def _occur_in(table: Floats, rows: Floats) -> Mask:
+    """Return which rows occur in the table."""
+    known = {row.tobytes() for row in table + 0.0}  # + 0.0 turns -0.0 into 0.0
+    return np.array([row.tobytes() in known for row in rows + 0.0], dtype=bool)
 
 
 @shared_doc

@@ -193,7 +193,7 @@ class CVSMOTE(OneVsRestOverSampler):
     classifier fitted to it; the number with the best mean ROC AUC on the folds' test parts is
     used. ``n_neighbors_`` holds that of each class.
 
-    Departures: the forest that judges has 20 trees, not 100. The authors' published code keeps
+    Departures: the forest has 20 trees, not 100. The authors' published code keeps
     the last number of its list, whatever the scores; here the best one is kept, as in the paper.
     Slow: some 17 numbers in five folds are 85 forests.
 
@@ -201,7 +201,7 @@ class CVSMOTE(OneVsRestOverSampler):
     ----------
     {common_parameters}
     estimator : classifier or None, default=None
-        Classifier with ``predict_proba`` that judges. None: a random forest of 20 trees.
+        Classifier with ``predict_proba``. None: a random forest of 20 trees.
     n_neighbors : array-like of int or None, default=None
         Numbers to choose from. None: the authors': 1 to 14, and the square root, 1, 10, 50 and
         70 % of the rows of the class.
@@ -257,11 +257,11 @@ class CVSMOTE(OneVsRestOverSampler):
         most = n_ours - -(-n_ours // max(n_folds, 1)) - 1  # neighbours of a row in a training part
         numbers = [k for k in np.unique(candidates).tolist() if 1 <= k <= most]
         if not numbers:
-            return self._capped(int(candidates.min()), max(1, n_ours - 1))
+            return self._capped(max(1, int(candidates.min())), n_ours - 1)
         if len(numbers) == 1:
             return int(numbers[0])
         seed = nb.seed_from(rng)
-        judge = self.estimator or RandomForestClassifier(20, random_state=seed)
+        classifier = self.estimator or RandomForestClassifier(20, random_state=seed)
         folds = StratifiedKFold(n_folds, shuffle=True, random_state=seed)
         scores = np.zeros(len(numbers))
         for train, test in folds.split(table, ours):
@@ -270,7 +270,7 @@ class CVSMOTE(OneVsRestOverSampler):
             labels = np.concatenate([ours[train], np.ones(n_new, dtype=bool)])
             for place, k in enumerate(numbers):
                 new = nb.smote(rows, n_new, k, np.random.default_rng(seed))
-                f = clone(judge).fit(np.vstack([table[train], new]), labels)
+                f = clone(classifier).fit(np.vstack([table[train], new]), labels)
                 scores[place] += roc_auc_score(ours[test], f.predict_proba(table[test])[:, 1])
         return int(numbers[int(scores.argmax())])
 
@@ -516,7 +516,7 @@ class SMOTEIPF(OneVsRestMixin, BaseSampler):
 
     By definition original rows of any class may be removed, and the classes end up nearly
     rather than exactly balanced, as with imbalanced-learn's SMOTEENN; like that one, this is
-    not a ``BaseOverSampler``. ``n_removed_`` tells how many rows of each class the filter
+    not a ``BaseOverSampler``. ``n_removed_`` says how many rows of each class the filter
     removed, and a warning is given if that is more than a tenth of a class.
 
     Departures: the trees are scikit-learn's (entropy, at least two rows in a leaf, not pruned)

@@ -1,4 +1,4 @@
-"""GAMO: new rows as convex combinations of real ones, learnt in a game against a classifier.
+"""GAMO: new rows as convex combinations of real ones, trained against a classifier.
 
 Glossary
     G    generator: noise and class -> hidden space (shared) -> weights over the class's own rows
@@ -72,7 +72,7 @@ class GAMO(OneVsRestOverSampler):
     hidden space that all classes share, and from there, by a unit of the class's own, to a
     softmax over the real rows of the class: a new row is a convex combination of real ones. The
     classifier learns from real and new rows; the generator wants it to get the new ones wrong,
-    which puts them at the edge of their class. The conditional discriminator tells real rows of
+    which puts them at the edge of their class. The conditional discriminator separates real rows of
     a class from new ones, which keeps the generator inside of the class. All losses are squared
     errors; real rows weigh as often as they occur and new ones as often as are missing, so that
     all classes weigh the same to the classifier.
@@ -125,7 +125,7 @@ class GAMO(OneVsRestOverSampler):
 
     See Also
     --------
-    GAMOClassifier : The classifier of the game.
+    GAMOClassifier : The classifier that is trained with it.
     """
 
     _parameter_constraints = (
@@ -177,7 +177,7 @@ class GAMO(OneVsRestOverSampler):
         anchors = {code: rows[own] for code, own in sources.items()}
         n_new = np.array(list(wanted.values()), dtype=np.intp)
         share = np.maximum(allocate(n_new, self.batch_size), 1)
-        p = self._play(rows, codes, anchors, share, n_new.sum() / len(rows), rng)
+        p = self._train(rows, codes, anchors, share, n_new.sum() / len(rows), rng)
         self.weights_ = sparse.csr_array((0, len(table)))
         if wanted:
             self.weights_ = self._convex_weights(p, sources, n_new, share, len(table), rng)
@@ -194,7 +194,7 @@ class GAMO(OneVsRestOverSampler):
             own = np.sort(rng.choice(own, self.max_anchors, replace=False))
         return own
 
-    def _play(  # the publication's algorithm: M, then D, then G, on every batch
+    def _train(  # the publication's algorithm: M, then D, then G, on every batch
         self,
         rows: nn.Singles,
         codes: Integers,
@@ -215,35 +215,35 @@ class GAMO(OneVsRestOverSampler):
         p_d = nn.new_stack("hidden", (n_features + n_classes, *sizes), rng)
         p_d |= nn.new_dense("out", sizes[-1], 1, rng)
 
-        def loss_m(p: Any, real: Any, truth: Any, new: Any, asked: Any) -> Any:
+        def loss_m(p: Any, real: Any, truth: Any, new: Any, wanted: Any) -> Any:
             loss = squares(truth - classified(p, real))
-            return loss + weight * squares(asked - classified(p, new)) if anchors else loss
+            return loss + weight * squares(wanted - classified(p, new)) if anchors else loss
 
-        def loss_d(p: Any, real: Any, new: Any, asked: Any) -> Any:
-            real_loss = squares(1 - discriminated(p, real, asked))
-            return real_loss + squares(discriminated(p, new, asked))
+        def loss_d(p: Any, real: Any, new: Any, wanted: Any) -> Any:
+            real_loss = squares(1 - discriminated(p, real, wanted))
+            return real_loss + squares(discriminated(p, new, wanted))
 
-        def loss_g(p: Any, m: Any, d: Any, noise: Any, asked: Any) -> Any:
-            new = generated(p, noise, asked, anchors, share)
-            fooled = squares(1 - asked - classified(m, new))
-            return fooled + squares(1 - discriminated(d, new, asked))
+        def loss_g(p: Any, m: Any, d: Any, noise: Any, wanted: Any) -> Any:
+            new = generated(p, noise, wanted, anchors, share)
+            fooled = squares(1 - wanted - classified(m, new))
+            return fooled + squares(1 - discriminated(d, new, wanted))
 
         trainer = partial(nn.Trainer, rate=self.learning_rate, decay=0.5)
         m, d, g = trainer(p_m, loss_m), trainer(p_d, loss_d), trainer(p_g, loss_g)
         truth = nn.one_hot(codes, n_classes)
-        asked = nn.one_hot(np.repeat(np.array(list(anchors), dtype=int), share), n_classes)
+        wanted = nn.one_hot(np.repeat(np.array(list(anchors), dtype=int), share), n_classes)
         members = [np.flatnonzero(codes == code) for code in anchors]
         order = nn.batches(n_rows, self.batch_size, rng)
 
         def step() -> list[float]:
             batch = next(order)
             if not anchors:
-                return [float(m.step(rows[batch], truth[batch], asked, asked)), np.nan, np.nan]
-            new = generated(g.p, self._noise(len(asked), rng), asked, anchors, share)
-            loss_m = m.step(rows[batch], truth[batch], new, asked)
+                return [float(m.step(rows[batch], truth[batch], wanted, wanted)), np.nan, np.nan]
+            new = generated(g.p, self._noise(len(wanted), rng), wanted, anchors, share)
+            loss_m = m.step(rows[batch], truth[batch], new, wanted)
             drawn = [rng.choice(own, n) for own, n in zip(members, share, strict=True)]
-            loss_d = d.step(rows[np.concatenate(drawn)], new, asked)
-            loss_g = g.step(m.p, d.p, self._noise(len(asked), rng), asked)
+            loss_d = d.step(rows[np.concatenate(drawn)], new, wanted)
+            loss_g = g.step(m.p, d.p, self._noise(len(wanted), rng), wanted)
             return [float(loss_m), float(loss_d), float(loss_g)]
 
         early = (self.n_iter_no_change, self.tol)
@@ -286,19 +286,19 @@ class GAMO(OneVsRestOverSampler):
 class GAMOClassifier(nn.NetworkClassifier, ClassifierMixin, BaseEstimator):
     """The classifier of generative adversarial minority oversampling.
 
-    It is trained in the game that :class:`GAMO` describes.
+    It is trained as :class:`GAMO` describes.
 
     Parameters
     ----------
     sampler : GAMO or None, default=None
-        The game; ``None`` is ``GAMO()``.
+        The sampler that it is trained with; ``None`` is ``GAMO()``.
 
     Attributes
     ----------
     classes_ : ndarray of shape (n_classes,)
         The labels.
     sampler_ : GAMO
-        The sampler of the game, fitted, with the provenance of the rows that it made.
+        The fitted sampler, with the provenance of the rows that it made.
     n_iter_ : int
         Training steps.
     """
@@ -309,7 +309,7 @@ class GAMOClassifier(nn.NetworkClassifier, ClassifierMixin, BaseEstimator):
         self.sampler = sampler
 
     def fit(self, X: Any, y: Any) -> GAMOClassifier:
-        """Play the game on rows X of classes y."""
+        """Train sampler and classifier on rows X of classes y."""
         X, y = nn.checked_rows(self, X, y)
         self.sampler_ = GAMO() if self.sampler is None else clone(self.sampler)
         self.sampler_.fit_resample(X, y)
