@@ -81,8 +81,9 @@ browser: ## install chromium, which tests the report, where apt-get can
 	  echo "chromium is not there and apt-get cannot install it: the browser tests of the report are left out; install it, or set CHROMIUM=/path/to/chromium"
 
 .PHONY: test-all
-test-all: test browser ## make test, then what it leaves out: kills, attacks, clusters, a browser, builds, more examples
-	@COUNTERBALANCE_EXAMPLES=100 $(PYTEST) -m "slow or hypothesis"
+test-all: $(READY) browser ## all tests: also kills, attacks, clusters, a browser, builds, more examples; with the share of lines that run
+	@$(PYTEST) --dist loadfile -m "not slow" --cov
+	@COUNTERBALANCE_EXAMPLES=100 $(PYTEST) -m "slow or hypothesis" --cov --cov-append --cov-report term:skip-covered
 
 .PHONY: test-paper
 test-paper: $(PAPER) ## run the tests of the paper's experiments: a few minutes
@@ -152,6 +153,12 @@ wheel: ## build the sdist and a wheel into dist/ and check them as the index wou
 	@.venv-build/bin/python -m pip install --quiet --disable-pip-version-check build twine
 	@rm -rf dist && .venv-build/bin/python -m build --outdir dist . >dist.log 2>&1 || { cat dist.log; exit 1; }
 	@rm -f dist.log && .venv-build/bin/twine check --strict dist/* && ls dist
+
+.PHONY: lock
+lock: ## write requirements.lock from pyproject.toml and constraints.txt: every version with its hashes
+	@$(PYTHON) -m venv .venv-lock && .venv-lock/bin/python -m pip install --quiet --disable-pip-version-check uv
+	@.venv-lock/bin/uv pip compile --quiet pyproject.toml --extra all --group dev --constraint constraints.txt --python-version 3.11 \
+	  --universal --generate-hashes --no-emit-index-url --no-annotate --no-header --output-file requirements.lock
 
 .PHONY: clean
 clean: ## remove the environments and what the commands wrote

@@ -3,7 +3,7 @@
     python benchmarks/scale.py [--folder FOLDER] [--millions 1 5 20] [--only NAME ...] [--page FILE]
 
     floor       read the table, predict with a linear f once, and write it with pyarrow's defaults,
-                which are also those of the result; the floor does not wait for the disk
+                without waiting for the disk
     linear      CounterfactualOverSampler with a logistic regression
     interior    InteriorOverSampler with its default f
     default     CounterfactualOverSampler with its default f, on the smallest table only

@@ -76,3 +76,18 @@ def test_the_sampler_loads_hardly_more_than_imbalanced_learn_does():
 def test_listing_the_methods_loads_nothing_heavy():
     listing = "from counterbalance.methods.registry import all_samplers; all_samplers()"
     assert not packages_after(listing) & {"numpy", "scipy", "sklearn", "imblearn", "pandas"}
+
+
+def test_the_lock_has_the_versions_that_the_suite_is_run_with():
+    root = SOURCE.parent
+    lines = (root / "requirements.lock").read_text("utf-8").splitlines()
+    locked = {line.split()[0].lower() for line in lines if line and not line.startswith(" ")}
+    names = {version.split("==")[0] for version in locked}
+    pinned = (root / "constraints.txt").read_text("utf-8").splitlines()[1:]
+    wanted = {line.lower().replace("_", "-") for line in pinned}
+    assert {version for version in wanted if version.split("==")[0] in names} <= locked
+    assert {"numpy", "scipy", "scikit-learn", "pytest"} <= names
+
+
+def test_the_lock_names_no_host():
+    assert "://" not in (SOURCE.parent / "requirements.lock").read_text("utf-8")

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from counterbalance.samplers.interior import InteriorOverSampler
     from counterbalance.table.encoder import TablePreparation
 
-__version__ = "0.2.0"
+__version__ = "0.3.0"
 
 __all__ = [
     "CounterfactualOverSampler",
