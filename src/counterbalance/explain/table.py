@@ -1,8 +1,8 @@
 """Explanations of many rows: a table, sentences, and the explanation of each row.
 
-    rows      positions in X, or new rows that the classifier (f in the paper) has never seen
-    answer    1 for the nearest of a row, 2 for another one, ...
-    changes   what would have to change, such as ``age 30 → 41, dose 2 → 3``
+rows      positions in X, or new rows that the classifier (f in the paper) has never seen
+answer    1 for the nearest of a row, 2 for another one, ...
+changes   what would have to change, such as ``age 30 → 41, dose 2 → 3``
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from counterbalance.explain.explanation import AcceptedRange, Answer, Explanatio
 from counterbalance.extras import require
 from counterbalance.prepare import Prepared
 from counterbalance.result_table import ResultTable, as_html
-from counterbalance.samplers.base import TableOverSampler, check_table
+from counterbalance.samplers.base import TableOverSampler
 from counterbalance.samplers.counterfactual import CounterfactualOverSampler
 from counterbalance.search.algorithm_1 import which_invert
 from counterbalance.table import containers, frames
@@ -308,7 +308,7 @@ class Explanations:
 
     @cached_property
     def _scores(self) -> tuple[Floats, Floats]:
-        """f's score of the class for every row, and for every answer."""
+        """The score of the class for every row, and for every answer."""
         question, row = self.question, self.found.row
         target = question.target
         before = question.scores(question.x, question.ids, target)
@@ -329,9 +329,7 @@ class Explanations:
             [_cells(native, m) for m in range(len(names))]
             for native in (self.counterfactuals, table.decode(x, self._ids))
         )
-        changed = differs(
-            table.unfolded(self.found.codes, self._ids), table.unfolded(x, self._ids)
-        )
+        changed = differs(table.unfolded(self.found.codes, self._ids), table.unfolded(x, self._ids))
         return [
             {names[m]: (before[m][k], after[m][k]) for m in np.flatnonzero(row).tolist()}
             for k, row in enumerate(changed)
@@ -361,8 +359,8 @@ class Explanations:
         kind = containers.kind(question.prepared.table.native)
         if kind in {"pandas", "polars"}:
             return require(kind, f"a table of {kind}").DataFrame(columns)
-        arrays = [np.asarray(column) for column in columns.values()]
-        return np.rec.fromarrays(arrays, names=list(COLUMNS))
+        arrays: Any = [np.asarray(column) for column in columns.values()]
+        return np.rec.fromarrays(arrays, names=",".join(columns))
 
     def sentences(self) -> list[str]:
         """Return a sentence for each answer."""
@@ -393,8 +391,10 @@ class Explanations:
 
     def _repr_html_(self) -> str:
         lines, some = self.table, range(min(SHOWN, len(self.found.row)))
-        columns = [_cells(lines, m) if not isinstance(lines, np.ndarray) else lines[name].tolist()
-                   for m, name in enumerate(COLUMNS)]
+        columns = [
+            _cells(lines, m) if not isinstance(lines, np.ndarray) else lines[name].tolist()
+            for m, name in enumerate(COLUMNS)
+        ]
         rows = [[_shown(column[k]) for column in columns] for k in some]
         notes = [] if len(some) == len(self.found.row) else [f"The first {SHOWN} answers."]
         return as_html(ResultTable("explanations", repr(self), COLUMNS, rows, notes))
