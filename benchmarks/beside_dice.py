@@ -18,7 +18,7 @@ import numpy as np
 import pandas as pd
 from sklearn.ensemble import RandomForestClassifier
 
-N_ROWS = 40
+N_ROWS = 20
 
 warnings.simplefilter("ignore")
 table = pd.read_csv(sys.stdin)

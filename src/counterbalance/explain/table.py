@@ -359,8 +359,9 @@ class Explanations:
         kind = containers.kind(question.prepared.table.native)
         if kind in {"pandas", "polars"}:
             return require(kind, f"a table of {kind}").DataFrame(columns)
-        arrays: Any = [np.asarray(column) for column in columns.values()]
-        return np.rec.fromarrays(arrays, names=",".join(columns))
+        arrays = [np.asarray(column) for column in columns.values()]
+        records: Any = np.rec
+        return records.fromarrays(arrays, names=list(COLUMNS))
 
     def sentences(self) -> list[str]:
         """Return a sentence for each answer."""
