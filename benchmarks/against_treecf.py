@@ -243,8 +243,10 @@ def main() -> None:
             f"| {1e3 * one.their_seconds:.1f} | {one.linear_gap:.3f} |",
             flush=True,
         )
-    print("\n| table | forest of 100 trees: median gap | within 5 % | proved | ms a row "
-          "| default f: median gap | within 5 % | proved | ms a row |")
+    print(
+        "\n| table | forest of 100 trees: median gap | within 5 % | proved | ms a row "
+        "| default f: median gap | within 5 % | proved | ms a row |"
+    )
     print("|---|---:|---:|---:|---:|---:|---:|---:|---:|")
     for one in found:
         cells = [

@@ -77,12 +77,12 @@ plt.show()
 #
 # Several answers that differ, each with the values that f would accept, and with the share of ten
 # refits of f that agree.
-found = explain(sampler, X_train, y_train, row=1, to="malignant", robust=0)
+found = explain(sampler, X_train, y_train, row=1, to="malignant")
 print("row 1 is", found.own_class)
 for answer in found.answers:
     print(f"distance {answer.distance:.2f}, {answer.robust:.0%} of the refits agree")
     for name, (before, after) in answer.changes.items():
-        print(f"   {name}: {before} -> {after}, accepted {answer.room[name].tell(after)}")
+        print(f"   {name}: {before} -> {after}, accepted {answer.accepted[name].tell(after)}")
 
 # %%
 # A classifier to deploy

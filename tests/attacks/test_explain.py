@@ -26,6 +26,7 @@ PIECES = [
     *("__import__('os').system('id')", "A", "B", "True", "40", "0", "9" * 400, "%s", "{0}"),
 ]
 OPTIONS = ["--range", "--one-of", "--constraint", "--immutable", "--increasing", "--max-changed"]
+OPTIONS += ["--transitions", "--at-least", "--cost", "--where"]
 
 
 @pytest.mark.parametrize("seed", range(TABLES))

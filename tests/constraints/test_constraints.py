@@ -6,6 +6,8 @@ import pytest
 
 from counterbalance import CounterfactualOverSampler
 from counterbalance.constraints import (
+    AtLeast,
+    Cost,
     Decreasing,
     Immutable,
     Increasing,
@@ -13,6 +15,7 @@ from counterbalance.constraints import (
     OneOf,
     Range,
     Relation,
+    Transitions,
 )
 from counterbalance.errors import ConstraintError, ShortfallError, ShortfallWarning
 
@@ -40,6 +43,46 @@ def twins(constraints, **parameters):
     old = X.iloc[sampler.provenance_["factual"]].reset_index(drop=True)
     assert len(new) > 100
     return sampler, old, new
+
+
+@pytest.mark.parametrize("search", ["minimum", "perturb"])
+def test_a_change_is_large_enough_and_a_category_goes_only_where_it_may(search):
+    rules = [AtLeast("dose", 5), Transitions("ward", {"A": ["B"], "C": []}), AtLeast("age", 3)]
+    _, old, new = twins([*rules, Cost("count", 2)], search=search)
+    for column, step in (("dose", 5), ("age", 3)):
+        change = (new[column] - old[column]).abs()
+        assert (change.eq(0) | change.ge(step * (1 - 1e-9))).all()
+    assert new["ward"][old["ward"] == "C"].eq("C").all()
+    assert new["ward"][old["ward"] == "A"].isin(["A", "B"]).all()
+
+
+def test_an_ordered_category_can_only_go_up():
+    levels = ["low", "middle", "high"]
+    table = X.assign(ward=pd.Categorical(X["ward"].replace(dict(zip("ABC", levels, strict=True)))))
+    table["ward"] = table["ward"].cat.set_categories(levels, ordered=True)
+    sampler = CounterfactualOverSampler(constraints=[Increasing("ward")], random_state=0)
+    rows, _ = sampler.fit_resample(table, Y)
+    old = table["ward"].cat.codes.to_numpy()[sampler.provenance_["factual"]]
+    assert (rows["ward"].cat.codes.to_numpy()[N:] >= old).all()
+
+
+@pytest.mark.parametrize(
+    ("rule", "message"),
+    [
+        (lambda: AtLeast("dose", 0), "needs a number above 0"),
+        (lambda: AtLeast("dose", 1e6), "allows no change"),
+        (lambda: AtLeast("ward", 1), "needs a column of numbers"),
+        (lambda: Cost("dose", -1), "needs a weight above 0"),
+        (lambda: Cost("dosis", 1), "names the column 'dosis'|dosis"),
+        (lambda: Transitions("ward", {"A": ["Z"]}), "names 'Z', which the column does not have"),
+        (lambda: Transitions("ward", {"A": "B"}), "needs a dictionary of lists"),
+        (lambda: Transitions("ward", ["A"]), "needs a dictionary of lists"),
+        (lambda: Transitions("age", {30: [31]}), "needs a column with categories"),
+    ],
+)
+def test_a_step_a_cost_or_a_transition_that_cannot_be_is_refused(rule, message):
+    with pytest.raises(ConstraintError, match=message):
+        CounterfactualOverSampler(constraints=[rule()]).fit_resample(X, Y)
 
 
 def test_an_immutable_column_stays():

@@ -16,7 +16,15 @@ from sklearn.svm import LinearSVC
 from sklearn.tree import DecisionTreeClassifier
 
 from counterbalance import CounterfactualOverSampler, InteriorOverSampler
-from counterbalance.constraints import Immutable, Increasing, MaxChanged, OneOf
+from counterbalance.constraints import (
+    AtLeast,
+    Cost,
+    Immutable,
+    Increasing,
+    MaxChanged,
+    OneOf,
+    Transitions,
+)
 from counterbalance.distributed import fit_resample
 from counterbalance.distributed.search import Tasks, score_candidates
 from counterbalance.errors import (
@@ -108,6 +116,14 @@ def test_constraints_and_grids_mean_the_same_as_in_memory(make):
         MaxChanged(4),
         "holes <= whole + 100",
     ]
+    assert_as_in_memory(make(constraints=rules), table, (5,))
+
+
+@pytest.mark.parametrize("make", [counterfactual, interior])
+def test_costs_transitions_and_least_changes_mean_the_same_as_in_memory(make):
+    table = mixed_table(240, seed=1)
+    table["float"] = table["float"].round(2)
+    rules = [AtLeast("float", 0.5), Cost("whole", 3), Transitions("ward", {"east": ["north"]})]
     assert_as_in_memory(make(constraints=rules), table, (5,))
 
 

@@ -135,9 +135,7 @@ def test_the_first_answer_of_a_row_that_was_used_is_its_row_and_none_is_nearer(
     assume(len(used))
     for place in {0, len(used) // 2}:
         row = used[place]
-        found = explain(
-            own, X, y, row["factual"], row["to_class"], robust=None, certify=False
-        )
+        found = explain(own, X, y, row["factual"], row["to_class"], robust=None, certify=False)
         assert found.sampled
         first = found.answers[0]
         distances = [answer.distance for answer in found.answers]

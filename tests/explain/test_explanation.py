@@ -1,4 +1,4 @@
-"""AcceptedRange: f accepts every value in it, and none next to it; all other cells as in the answer."""
+"""Accepted values: f accepts each, and none next to them; other cells as in the answer."""
 
 import numpy as np
 import pandas as pd

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -24,7 +25,7 @@ EXAMPLES = {
     "without changes that nobody can make": "counterbalance explain patients.csv --target risk "
     "--row 0 --to low --increasing age",
     "the nearest answer of every row above 60, written to a file": "counterbalance explain "
-    "patients.csv --target risk --where 'age > 60' --to low --out answers.csv",
+    "patients.csv --target risk --where 'age > 60' --out old.csv",
     "only answers that hold if a tenth of the table were not there": "counterbalance explain "
     "patients.csv --target risk --row 0 --robust 1",
 }
@@ -192,7 +193,7 @@ def _where(user: UserTable, text: str) -> np.ndarray[Any, Any]:
     column, sign, value = (part.strip(" `'\"") for part in re.split("(==|!=)", text + "==")[:3])
     if column in names and not _is_number(frame.iloc[:, names.index(column)]):
         cells = frame.iloc[:, names.index(column)]
-        holds = ((cells.astype(str) == value) == (sign == "==")) & cells.notna()
+        holds: Any = ((cells.astype(str) == value) == (sign == "==")) & cells.notna()
     else:
         used: list[int] = []
 
@@ -239,7 +240,9 @@ def _several_rows(found: Explanations, out: Path | None, *, json: bool) -> None:
     elif out is None:
         columns = [str(name) for name in lines.columns]
         shown = lines.head(MOST_SHOWN).to_dict("list")
-        rows = list(zip(*([_cell(value) for value in shown[name]] for name in columns)))
+        rows = list(
+            zip(*([_cell(value) for value in shown[name]] for name in columns), strict=True)
+        )
         more = len(lines) - len(rows)
         notes = [f"{more} more answers: write all of them with --out FILE"] if more else []
         show_tables([ResultTable("answers", "Answers", columns, rows, notes, left=5)])
@@ -315,7 +318,7 @@ def _show_bound(found: Explanation) -> None:
     gap = found.answers[0].gap
     if gap == 0:
         say("no answer is nearer than answer 1: this is proved")
-    elif gap == gap and gap < float("inf"):
+    elif math.isfinite(gap):
         say(f"answer 1 is at most {max(gap, 0.001):.1%} farther than the nearest: this is proved")
 
 

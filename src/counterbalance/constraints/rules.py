@@ -144,7 +144,7 @@ class Rules:
         return sorted(sources | self.at_least.keys())
 
     def complete(self, new: Floats, old: Floats) -> Floats:
-        """Return the rows ``new``, made from ``old``, with small changes made large enough to count.
+        """Return the rows ``new``, made from ``old``, with too small changes made large enough.
 
         Their followers move along.
         """

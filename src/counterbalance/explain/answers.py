@@ -66,7 +66,7 @@ class Question:
         return replace(self, ids=self.ids[at], called=self.called[at], target=self.target[at])
 
     def structure(self, target: int) -> Structure:
-        """What is known of f; of f and its refits together nothing is."""
+        """Return what is known of f; of f and its refits together nothing is."""
         if self.share > 0:
             agreed, share = self.agreed, self.share
             return _WithRefits(self.prepared.f, agreed=agreed, share=share, target=target)
@@ -158,11 +158,12 @@ def fit_again(
     weights = labels.balanced_weight**sampler.default_balance if own else None
     split = StratifiedKFold(folds, shuffle=True, random_state=prepared.space.seed % 2**32)
     for train, _ in split.split(labels.codes, labels.codes):
-        given = {} if weights is None else {"sample_weight": weights[train]}
+        weight = None if weights is None else weights[train]
         X, again = f.decode(table.rows(train), train), clone(f.f)
         if own and type(again) is ExtraTreesClassifier and isinstance(X, np.ndarray):
-            fit_trees(again, X, labels.values[train], weights[train] if own else None)
+            fit_trees(again, X, labels.values[train], weight)
         else:
+            given = {} if weight is None else {"sample_weight": weight}
             again.fit(X, labels.values[train], **given)
         yield replace(f, f=again, screen=None)
 
@@ -171,7 +172,13 @@ def answer(question: Question) -> Found:
     """Find the answers to all rows; a row that is called the class already has none."""
     width = len(question.prepared.table.names)
     parts = [
-        Found(np.zeros(0, np.intp), np.zeros((0, width)), *np.zeros((2, 0)), np.zeros(0, bool))
+        Found(
+            np.zeros(0, np.intp),
+            np.zeros((0, width)),
+            np.zeros(0),
+            np.zeros(0),
+            np.zeros(0, dtype=bool),
+        )
     ]
     for target in np.unique(question.target):
         at = np.flatnonzero((question.target == target) & (question.called != target))
@@ -204,7 +211,9 @@ def _answer_class(question: Question, target: int) -> Found:
         codes += list(chosen)
     row = np.array(rows, dtype=np.intp)
     new = np.array(codes).reshape(len(rows), x.shape[1])
-    nearest = ~differs(new, first[row]).any(axis=1)
+    known = minimum.by_trees is not None or minimum.by_weights is not None
+    # Of an f that is only asked the sampler's row may be farther: here is looked longer.
+    nearest = np.asarray(~differs(new, first[row]).any(axis=1) | (not known))
     return Found(row, new, _far(minimum, x[row], new), bound[row], nearest)
 
 

@@ -9,9 +9,9 @@
     any other  f is only asked, and nothing is proved
 
 The boxes know ranges, levels, directions, categories, missing cells, costs, transitions, the least
-change of a column, and how many columns may change. A relation between columns, or what rows of the
-table have together, is left out at first: the bound is that of a problem with fewer rules, and valid. Where
-its nearest row keeps all rules it is the answer.
+change of a column, and how many columns may change. They do not know relations between columns, nor
+what rows of the table have together: there the bound is that of a problem with fewer rules, which is
+valid but lower. Where the nearest row of that problem keeps all rules, it is the answer.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from counterbalance.arrays import Floats, Integers, Mask, Small
+from counterbalance.arrays import Floats, Integers, Small
 from counterbalance.classifier.trees import AHEAD
 from counterbalance.constraints.rules import Rules
 from counterbalance.profile import distance as distance_of
@@ -61,7 +61,7 @@ def prove(
     n_boxes: int = N_BOXES,
 ) -> Proof:
     """Prove how near the class ``target`` is to each row; ``rows`` are the answers so far."""
-    structure, space = minimum.structure, minimum.space
+    structure = minimum.structure
     if minimum.by_weights is not None:
         return Proof(rows, far, np.where(np.isfinite(far), far, np.nan))
     if structure.land is None or kernel is None:
@@ -89,9 +89,10 @@ def _prove_block(
 ) -> tuple[Floats, Floats, Floats]:
     structure, space = minimum.structure, minimum.space
     rules, land = space.rules, structure.land
+    assert land is not None  # noqa: S101  (the caller looked)
     boxes = Boxes.around(space, land, x)
     found = boxes.home.copy()
-    distance, bound, nearer = far.copy(), np.zeros(len(x)), np.zeros(len(x), dtype=np.uint8)
+    distance, bound, is_nearer = far.copy(), np.zeros(len(x)), np.zeros(len(x), dtype=np.uint8)
 
     def row_of(r: int) -> Floats:
         return rules.complete(boxes.values(np.array([r]), found[[r]]), x[[r]])
@@ -109,21 +110,21 @@ def _prove_block(
         distance,
         found,
         bound,
-        nearer,
+        is_nearer,
         most,
         relaxed,
         n_boxes,
         N_STEPS,
         ask,
     )
-    at = np.flatnonzero(nearer)
+    at = np.flatnonzero(is_nearer)
     if at.size:
         new = rules.complete(boxes.values(at, found[at]), x[at])
         good = agrees(structure.predict, rules, x[at], new, target[at], ids[at])
         at, new = at[good], new[good]
         new = minimum.by_asking.refine(x[at], new, target[at], ids[at], exact=True)
-        nearer = distance_of(space.profile, space.order, x[at], new)
-        rows[at], far[at] = new, nearer
+        rows[at] = new
+        far[at] = distance_of(space.profile, space.order, x[at], new)
     # A sum in another order differs by rounding.
     return rows, far, np.where(bound >= far * (1 - 1e-9), far, bound)
 

@@ -180,7 +180,7 @@ class Ranges:
     structure: Structure
 
     def find(self, row: Floats, x: Floats, m: int, target: int, factual: int) -> Span:
-        """Return the accepted values of feature ``m`` in a counterfactual ``row`` of the factual ``x``."""
+        """Return the accepted values of feature ``m`` in a counterfactual ``row`` of ``x``."""
         rules = self.space.rules
 
         def accepts(values: Floats) -> Mask:

@@ -26,7 +26,7 @@ from counterbalance.explain.explanation import AcceptedRange, Answer, Explanatio
 from counterbalance.extras import require
 from counterbalance.prepare import Prepared
 from counterbalance.result_table import ResultTable, as_html
-from counterbalance.samplers.base import TableOverSampler, check_table
+from counterbalance.samplers.base import TableOverSampler
 from counterbalance.samplers.counterfactual import CounterfactualOverSampler
 from counterbalance.search.algorithm_1 import which_invert
 from counterbalance.table import containers, frames
@@ -307,7 +307,7 @@ class Explanations:
 
     @cached_property
     def _scores(self) -> tuple[Floats, Floats]:
-        """f's score of the class for every row, and for every answer."""
+        """The score of the class for every row, and for every answer."""
         question, row = self.question, self.found.row
         target = question.target
         before = question.scores(question.x, question.ids, target)
@@ -359,7 +359,8 @@ class Explanations:
         if kind in {"pandas", "polars"}:
             return require(kind, f"a table of {kind}").DataFrame(columns)
         arrays = [np.asarray(column) for column in columns.values()]
-        return np.rec.fromarrays(arrays, names=list(COLUMNS))
+        records: Any = np.rec
+        return records.fromarrays(arrays, names=list(COLUMNS))
 
     def sentences(self) -> list[str]:
         """Return a sentence for each answer."""
