@@ -1,5 +1,7 @@
 """Values: which values a column of numbers may take, if not all that its decimals allow.
 
+What at most a hundredth of the rows does otherwise is no value for new rows.
+
     seen values   where each value stands in ROWS_PER_VALUE rows on average: codes, scales, steps
     endings       where nearly all values end alike: steps of 5 or 10,000, prices at .99
     gap           a wide stretch without any value, with many rows on either side
@@ -29,9 +31,10 @@ def values_of_number(cells: Floats, resolution: float) -> Floats | None:
     values, count = np.unique(known, return_counts=True)
     if len(known) < FEWEST_ROWS or len(values) < 2:  # noqa: PLR2004  (one value has no neighbours)
         return None
-    if len(values) * ROWS_PER_VALUE <= len(known):
-        return None if _is_full(values, resolution) else values
     listed = _on_endings(values, count, resolution)
+    if len(values) * ROWS_PER_VALUE <= len(known):
+        seen = values if listed is None else np.intersect1d(values, listed)
+        return None if _is_full(seen, resolution) else seen
     kept = _outside_gaps(values if listed is None else listed, values, count, resolution)
     return kept if kept is not None else listed
 
@@ -62,7 +65,7 @@ def _on_endings(values: Floats, count: np.ndarray, resolution: float) -> Floats 
             starts = np.arange(np.floor(low / size), np.floor(high / size) + 1) * size
             grid = (starts[:, None] + used).ravel()
             grid = grid[(grid >= low) & (grid <= high)] / resolution
-            return np.union1d(grid, values)
+            return grid
         step /= 10
     return None
 
@@ -85,4 +88,4 @@ def _outside_gaps(
     inside = np.zeros(len(listed), dtype=bool)
     for gap in gaps:
         inside |= (listed > values[gap]) & (listed < values[gap + 1])
-    return np.union1d(listed[~inside], values)
+    return listed[~inside]

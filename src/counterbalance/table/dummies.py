@@ -61,11 +61,18 @@ class Group:
     def fold(self, codes: Floats) -> None:
         """Replace dummies by the category, in place; an unknown pattern is missing."""
         cells = codes[:, list(self.columns)]
-        known = {pattern.tobytes(): float(k) for k, pattern in enumerate(self.patterns + 0.0)}
-        shown, place = np.unique(cells + 0.0, axis=0, return_inverse=True)
-        level = np.array([known.get(pattern.tobytes(), np.nan) for pattern in shown])
+        ones, no_one = cells == 1, len(self.columns)
+        total = ones.sum(axis=1)
+        clean = np.full(no_one + 1, np.nan)  # the level of each column that is 1 alone, and of none
+        for level, pattern in enumerate(self.patterns):
+            if pattern.sum() <= 1:
+                clean[pattern.argmax() if pattern.any() else no_one] = level
         codes[:, list(self.columns)] = 0.0
-        codes[:, self.first] = level[place.ravel()]
+        levels = clean[np.where(total == 0, no_one, ones.argmax(axis=1))]
+        known = {pattern.tobytes(): float(k) for k, pattern in enumerate(self.patterns + 0.0)}
+        for row in np.flatnonzero((total > 1) | ~((cells == 0) | ones).all(axis=1)):
+            levels[row] = known.get((cells[row] + 0.0).tobytes(), np.nan)
+        codes[:, self.first] = levels
 
     def unfold(self, codes: Floats) -> None:
         """Replace the category by its dummies, in place."""

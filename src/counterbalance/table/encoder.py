@@ -22,7 +22,7 @@ from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.impute import SimpleImputer
 from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import _check_feature_names_in, check_is_fitted, validate_data
 
 from counterbalance.reference import LinksToReference
 from counterbalance.table import frames
@@ -236,6 +236,32 @@ class TablePreparation(_TableTransformer):
         check_is_fitted(self)
         plain = self.plain(self._checked(X, reset=False))
         return self.encoded(plain) if self.one_hot else plain
+
+    def get_feature_names_out(self, input_features: Any = None) -> Any:
+        """Return the names of the columns that ``transform`` returns.
+
+        Parameters
+        ----------
+        input_features : None or sequence of str, default=None
+            Names of the columns of X; by default those seen in ``fit``.
+
+        Returns
+        -------
+        names : ndarray of object
+            Names of ordered columns, and of the others with the category behind an underscore.
+        """
+        check_is_fitted(self)
+        given = _check_feature_names_in(self, input_features)
+        ordered, nominal = ([str(given[m]) for m in at] for at in (self.ordered_, self.nominal_))
+        if self.levels_ is None or not self.one_hot:
+            return np.array([*ordered, *nominal], dtype=object)
+        names = self.levels_.get_feature_names_out(nominal)
+        for name, m in zip(nominal, self.nominal_, strict=True):
+            own = self.encoder_.levels_[m] or {}
+            texts = {f"{name}_{code}": f"{name}_{cell}" for cell, code in own.items()}
+            texts[f"{name}_{NO_LEVEL}"] = f"{name}_missing"
+            names = [texts.get(text, text) for text in names]
+        return np.array([*ordered, *names], dtype=object)
 
     def plain(self, X: Any) -> Floats:
         """Return scaled numbers and codes of categories."""

@@ -281,7 +281,9 @@ def missing(cells: NDArray[np.object_]) -> Mask:
 def _is_missing(cell: Any) -> bool:
     if cell is None:
         return True
-    if isinstance(cell, (str, Sized)):
+    if isinstance(cell, (str, bool, int, float)):
+        return cell != cell  # noqa: PLR0124  (as below)
+    if isinstance(cell, Sized):
         return False
     try:
         same = cell == cell  # noqa: PLR0124  (nan is the value that differs from itself)
