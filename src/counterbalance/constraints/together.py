@@ -206,11 +206,17 @@ class Together:
     def _for_kernel(self) -> tuple[Any, ...]:
         """Return what the kernel reads, in the order of its arguments."""
         levels, flat = self.levels, np.ascontiguousarray
-        allowed, is_number = (
-            flat(own).view(np.uint8) for own in (self.allowed, levels.is_number)
-        )
+        allowed, is_number = (flat(own).view(np.uint8) for own in (self.allowed, levels.is_number))
         ends = flat(self.least), flat(self.most)
-        return levels.features, levels.first, is_number, levels.value, levels.numbers, allowed, *ends
+        return (
+            levels.features,
+            levels.first,
+            is_number,
+            levels.value,
+            levels.numbers,
+            allowed,
+            *ends,
+        )
 
     def allow(self, x: Floats, old: Floats | None = None) -> Mask:
         """Say of each row whether its values may stand together; ``old`` are its factuals."""

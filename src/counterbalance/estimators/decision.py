@@ -287,7 +287,7 @@ def logits(p: Floats) -> Floats:
 def _on_curve(curve: Mapping[str, Any], scores: Floats) -> Floats:
     if "slope" in curve:
         return np.asarray(expit(curve["slope"] * scores + curve["intercept"]))
-    return np.interp(scores, curve["scores"], curve["probabilities"])
+    return np.asarray(np.interp(scores, curve["scores"], curve["probabilities"]))
 
 
 def _sigmoid(scores: Floats, hit: Any, weights: Floats | None) -> dict[str, float]:

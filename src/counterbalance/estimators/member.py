@@ -10,8 +10,8 @@ import numpy as np
 from sklearn.base import clone
 
 from counterbalance.arrays import Floats, Integers
-from counterbalance.classifier.predict import decisions, probabilities
 from counterbalance.classifier.fit import weight_parameter
+from counterbalance.classifier.predict import decisions, probabilities
 from counterbalance.errors import ClassifierError, TableError
 from counterbalance.estimators.decision import BINARY, class_shares, prior_corrected
 from counterbalance.samplers.base import TableOverSampler

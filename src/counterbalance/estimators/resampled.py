@@ -372,7 +372,7 @@ class ResampledClassifier(LinksToReference, ClassifierMixin, MetaEstimatorMixin,
         scores   (N, C), nan in the rows that no member predicted
         """
         n_classes = len(self.classes_)
-        known: Mask = np.isfinite(scores).all(axis=1)
+        known: Mask = np.asarray(np.isfinite(scores).all(axis=1))
         scores, codes = scores[known], labels.codes[known]
         weights = None if weights is None else weights[known]
         self.calibration_ = None

@@ -21,7 +21,6 @@ from sklearn.frozen import FrozenEstimator
 from sklearn.model_selection import StratifiedKFold
 
 from counterbalance.arrays import Floats, Integers, Mask
-from counterbalance.sklearn_private import fit_trees
 from counterbalance.classifier.predict import Classifier
 from counterbalance.constraints.rules import differs
 from counterbalance.errors import ClassifierError, TableError
@@ -31,6 +30,7 @@ from counterbalance.profile import distance
 from counterbalance.samplers.counterfactual import CounterfactualOverSampler, find_references
 from counterbalance.search.minimum import Minimum
 from counterbalance.search.structure import Structure, read_structure
+from counterbalance.sklearn_private import fit_trees
 
 # Times as many draws as the sampler makes of a row.
 MORE_DRAWS = 100

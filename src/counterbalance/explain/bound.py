@@ -25,9 +25,9 @@ from counterbalance.classifier.trees import AHEAD
 from counterbalance.constraints.rules import Rules
 from counterbalance.profile import distance as distance_of
 from counterbalance.search.algorithm_1 import agrees
-from counterbalance.search.structure import Landscape
-from counterbalance.search.minimum import Minimum
 from counterbalance.search.draws import Space
+from counterbalance.search.minimum import Minimum
+from counterbalance.search.structure import Landscape
 
 try:
     from counterbalance.explain import bound_kernel as kernel

@@ -5,7 +5,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from counterbalance.arrays import Floats, Integers, Small
-from counterbalance.search.landscape import Landscape
+from counterbalance.search.structure import Landscape
 
 class Prover:
     def __init__(self, land: Landscape, ahead: float) -> None: ...

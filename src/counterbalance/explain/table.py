@@ -128,7 +128,7 @@ def explain(
     prepared, ids, shown = _find_rows(prepared, rows, sampler)
     new = bool((ids >= len(known)).any())
     refits = tuple(replace(f, decode=prepared.f.decode) for f in refits)
-    called = prepared.f(prepared.table.rows(ids), ids) if new else known[ids]
+    called = prepared.f.predict_codes(prepared.table.rows(ids), ids) if new else known[ids]
     target = _targets(prepared, called, to)
     question = Question(
         prepared, known, ids, called, target, n_answers, certify, refits, robust or 0.0

@@ -334,7 +334,11 @@ def _lookups(columns: _Columns) -> Iterator[tuple[int, set[int], Found]]:
     for m in (m for m in every if m not in columns.fixed):
         for source in every:
             n, n_source = len(values[m]), len(values[source])
-            if m == source or not {m, source} & categories or not 1 < n <= min(n_source, MOST_VALUES):
+            if (
+                m == source
+                or not {m, source} & categories
+                or not 1 < n <= min(n_source, MOST_VALUES)
+            ):
                 continue
             if n == n_source and m < source:  # one tells the other: the later column follows
                 continue

@@ -76,9 +76,7 @@ def _outside_gaps(
     """Return values outside the gaps of a column, None where it has no gap."""
     below = np.cumsum(count)[:-1]
     wide = np.diff(values) > GAP * (values[-1] - values[0])
-    gaps = np.flatnonzero(
-        wide & (below >= BESIDE_GAP) & (count.sum() - below >= BESIDE_GAP)
-    )
+    gaps = np.flatnonzero(wide & (below >= BESIDE_GAP) & (count.sum() - below >= BESIDE_GAP))
     if not len(gaps):
         return None
     span = (values[-1] - values[0]) * resolution
