@@ -27,7 +27,8 @@ def _documentation() -> str:
         urls = metadata("counterbalance").get_all("Project-URL") or []
     except PackageNotFoundError:  # the source is on the path, but not installed
         return ""
-    return dict(url.split(", ", 1) for url in urls).get("Documentation", "").rstrip("/")
+    addresses: dict[str, str] = dict(url.split(", ", 1) for url in urls)
+    return addresses.get("Documentation", "").rstrip("/")
 
 
 def _public_name(cls: type) -> str:
