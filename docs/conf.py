@@ -112,7 +112,7 @@ html_theme_options = {
     "check_switcher": False,
 }
 html_context = {"default_mode": "auto"}
-html_sidebars = {"start": [], "whats-new": []}
+html_sidebars = {"start": [], "the-method": [], "whats-new": []}
 
 
 def link_to_files(app: Sphinx, docname: str, source: list[str]) -> None:  # noqa: ARG001
