@@ -128,8 +128,8 @@ def test_constraints_and_what_makes_x_of_the_file_stand_in_the_lines():
 def test_metrics_without_a_threshold_get_none_and_calibration_where_it_counts(metric, threshold):
     plan = plan_of(*two_clouds(80, 20, apart=2), metric=metric, classifiers=("LR",))
     _, code = advise(plan, Offer("logistic regression", "Interior", threshold, 0.5))
-    assert "threshold" not in code
-    assert ("calibration='sigmoid'" in code) == (metric == "brier")
+    assert ("threshold=None" in code) == (metric == "brier")
+    assert "calibration=None" not in code  # a sigmoid is the default
 
 
 def test_where_nothing_helps_the_lines_have_no_threshold_either():

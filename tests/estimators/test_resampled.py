@@ -491,7 +491,7 @@ def test_one_model_of_all_rows_is_an_estimator_and_members_are_several():
 
     members = ResampledClassifier(Counted(), cv=3, random_state=0).fit(X, y)
     assert sizes == [80] * 3  # two thirds of 60 rows of each class
-    with pytest.raises(AttributeError, match="set ensemble=False"):
+    with pytest.raises(AttributeError, match="set ensemble=False for one model"):
         _ = members.estimator_
     sizes.clear()
     one = ResampledClassifier(Counted(), cv=3, ensemble=False, random_state=0).fit(X, y)

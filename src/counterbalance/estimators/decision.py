@@ -8,8 +8,8 @@
     cost     (C, C) the cost of predicting k (column) where c is the truth (row)
 
 A model that was fitted to resampled rows predicts for their shares. ``prior_corrected`` undoes
-this shift, a ``Calibration`` corrects what is left, and a ``Rule`` chooses the class. Calibration
-and rule are learned from out-of-fold scores of real rows.
+that, a ``Calibration`` corrects what is left, a ``Rule`` chooses the class; both are learned from
+out-of-fold scores of real rows.
 """
 
 from __future__ import annotations

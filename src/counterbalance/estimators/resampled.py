@@ -55,7 +55,6 @@ Folds = list[tuple[Integers, Integers]]
 HALF = 0.5
 # The default estimator: small trees in small steps, chosen on the development suite.
 SMALL_STEPS: Any = {"learning_rate": 0.05, "max_leaf_nodes": 6, "l2_regularization": 1.0}
-SMALL_STEPS |= {"early_stopping": False}
 NO_ROWS: Integers = np.zeros(0, dtype=np.intp)
 
 
@@ -93,9 +92,8 @@ class ResampledClassifier(LinksToReference, ClassifierMixin, MetaEstimatorMixin,
         keeps the order of the rows and needs few of them; an isotonic curve needs some hundreds.
 
     ensemble : bool, default=True
-        ``True`` keeps the members of the folds. ``False`` fits one model to all rows, which is
-        smaller and slower to fit; the members of the folds serve for threshold and calibration
-        only.
+        ``True`` keeps the members of the folds. ``False`` fits one more model to all rows and
+        keeps that alone.
 
     cv : int, splitter or iterable, default=5
         The folds; at most as many as the smallest class has rows.
@@ -143,10 +141,9 @@ class ResampledClassifier(LinksToReference, ClassifierMixin, MetaEstimatorMixin,
 
     Notes
     -----
-    The correction is exact if the new rows of a class are distributed as its real rows.
-    Counterfactuals are not, and class weights of the estimator shift its probabilities once more:
-    keep the calibration there. If a class has one row, or all its rows are in one group, there are
-    no folds: one model is fitted to all rows, and the threshold is 0.5.
+    The correction is exact if the new rows of a class are distributed as its real rows. If they
+    are not, as counterfactuals, or if the estimator weights the classes, keep the calibration. If
+    a class has one row, or one group, one model is fitted to all rows and the threshold is 0.5.
 
     References
     ----------
@@ -235,8 +232,7 @@ class ResampledClassifier(LinksToReference, ClassifierMixin, MetaEstimatorMixin,
         groups = None if groups is None else np.asarray(groups)
         if groups is not None and groups.shape != (n_rows,):
             raise TableError(
-                f"groups must name one group for each of the {n_rows} rows, got an array of the "
-                f"shape {groups.shape}"
+                f"groups must name one group for each of the {n_rows} rows, got {groups.shape}"
             )
         estimator = self._estimator()
         check_classifier(estimator)
@@ -254,8 +250,7 @@ class ResampledClassifier(LinksToReference, ClassifierMixin, MetaEstimatorMixin,
         self._costs = self._cost_matrix()
         seed = int(check_random_state(self.random_state).randint(np.iinfo(np.int32).max))
         rows = np.arange(n_rows) if weights is None else np.flatnonzero(weights)
-        has_folds = self.ensemble or self._learns
-        folds = self._folds(labels, rows, groups, seed) if has_folds else []
+        folds = self._folds(labels, rows, groups, seed) if self.ensemble or self._learns else []
         parts = [(train, test if self._learns else NO_ROWS) for train, test in folds]
         if not (self.ensemble and folds):
             parts.insert(0, (rows, NO_ROWS))
@@ -317,21 +312,16 @@ class ResampledClassifier(LinksToReference, ClassifierMixin, MetaEstimatorMixin,
     def estimator_(self) -> Any:
         """The fitted model, if there is one only."""
         if len(self.estimators_) > 1:
-            raise AttributeError(
-                "a ResampledClassifier of several members has no estimator_; use estimators_, or "
-                "set ensemble=False to fit one model"
-            )
+            raise AttributeError("there are several estimators_; set ensemble=False for one model")
         return self.estimators_[0]
 
     @property
     def decision_(self) -> dict[str, Any]:
         """The decision as plain values."""
-        check_is_fitted(self)
         curves = {"kind": self.calibration, "curves": self.calibration_}
-        costs = None if self._costs is None else self._costs.tolist()
         return {
             "metric": self.threshold if isinstance(self.threshold, str) else None,
-            "costs": costs,
+            "costs": None if self._costs is None else self._costs.tolist(),
             "classes": self.classes_.tolist(),
             "rarest_class": self.rarest_class_,
             "threshold": self.threshold_,
@@ -355,7 +345,7 @@ class ResampledClassifier(LinksToReference, ClassifierMixin, MetaEstimatorMixin,
         """Return the estimator that is fitted to the rows, unfitted."""
         if self.estimator is not None:
             return self.estimator
-        f = HistGradientBoostingClassifier(**SMALL_STEPS)
+        f = HistGradientBoostingClassifier(**SMALL_STEPS, early_stopping=False)
         if _routing_enabled():
             f.set_fit_request(sample_weight=True)
         return make_pipeline(TableEncoder(), f)
@@ -397,8 +387,7 @@ class ResampledClassifier(LinksToReference, ClassifierMixin, MetaEstimatorMixin,
         self.out_of_fold_proba_ = np.full((len(known), n_classes), np.nan)
         self.out_of_fold_proba_[known] = p
         if self._tunes:
-            is_metric = isinstance(self.threshold, str)
-            metric = self.threshold.replace("gm", "g_m") if is_metric else "cost"
+            metric = "cost" if self._costs is not None else self.threshold.replace("gm", "g_m")
             rule = tuned_rule(p, codes, metric, weights, self._costs)
             self.threshold_, self.class_factors_ = rule.cut, rule.factors
         if n_classes == BINARY:
