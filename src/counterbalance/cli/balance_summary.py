@@ -201,6 +201,8 @@ def show_summary(summary: Mapping[str, Any]) -> None:
         say("Changed most: " + ", ".join(f"{m['column']} ({percent(m['share'])})" for m in most))
     for sentence in summary.get("examples", ()):
         say(sentence)
+    if summary["relations"] and summary.get("examples"):
+        say("")
     _say_relations(summary["relations"])
     written, files = summary["written"], summary.get("files")
     what = {
@@ -292,7 +294,7 @@ def _say_relations(found: Sequence[Mapping[str, Any]]) -> None:
 
     if not found:
         return
-    say("\nNew rows keep what nearly all rows of the table keep:")
+    say("New rows keep what nearly all rows of the table keep:")
     for one in found[:MOST_RELATIONS]:
         say(f"  {one['relation']}  ({percent(one['kept'])} of the rows: {one['words']})")
     if len(found) > MOST_RELATIONS:

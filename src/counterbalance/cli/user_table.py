@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from counterbalance.cli.terminal import note
+from counterbalance.cli.terminal import note, working
 from counterbalance.errors import TableError, near_names
 from counterbalance.io.reading import AS_IT_IS, Reading
 
@@ -97,24 +97,26 @@ def read_user_table(
     from counterbalance.io import read_table_file
     from counterbalance.io.column_checks import TableFinding, Topic, check_columns
 
-    stored = read_table_file(path, replace(reading, target=target))
+    with working(f"reading {path.name}"):
+        stored = read_table_file(path, replace(reading, target=target))
+        frame = stored.frame
     # Said before anything can be refused, because they may explain it.
     reading_notes = tuple(TableFinding(Topic.READING, None, text) for text in stored.notes)
     for finding in reading_notes:
         note(finding.text)
-    frame = stored.frame
     named = {option: column for option, column in (apart or {}).items() if column is not None}
     for option, column in named.items():
         check_columns([column], [str(name) for name in frame.columns], option)
         if column == target:
             raise TableError(f"{option} must be another column than the target, got {column!r}")
-    diagnosis = diagnose(
-        frame,
-        target,
-        keep=[*(keep or ()), *named.values()],
-        use=use or (),
-        drop_missing_target=drop_missing_target,
-    )
+    with working("looking at the columns"):
+        diagnosis = diagnose(
+            frame,
+            target,
+            keep=[*(keep or ()), *named.values()],
+            use=use or (),
+            drop_missing_target=drop_missing_target,
+        )
     for line in _lines(diagnosis.findings):
         note(line)
     if len(diagnosis.rows) < len(frame):

@@ -12,6 +12,7 @@ from counterbalance.io.table_file import (
     encode_frame,
     encode_with_rows,
     read_table_file,
+    write_table_file,
 )
 
 __all__ = [
@@ -24,4 +25,5 @@ __all__ = [
     "encode_with_rows",
     "near_names",
     "read_table_file",
+    "write_table_file",
 ]

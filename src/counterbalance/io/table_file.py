@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from counterbalance.errors import DataNotFoundError, TableError, near_names
 from counterbalance.extras import require, require_pandas
+from counterbalance.io.atomic import write_files
 from counterbalance.io.csv import GZIP, CsvTable, csv_text
 from counterbalance.io.reading import AS_IT_IS, Reading, read_file
 from counterbalance.io.spreadsheet import SheetTable, encode_sheet
@@ -187,6 +188,11 @@ def encode_with_rows(
         for name in old.columns
     }
     return encode_frame(require_pandas().DataFrame(columns), path)
+
+
+def write_table_file(table: TableFile, path: Path, like: Path | None = None) -> None:
+    """Write a table to a file, whole or not at all; it is as private as the file ``like``."""
+    write_files({path: encode_with_rows(table, path, table.frame.head(0))}, like)
 
 
 def encode_frame(frame: pd.DataFrame, path: Path) -> bytes:
