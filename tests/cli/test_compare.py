@@ -186,7 +186,7 @@ def test_what_matters_comes_first_and_full_is_everything():
     assert len(full.strategies) == 8
     assert "random forest" in full.classifiers
     assert (full.rows, full.seconds, full.adaptive) == (0, 0, False)
-    assert (quick.rows, quick.repeats, quick.seconds) == (1000, 1, 25)
+    assert (quick.rows, quick.repeats, quick.seconds) == (1000, 1, 30)
 
 
 def test_the_lines_to_paste_leave_out_what_compare_left_out(table, capsys):

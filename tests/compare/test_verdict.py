@@ -365,5 +365,9 @@ def test_no_time_at_all_leaves_the_baseline_and_says_so():
     }
     verdict = decide(results)
     assert verdict.headline == "No resampling was compared."
+    assert "Nothing was compared for logistic regression: there was no time." in verdict.sentences
+    scores = summarise(results, verdict)["comparison"]["rows"]
+    (half, _) = (row["scores"]["g_mean"] for row in scores if row["strategy"] == "SMOTE")
+    assert half["low"] is half["high"] is None  # of one fold
     expected = "or for want of time: SMOTE with logistic regression. --full computes them all."
     assert any(text.endswith(expected) for text in verdict.caveats)

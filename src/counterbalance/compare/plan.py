@@ -33,7 +33,7 @@ from counterbalance.errors import CounterbalanceError, TableError
 FEWEST_ROWS = 200
 FEWEST_TO_TRAIN = 2
 FEWEST_FOLDS = 3  # that anything is concluded from
-QUICK: dict[str, Any] = {"repeats": 1, "inner_folds": 2, "rows": 1000, "seconds": 25}
+QUICK: dict[str, Any] = {"repeats": 1, "inner_folds": 2, "rows": 1000, "seconds": 30}
 FULL: dict[str, Any] = {"strategies": FULL_STRATEGIES, "classifiers": FULL_CLASSIFIERS}
 FULL |= {"rows": 0, "seconds": 0, "adaptive": False}
 

@@ -96,11 +96,15 @@ class Pair:
         name = f"threshold {metric}"
         return np.array([record.figures[name] for record in self.done if name in record.figures])
 
-    def score(self, metric: str, threshold: str = HALF) -> tuple[float, float, float] | None:
-        """Return the mean of a metric and its 95 % interval; None where there is none."""
+    def score(
+        self, metric: str, threshold: str = HALF
+    ) -> tuple[float, float | None, float | None] | None:
+        """Return the mean of a metric and its 95 % interval, which one fold does not have."""
         if not self.done:
             return None
         belief = posterior(self.values(metric, threshold), self.plan.ratio)
+        if len(self.done) == 1:
+            return belief.mean, None, None
         low, high = np.clip(belief.interval(), 0, 1)
         return belief.mean, float(low), float(high)
 

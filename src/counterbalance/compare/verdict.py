@@ -97,6 +97,11 @@ def _headline(results: Results, findings: Sequence[Evidence]) -> tuple[str, list
         named = "; ".join(f"{_family(gain)} for {name}" for name, gain in probable.items())
         text = f"{move}; nothing else is sure to help." if moved else "nothing is sure to help."
         return _capital(text), [*said, f"Worth another look: {named}."]
+    said += [
+        f"Nothing was compared for {finding.classifier}: there was no time."
+        for finding in findings
+        if finding.best is None and any(name == finding.classifier for _, name in results.late)
+    ]
     if any(gain.better > ERROR and _width(gain) > WIDE for gain in best):
         said.append("The data are too few to rule a gain out.")
     if not best:

@@ -144,7 +144,8 @@ class ComparisonDisplay(Display):
         self, ax: Any, dot: Mapping[str, Any], height: float, colour: str, face: str
     ) -> None:
         score = dot["scores"][self.metric["name"]]
-        ends = [score["low"], score["high"]]
-        ax.plot(ends, [height, height], color=colour, linewidth=1, zorder=2)
+        if score["low"] is not None:
+            ends = [score["low"], score["high"]]
+            ax.plot(ends, [height, height], color=colour, linewidth=1, zorder=2)
         style = {"color": colour, "markerfacecolor": face, "markersize": 5, "zorder": 3}
         ax.plot(score["mean"], height, "o", **style)
