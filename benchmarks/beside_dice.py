@@ -4,7 +4,7 @@ Runs in DiCE's own environment (pip install dice-ml scikit-learn pandas); the ta
 
     python -c "from counterbalance.datasets import load_wisconsin as l; \
         d = l(); d.X.fillna(1).astype(int).assign(Class=d.y).to_csv('/dev/stdout', index=False)" \
-    | PYTHON_OF_DICE benchmarks/beside_dice.py > examples/gallery/dice_answers.json
+    | PYTHON_OF_DICE benchmarks/beside_dice.py > answers.json; its figures stand in examples/gallery/plot_explain_a_model.py
 """
 
 import json
