@@ -76,8 +76,9 @@ class Question:
         if target not in self.searches:
             prepared = self.prepared
             if self.share > 0:
-                given = {"agreed": self.agreed, "share": self.share, "target": target}
-                structure: Structure = _WithRefits(prepared.f, **given)
+                structure: Structure = _WithRefits(
+                    prepared.f, agreed=self.agreed, share=self.share, target=target
+                )
             else:
                 structure = read_structure(prepared.space, prepared.f, prepared.table)
             references = find_references(prepared, self.known, [target])
