@@ -1,10 +1,8 @@
 """Write the answers of DiCE that a page of the gallery shows beside ours.
 
-Runs in DiCE's own environment (pip install dice-ml scikit-learn pandas); the table comes on stdin:
-
-    python -c "from counterbalance.datasets import load_wisconsin as l; \
-        d = l(); d.X.fillna(1).astype(int).assign(Class=d.y).to_csv('/dev/stdout', index=False)" \
-    | PYTHON_OF_DICE benchmarks/beside_dice.py > examples/gallery/dice_answers.json
+Runs in DiCE's own environment (pip install dice-ml scikit-learn pandas). The table comes on stdin
+as csv: the bundled Wisconsin table, missing cells filled with 1, whole numbers, with its classes as
+the column Class. The answers and the seconds of a row are in examples/gallery/plot_explain_a_model.
 """
 
 import json

@@ -10,7 +10,7 @@ All rows are searched for at once: in every round each row that has something le
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
@@ -55,6 +55,7 @@ class Question:
     certify: bool | None
     refits: tuple[Classifier, ...]
     share: float
+    searches: dict[int, Minimum] = field(default_factory=dict)
 
     @cached_property
     def x(self) -> Floats:
@@ -67,22 +68,23 @@ class Question:
 
     def structure(self, target: int) -> Structure:
         """Return what is known of f; of f and its refits together nothing is."""
-        if self.share > 0:
-            agreed, share = self.agreed, self.share
-            return _WithRefits(self.prepared.f, agreed=agreed, share=share, target=target)
-        return self._structure
-
-    @cached_property
-    def _structure(self) -> Structure:
-        return read_structure(self.prepared.space, self.prepared.f, self.prepared.table)
+        return self.minimum(target).structure
 
     def minimum(self, target: int) -> Minimum:
-        """Return the search for rows of a class."""
-        references = find_references(self.prepared, self.known, [target])
-        # One row can be drawn often: where f is only asked, that is where a search may start.
-        space = self.prepared.space
-        space = replace(space, n_draws=MORE_DRAWS * space.n_draws)
-        return Minimum(space, self.structure(target), references)
+        """Return the search for rows of a class; each is made once."""
+        if target not in self.searches:
+            prepared = self.prepared
+            if self.share > 0:
+                structure: Structure = _WithRefits(
+                    prepared.f, agreed=self.agreed, share=self.share, target=target
+                )
+            else:
+                structure = read_structure(prepared.space, prepared.f, prepared.table)
+            references = find_references(prepared, self.known, [target])
+            # One row can be drawn often: where f is only asked, that is where a search may start.
+            space = replace(prepared.space, n_draws=MORE_DRAWS * prepared.space.n_draws)
+            self.searches[target] = Minimum(space, structure, references)
+        return self.searches[target]
 
     def scores(self, rows: Floats, ids: Integers, target: Integers) -> Floats:
         """Return f's score of the class of each row, nan where f has none."""

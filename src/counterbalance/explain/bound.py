@@ -9,9 +9,9 @@
     any other  f is only asked, and nothing is proved
 
 The boxes know ranges, levels, directions, categories, missing cells, costs, transitions, the least
-change of a column, and how many columns may change. They do not know relations between columns, nor
-what rows of the table have together: there the bound is that of a problem with fewer rules, which is
-valid but lower. Where the nearest row of that problem keeps all rules, it is the answer.
+change of a column, and how many columns may change. They do not know relations between columns,
+nor what rows of the table have together: there the bound is that of a problem with fewer rules,
+which is valid but lower. Where the nearest row of that problem keeps all rules, it is the answer.
 """
 
 from __future__ import annotations
