@@ -38,7 +38,7 @@ def codes(*columns: str) -> Rule:
 
 
 def told(source: str, *columns: str) -> Rule:
-    """Return the rule that a value of one column has no other values beside it than in real rows."""
+    """Return the rule that a value has no other values beside it than in real rows."""
 
     def broken(real: pd.DataFrame, new: pd.DataFrame) -> np.ndarray:
         bad = np.zeros(len(new), dtype=bool)
@@ -63,7 +63,7 @@ def one_of(*starts: str) -> Rule:
 
 def where(condition: Callable[[pd.DataFrame], pd.Series]) -> Rule:
     """Return the rule that a condition never holds."""
-    return lambda real, new: condition(new).to_numpy(dtype=bool, na_value=False)
+    return lambda _, new: condition(new).to_numpy(dtype=bool, na_value=False)
 
 
 def inside(level: str, number: str) -> Rule:
@@ -109,8 +109,10 @@ def family_of_adult(new: pd.DataFrame) -> pd.Series:
         (role == "Wife") & (new["gender"] == "Male")
     )
     together = new["marital-status"] == "Married-civ-spouse"
-    return sex | (role.isin(["Husband", "Wife"]) & ~married) | (
-        together & role.isin(["Not-in-family", "Unmarried"])
+    return (
+        sex
+        | (role.isin(["Husband", "Wife"]) & ~married)
+        | (together & role.isin(["Not-in-family", "Unmarried"]))
     )
 
 
@@ -136,12 +138,19 @@ KNOWN: dict[str, tuple[Callable[[Path], pd.DataFrame], str, dict[str, Rule]]] = 
         "income",
         {
             "one dummy is 1": one_of(
-                "workclass_", "education_", "marital-status_", "occupation_", "relationship_",
-                "race_", "gender_",
+                "workclass_",
+                "education_",
+                "marital-status_",
+                "occupation_",
+                "relationship_",
+                "race_",
+                "gender_",
             ),
             "no female husbands, no male wives": where(
-                lambda x: (x["relationship_Husband"] * 1 + x["gender_Female"] == 2)
-                | (x["relationship_Wife"] * 1 + x["gender_Male"] == 2)
+                lambda x: (
+                    (x["relationship_Husband"] * 1 + x["gender_Female"] == 2)
+                    | (x["relationship_Wife"] * 1 + x["gender_Male"] == 2)
+                )
             ),
         },
     ),
@@ -204,13 +213,11 @@ FURTHER: dict[str, tuple[Callable[[Path], pd.DataFrame], str, dict[str, Rule]]] 
         from_r("medicaldata", "covid_testing"),
         "result",
         {
-            "who the subject is": told(
-                "subject_id", "fake_first_name", "fake_last_name", "gender"
-            ),
+            "who the subject is": told("subject_id", "fake_first_name", "fake_last_name", "gender"),
             "codes": codes("drive_thru_ind", "orderset", "test_id", "pan_day"),
-            "class and payer of the visit are known together": lambda real, new: (
-                (new["patient_class"].isna() != new["payor_group"].isna()).to_numpy()
-            ),
+            "class and payer of the visit are known together": lambda _, new: (
+                new["patient_class"].isna() != new["payor_group"].isna()
+            ).to_numpy(),
         },
     ),
     "HealthInsurance": (
@@ -222,8 +229,10 @@ FURTHER: dict[str, tuple[Callable[[Path], pd.DataFrame], str, dict[str, Rule]]] 
                 lambda x: (x["married"] == "yes") & (x["family"] < 2)
             ),
             "no degree before its time": where(
-                lambda x: ((x["age"] < 20) & x["education"].isin(["bachelor", "master", "phd"]))
-                | ((x["age"] < 22) & x["education"].isin(["master", "phd"]))
+                lambda x: (
+                    ((x["age"] < 20) & x["education"].isin(["bachelor", "master", "phd"]))
+                    | ((x["age"] < 22) & x["education"].isin(["master", "phd"]))
+                )
             ),
         },
     ),
@@ -239,8 +248,10 @@ FURTHER: dict[str, tuple[Callable[[Path], pd.DataFrame], str, dict[str, Rule]]] 
                 lambda x: (x["college_degree"] == 1) != (x["years_college"] == 4)
             ),
             "no requirement, none of a kind": where(
-                lambda x: (x["job_req_any"] == 0)
-                & (x[[f"job_req_{name}" for name in REQUIRED]] > 0).any(axis=1)
+                lambda x: (
+                    (x["job_req_any"] == 0)
+                    & (x[[f"job_req_{name}" for name in REQUIRED]] > 0).any(axis=1)
+                )
             ),
         },
     ),

@@ -105,7 +105,9 @@ def _read(text: str) -> Constraint:
     if match["verb"] == "follows":
         return Follows(column, match["of"].strip())
     if not _NAMES.fullmatch(match["of"]):
-        raise ConstraintError(f"{text!r} must name columns behind 'goes with', as 'a goes with b, c'")
+        raise ConstraintError(
+            f"{text!r} must name columns behind 'goes with', as 'a goes with b, c'"
+        )
     return GoesWith(column, *(name.strip("`") for name in re.findall(_NAME, match["of"])))
 
 

@@ -84,7 +84,7 @@ class Levels:
         has_levels = np.array([kind.has_levels for kind in kinds], dtype=bool)
         sizes = np.array([len(own) for own in values])
         known = np.count_nonzero(~np.isnan(x), axis=0)
-        takes_part = np.where(has_levels, (sizes - 1) * ROWS_PER_LEVEL <= known, True)
+        takes_part = ~has_levels | ((sizes - 1) * ROWS_PER_LEVEL <= known)
         for m in np.argsort(-sizes, kind="stable"):
             if sizes[takes_part].sum() <= MOST_LEVELS:
                 break
@@ -206,11 +206,17 @@ class Together:
     def _for_kernel(self) -> tuple[Any, ...]:
         """Return what the kernel reads, in the order of its arguments."""
         levels, flat = self.levels, np.ascontiguousarray
-        allowed, is_number = (
-            flat(own).view(np.uint8) for own in (self.allowed, levels.is_number)
-        )
+        allowed, is_number = (flat(own).view(np.uint8) for own in (self.allowed, levels.is_number))
         ends = flat(self.least), flat(self.most)
-        return levels.features, levels.first, is_number, levels.value, levels.numbers, allowed, *ends
+        return (
+            levels.features,
+            levels.first,
+            is_number,
+            levels.value,
+            levels.numbers,
+            allowed,
+            *ends,
+        )
 
     def allow(self, x: Floats, old: Floats | None = None) -> Mask:
         """Say of each row whether its values may stand together; ``old`` are its factuals."""

@@ -7,7 +7,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any, Literal
@@ -135,9 +135,11 @@ def _level(together: Together, table: Table, d: int) -> str:
     name = table.names[m]
     if levels.is_number[k]:
         other = f"other than {', '.join(f'{v:g}' for v in _shared(levels, k))}"
-        return f"{name} {'missing' if d - levels.first[k] == 1 else other}" if np.isnan(
-            value
-        ) else f"{name} {value:g}"
+        return (
+            f"{name} {'missing' if d - levels.first[k] == 1 else other}"
+            if np.isnan(value)
+            else f"{name} {value:g}"
+        )
     if np.isnan(value):
         return f"{name} missing"
     for group in table.groups:

@@ -54,7 +54,11 @@ def lookup_accuracy(pairs: Integers, *, number: bool, n_tests: int = 1) -> float
     wrong, others = n_rows - right.sum(), n_rows - commonest.max()
     otherwise = np.count_nonzero(said != commonest.argmax())
     enough = 0 < otherwise * each <= others and len(said) * each <= n_rows
-    if not enough or others < FEWEST_OTHERS or wrong > min((1 - KEPT) * n_rows, LESS_WRONG * others):
+    if (
+        not enough
+        or others < FEWEST_OTHERS
+        or wrong > min((1 - KEPT) * n_rows, LESS_WRONG * others)
+    ):
         return None
     return float(1 - wrong / n_rows)
 

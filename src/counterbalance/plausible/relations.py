@@ -127,7 +127,7 @@ def _commonest(cells: Floats) -> float:
 
 def _varies(cells: Floats) -> bool:
     known = cells[~np.isnan(cells)]
-    return np.count_nonzero(known != _commonest(known)) >= ENOUGH
+    return bool(np.count_nonzero(known != _commonest(known)) >= ENOUGH)
 
 
 def _leads_to(sources: dict[int, set[int]], start: set[int], m: int) -> bool:
@@ -334,7 +334,11 @@ def _lookups(columns: _Columns) -> Iterator[tuple[int, set[int], Found]]:
     for m in (m for m in every if m not in columns.fixed):
         for source in every:
             n, n_source = len(values[m]), len(values[source])
-            if m == source or not {m, source} & categories or not 1 < n <= min(n_source, MOST_VALUES):
+            if (
+                m == source
+                or not {m, source} & categories
+                or not 1 < n <= min(n_source, MOST_VALUES)
+            ):
                 continue
             if n == n_source and m < source:  # one tells the other: the later column follows
                 continue

@@ -64,8 +64,7 @@ def _on_endings(values: Floats, count: np.ndarray, resolution: float) -> Floats 
                 continue
             starts = np.arange(np.floor(low / size), np.floor(high / size) + 1) * size
             grid = (starts[:, None] + used).ravel()
-            grid = grid[(grid >= low) & (grid <= high)] / resolution
-            return grid
+            return np.asarray(grid[(grid >= low) & (grid <= high)] / resolution)
         step /= 10
     return None
 
@@ -76,9 +75,7 @@ def _outside_gaps(
     """Return values outside the gaps of a column, None where it has no gap."""
     below = np.cumsum(count)[:-1]
     wide = np.diff(values) > GAP * (values[-1] - values[0])
-    gaps = np.flatnonzero(
-        wide & (below >= BESIDE_GAP) & (count.sum() - below >= BESIDE_GAP)
-    )
+    gaps = np.flatnonzero(wide & (below >= BESIDE_GAP) & (count.sum() - below >= BESIDE_GAP))
     if not len(gaps):
         return None
     span = (values[-1] - values[0]) * resolution

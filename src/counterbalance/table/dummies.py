@@ -114,7 +114,9 @@ class Grouped(Table):
 
     def native_column(self, m: int) -> Any:
         """Return a column as the user passed it; dummies are none."""
-        return self.inner.native_column(m) if self.carrier[m] == m and m not in self._firsts else None
+        return (
+            self.inner.native_column(m) if self.carrier[m] == m and m not in self._firsts else None
+        )
 
     @property
     def _firsts(self) -> set[int]:
