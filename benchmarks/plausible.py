@@ -38,7 +38,7 @@ def codes(*columns: str) -> Rule:
 
 
 def told(source: str, *columns: str) -> Rule:
-    """Return the rule that a value of one column has no other values beside it than in real rows."""
+    """Return the rule that a value has no other values beside it than in real rows."""
 
     def broken(real: pd.DataFrame, new: pd.DataFrame) -> np.ndarray:
         bad = np.zeros(len(new), dtype=bool)
@@ -63,7 +63,7 @@ def one_of(*starts: str) -> Rule:
 
 def where(condition: Callable[[pd.DataFrame], pd.Series]) -> Rule:
     """Return the rule that a condition never holds."""
-    return lambda real, new: condition(new).to_numpy(dtype=bool, na_value=False)
+    return lambda _, new: condition(new).to_numpy(dtype=bool, na_value=False)
 
 
 def inside(level: str, number: str) -> Rule:
@@ -215,7 +215,7 @@ FURTHER: dict[str, tuple[Callable[[Path], pd.DataFrame], str, dict[str, Rule]]] 
         {
             "who the subject is": told("subject_id", "fake_first_name", "fake_last_name", "gender"),
             "codes": codes("drive_thru_ind", "orderset", "test_id", "pan_day"),
-            "class and payer of the visit are known together": lambda real, new: (
+            "class and payer of the visit are known together": lambda _, new: (
                 new["patient_class"].isna() != new["payor_group"].isna()
             ).to_numpy(),
         },

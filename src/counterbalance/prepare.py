@@ -195,8 +195,8 @@ def _order(table: Table, profile: Profile, rules: Rules, wanted: Any) -> Integer
     order = by_importance(profile) if isinstance(wanted, str) else _listed(table, profile, wanted)
     if order.size and rules.frozen[order].all():
         raise ConstraintError(
-            "every column that varies is Immutable, or identifies rows, so no row can be changed into "
-            "another; leave at least one free, or name it with use="
+            "every column that varies is Immutable, or identifies rows, so no row can be changed "
+            "into another; leave at least one free, or name it with use="
         )
     order = order[~rules.frozen[order]]
     if not order.size:
@@ -226,8 +226,9 @@ def _freeze(
     order = getattr(sampler, "feature_order", "spearman")
     for item in () if isinstance(order, str) else order:
         used[column_position(item, table.names, "feature_order")] = True
-    fixed, open_ = {} if learned is None else learned.fixed, ~(used | rules.frozen) & profile.varies
-    why = {m: text for m, text in fixed.items() if open_[m]}
+    may_change = ~(used | rules.frozen) & profile.varies
+    fixed = learned.fixed if learned else {}
+    why = {m: text for m, text in fixed.items() if may_change[m]}
     if not why:
         return
     listed = ", ".join(f"{table.names[m]!r} ({text})" for m, text in [*why.items()][:LISTED])

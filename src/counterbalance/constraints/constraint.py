@@ -459,7 +459,8 @@ class GoesWith(Constraint):
     @property
     def text(self) -> str:
         """The constraint as a text."""
-        return f"{relations.quoted(self.column)} goes with {', '.join(map(relations.quoted, self.others))}"
+        others = ", ".join(map(relations.quoted, self.others))
+        return f"{relations.quoted(self.column)} goes with {others}"
 
     def apply(self, rules: Rules, table: Table) -> None:
         """Note the pairs of columns."""

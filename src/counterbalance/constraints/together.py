@@ -84,7 +84,7 @@ class Levels:
         has_levels = np.array([kind.has_levels for kind in kinds], dtype=bool)
         sizes = np.array([len(own) for own in values])
         known = np.count_nonzero(~np.isnan(x), axis=0)
-        takes_part = np.where(has_levels, (sizes - 1) * ROWS_PER_LEVEL <= known, True)
+        takes_part = ~has_levels | ((sizes - 1) * ROWS_PER_LEVEL <= known)
         for m in np.argsort(-sizes, kind="stable"):
             if sizes[takes_part].sum() <= MOST_LEVELS:
                 break

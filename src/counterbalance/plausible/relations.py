@@ -127,7 +127,7 @@ def _commonest(cells: Floats) -> float:
 
 def _varies(cells: Floats) -> bool:
     known = cells[~np.isnan(cells)]
-    return np.count_nonzero(known != _commonest(known)) >= ENOUGH
+    return bool(np.count_nonzero(known != _commonest(known)) >= ENOUGH)
 
 
 def _leads_to(sources: dict[int, set[int]], start: set[int], m: int) -> bool:

@@ -64,8 +64,7 @@ def _on_endings(values: Floats, count: np.ndarray, resolution: float) -> Floats 
                 continue
             starts = np.arange(np.floor(low / size), np.floor(high / size) + 1) * size
             grid = (starts[:, None] + used).ravel()
-            grid = grid[(grid >= low) & (grid <= high)] / resolution
-            return grid
+            return np.asarray(grid[(grid >= low) & (grid <= high)] / resolution)
         step /= 10
     return None
 
