@@ -173,7 +173,7 @@ def read_rows(engine: Engine, source: Source) -> Rows:
     return Rows(known.classes, examples, np.concatenate(by_row), by_part)
 
 
-def count_asked(sampler: OurSampler, rows: Rows) -> dict[int, int]:
+def count_requested(sampler: OurSampler, rows: Rows) -> dict[int, int]:
     """Return how many new rows each class code is to get.
 
     imbalanced-learn counts the labels of rows, so it gets their codes, two bytes a row. A callable
@@ -192,8 +192,8 @@ def count_asked(sampler: OurSampler, rows: Rows) -> dict[int, int]:
         strategy = {labels.index(label): n for label, n in strategy.items()}
     codes = Labels(None, rows.codes, np.arange(len(labels)), rows.codes.astype(np.intp))
     own = with_parameters(sampler, sampling_strategy=strategy)
-    asked = own._strategy(codes)  # noqa: SLF001  (the very function of the sampler in memory)
-    return {int(code): int(n) for code, n in asked.items() if n}
+    requested = own._strategy(codes)  # noqa: SLF001  (the very function of the sampler in memory)
+    return {int(code): int(n) for code, n in requested.items() if n}
 
 
 @dataclass(frozen=True)
@@ -202,19 +202,19 @@ class Samples:
 
     fit: Integers | None  # what profile and f are learned from; None for all
     opinion: tuple[Integers, Floats]  # what the second model is fitted to, and the weights
-    fellows: dict[int, Integers]  # by which rows new ones of a class are moved
+    class_samples: dict[int, Integers]  # the rows of each class that new ones are made with
     ranks: dict[int, Integers]  # of these in the class
 
     def of_parts(self, first: Integers) -> list[Integers | None]:
         """Return the rows that each part has of them, ascending; None for all of its rows."""
         if self.fit is None:
             return [None] * len(first)
-        ids = np.unique(np.concatenate([self.fit, self.opinion[0], *self.fellows.values()]))
+        ids = np.unique(np.concatenate([self.fit, self.opinion[0], *self.class_samples.values()]))
         return list(np.split(ids, np.searchsorted(ids, first[1:])))
 
 
 def choose_samples(
-    sampler: OurSampler, rows: Rows, asked: dict[int, int], seed: int, fit_rows: int
+    sampler: OurSampler, rows: Rows, requested: dict[int, int], seed: int, fit_rows: int
 ) -> Samples:
     """Choose the rows that are gathered."""
     n, fit = len(rows.codes), None
@@ -225,10 +225,12 @@ def choose_samples(
     searches = isinstance(sampler, CounterfactualOverSampler)
     if searches and not is_every(sampler.sampling_strategy):
         opinion = draw_sample(rows.codes.astype(np.intp), seed)
-    within = list(asked) if not searches or sampler.on_shortfall == "fill" else []
+    within = list(requested) if not searches or sampler.on_shortfall == "fill" else []
     ranks = {target: sample_ranks(int(rows.counts[target]), seed, target) for target in within}
-    fellows = {target: np.flatnonzero(rows.codes == target)[ranks[target]] for target in within}
-    return Samples(fit, opinion, fellows, ranks)
+    class_samples = {
+        target: np.flatnonzero(rows.codes == target)[ranks[target]] for target in within
+    }
+    return Samples(fit, opinion, class_samples, ranks)
 
 
 @dataclass(frozen=True)
@@ -294,13 +296,13 @@ class Plan:
     names: list[Any]  # of the columns, target included
     target: Any
     rows: Rows  # without those of single rows
-    asked: dict[int, int]  # new rows for each class code
+    requested: dict[int, int]  # new rows for each class code
     sketch: pd.DataFrame
     grid: Grid
     prepared: Prepared  # of the rows that were gathered, without them
     references: list[Floats]  # rows that f puts into each class
     opinion: SecondOpinion | None
-    fellows: dict[int, ClassSample]
+    class_samples: dict[int, ClassSample]
     members: dict[int, tuple[pd.DataFrame, Integers]]  # all rows of small classes, and their ids
 
     @property
@@ -352,7 +354,7 @@ def make_plan(
     target: Any,
     rows: Rows,
     samples: Samples,
-    asked: dict[int, int],
+    requested: dict[int, int],
     profile: Profile | None,
 ) -> tuple[Plan, list[Any]]:
     """Learn from the gathered rows what a task needs; return what was warned of, too."""
@@ -381,7 +383,7 @@ def make_plan(
         prepared = prepare(sampler, table, labels, None, profile=profile, ids=ids[fit])
     references: list[Floats] = []
     if isinstance(sampler, CounterfactualOverSampler):
-        references = find_references(prepared, prepared.predict(), list(asked), ids[fit])
+        references = find_references(prepared, prepared.predict(), list(requested), ids[fit])
     else:
         check_scores(prepared.f.f)
     opinion, (drawn, weight) = None, samples.opinion
@@ -389,17 +391,22 @@ def make_plan(
         at = np.searchsorted(ids, drawn)
         codes = read_codes(frame[target].iloc[at], rows.classes)
         opinion = SecondOpinion.fit(rows_of.rows(at), codes, weight, rows_of.nominal)
-    fellows, members = {}, {}
-    for code, own in samples.fellows.items():
+    class_samples, members = {}, {}
+    for code, own in samples.class_samples.items():
         at = np.searchsorted(ids, own)
-        fellows[code] = ClassSample(rows_of.rows(at), samples.ranks[code], int(rows.counts[code]))
-        if fellows[code].are_all:
+        class_samples[code] = ClassSample(
+            rows_of.rows(at), samples.ranks[code], int(rows.counts[code])
+        )
+        if class_samples[code].are_all:
             members[code] = frame.iloc[at], own
     first = with_groups(read_frame(X[:1], nominal), groups)
     prepared = replace(prepared, table=first, labels=rows.labels)
     levels = [shown[column.name] for column in gathered.columns if column.kind.has_levels]
     sketch = frame.iloc[np.unique(np.concatenate([fit[:0], *levels]))]
-    given, learned = (sampler, names, target, rows, asked), (references, opinion, fellows, members)
+    given, learned = (
+        (sampler, names, target, rows, requested),
+        (references, opinion, class_samples, members),
+    )
     plan = Plan(*given, sketch, grid, prepared, *learned)
     return plan, [one.message for one in warned]
 
@@ -439,13 +446,13 @@ def learn_plan(
             f"{len(profile.lower)}; pass the profile_ of a sampler fitted to it, or None"
         )
     rows = read_rows(engine, source)
-    asked = count_asked(sampler, rows)
+    requested = count_requested(sampler, rows)
     state = make_random_state(sampler.random_state)
     sampler = with_parameters(sampler, random_state=deepcopy(state))
     if fit_rows is None:
         fit_rows = int(engine.memory * SHARE_FOR_FIT) // (BYTES_PER_CELL * len(source.columns))
     fit_rows = max(fit_rows, MOST_CANDIDATES)
-    samples = choose_samples(sampler, rows, asked, draw_seed(state), fit_rows)
+    samples = choose_samples(sampler, rows, requested, draw_seed(state), fit_rows)
     columns, target = source.columns, source.target
     parts = source.frames(columns), source.names, rows.first.tolist(), samples.of_parts(rows.first)
     scans = [
@@ -455,7 +462,9 @@ def learn_plan(
     scans = engine.keep(scans, "scan")
     engine.compute([dask.delayed(len)(scan.ids) for scan in scans], "scan")
     known = replace(rows, codes=rows.codes[:0])
-    task = dask.delayed(make_plan)(scans, sampler, columns, target, known, samples, asked, profile)
+    task = dask.delayed(make_plan)(
+        scans, sampler, columns, target, known, samples, requested, profile
+    )
     plan, warned = engine.compute([task], "fit f")[0]
     for warning in warned:
         warn_user(warning)

@@ -4,11 +4,11 @@
                 to the client, which takes the smallest
     class part  rows of one class, ready to make others from: all of a small class, sent to every
                 worker, or those that a part has of a large one (see ``rows.interior``)
-    candidates  new rows that could be made from a class part, by the numbers of their lots
+    candidates  new rows that could be made from a class part, by their sample ids
     piece       new rows of one class that one task builds
 
 The pieces follow each other in the order in which the in-memory sampler appends its rows: class by
-class, inversions before interior rows before copies, by factual or lot.
+class, inversions before interior rows before copies, by factual or sample id.
 """
 
 from __future__ import annotations
@@ -46,7 +46,9 @@ MARGIN = 1.25
 
 Built = tuple[pd.DataFrame, pd.DataFrame]  # new rows, target included, and their provenance
 Make = Callable[[Any], Any]  # makes the task of a class part, given its partners if they are known
-Run = tuple[int, int] | None  # the first lot of a task and the end; None for those of its rows
+Run = (
+    tuple[int, int] | None
+)  # the first sample id of a task and the end; None for those of its rows
 Yields = dict[tuple[Any, Any], Yield]
 
 
@@ -65,34 +67,34 @@ def balance(engine: Engine, source: Source, rows: Rows, plan: Plan) -> tuple[lis
     tasks, sampler = Tasks(engine, source, rows, plan), plan.sampler
     pieces: list[Piece] = []
     if isinstance(sampler, InteriorOverSampler):
-        for target in plan.asked:
+        for target in plan.requested:
             pieces += tasks.draw(target)
-        interior_sampler.report(plan.asked, count_made(pieces, plan), rows.labels)
+        interior_sampler.report(plan.requested, count_made(pieces, plan), rows.labels)
         return pieces, {}
     found, yields = tasks.search()
     every = is_every(sampler.sampling_strategy)
-    for target, n in plan.asked.items():
+    for target, n in plan.requested.items():
         pieces += found[target]
         missing = n - sum(piece.n_rows for piece in found[target])
         if missing and not every and sampler.on_shortfall == "fill":
             pieces += tasks.fill(target, missing)
     if not every:
         made, constraints = count_made(pieces, plan), as_constraints(sampler.constraints)
-        report_shortfall(plan.asked, made, rows.labels, sampler.on_shortfall, constraints)
+        report_shortfall(plan.requested, made, rows.labels, sampler.on_shortfall, constraints)
     return pieces, yields
 
 
 def count_made(pieces: Sequence[Piece], plan: Plan) -> dict[int, dict[str, int]]:
     """Return how many new rows each class code got, by origin."""
-    made = {target: dict.fromkeys(ORIGINS, 0) for target in plan.asked}
+    made = {target: dict.fromkeys(ORIGINS, 0) for target in plan.requested}
     for piece in pieces:
         made[piece.target][piece.origin] += piece.n_rows
     return made
 
 
 @dataclass(frozen=True)
-class Told:
-    """What the client is told of the inversions of one part."""
+class PartSummary:
+    """What the client needs to know about the inversions of one part."""
 
     target: Small
     key: Floats
@@ -101,7 +103,7 @@ class Told:
     inverted: Integers  # factuals with an inversion, by (larger class, smaller class)
 
 
-def search_part(frame: pd.DataFrame, first: int, plan: Plan) -> tuple[Inversions, Told]:
+def search_part(frame: pd.DataFrame, first: int, plan: Plan) -> tuple[Inversions, PartSummary]:
     """Search a part for inversions, and give each the key by which it is taken.
 
     Their factuals are rows of the table that ``plan`` makes of the part.
@@ -112,7 +114,7 @@ def search_part(frame: pd.DataFrame, first: int, plan: Plan) -> tuple[Inversions
     if len(frame):
         prepared = plan.of_part(frame, first)
         codes, answers = prepared.labels.codes, prepared.answers()
-        targets, right = list(plan.asked), answers == codes
+        targets, right = list(plan.requested), answers == codes
         found = find_inversions(prepared, answers, targets, sampler.search, plan.references)
         if is_every(sampler.sampling_strategy):  # of several draws of a factual the nearest counts
             found = nearest_of_each(found)
@@ -121,7 +123,7 @@ def search_part(frame: pd.DataFrame, first: int, plan: Plan) -> tuple[Inversions
             key = all_keys(prepared, found, plan.opinion)
     pairs = np.unique(found.factual * n_classes + found.target)
     pairs = codes[pairs // n_classes] * n_classes + pairs % n_classes
-    return found, Told(
+    return found, PartSummary(
         found.target,
         key,
         codes[found.factual].astype(np.int32),
@@ -163,8 +165,8 @@ def build(prepared: Prepared, new: NewRows, ids: Integers, plan: Plan) -> Built:
     codes, origin = (np.concatenate(parts) for parts in zip(*builder.rows(), strict=True))
     rows = plan.whole(prepared.table.decode(codes, origin), builder.target)
     # Many rows share a few patterns of changed features.
-    words = builder.changed.view(f"S{builder.changed.shape[1]}").ravel().astype(object)
-    which, _ = pd.factorize(words)
+    patterns = builder.changed.view(f"S{builder.changed.shape[1]}").ravel().astype(object)
+    which, _ = pd.factorize(patterns)
     first = np.unique(which, return_index=True)[1]
     mask = np.unpackbits(builder.changed[first], axis=1, count=len(names)).tolist()
     texts = pd.Series([";".join(compress(names, row)) for row in mask], dtype="str")
@@ -183,8 +185,8 @@ class ClassPart:
     interior: Interior
     ids: Integers  # of the rows of its table
 
-    def lots(self, run: Run, number: int = 0) -> Integers:
-        """Return the lots of a run, counted from the first of a try, or those of these rows."""
+    def sample_ids(self, run: Run, number: int = 0) -> Integers:
+        """Return the ids of a run, counted from the first of a try, or those of these rows."""
         if run is None:
             return self.interior.own_ids(number)
         return self.interior.first_id(number) + np.arange(*run)
@@ -194,10 +196,10 @@ class ClassPart:
         return self.interior.copies(len(self.interior.x))
 
 
-def take_class(
+def read_class_part(
     plan: Plan, target: int, n: int, part: Any = None, partners: Integers | None = None
 ) -> ClassPart:
-    """Take the rows of a small class, or those in a part, to make ``n`` new ones from.
+    """Read the rows of a small class, or those in a part, to make ``n`` new ones from.
 
     A part is a frame, the id of its first row, and the rank of its first row of the class.
     """
@@ -209,7 +211,7 @@ def take_class(
         here = np.flatnonzero(read_codes(frame[plan.target], plan.rows.classes) == target)
         frame, ids = frame.iloc[here], first + here
     prepared, sampler = plan.of_part(frame), plan.sampler
-    interior = Interior.from_class(prepared, target, plan.fellows[target], rank, partners)
+    interior = Interior.from_class(prepared, target, plan.class_samples[target], rank, partners)
     draws = isinstance(sampler, InteriorOverSampler)
     interior = sampler.with_candidates(interior, n) if draws else interior.with_ids(n)
     ids = np.append(np.zeros(len(plan.sketch), dtype=np.intp), ids)
@@ -220,40 +222,42 @@ def take_class(
 class Candidates:
     """New rows that could be made from a class part."""
 
-    lots: Integers
+    sample_ids: Integers
     keys: Floats  # the smallest are drawn
     scores: Floats | None  # f's score of the class
     known: float  # keys up to this one are known
     partners: Integers  # of the rows of the part, which are not looked for again
 
-    def told(self) -> tuple[int, Floats, float]:
+    def summary(self) -> tuple[int, Floats, float]:
         """Return what the client needs to know."""
-        return len(self.lots), self.keys, self.known
+        return len(self.sample_ids), self.keys, self.known
 
 
 def accept_part(part: ClassPart, run: Run, number: int) -> Candidates:
-    """Return the lots of a try whose rows are sound."""
-    lots = part.interior.sound_ones(part.lots(run, number))
-    return Candidates(lots, np.zeros(0), None, np.inf, part.interior.partners)
+    """Return the sample ids of a try whose rows are sound."""
+    sample_ids = part.interior.sound_ones(part.sample_ids(run, number))
+    return Candidates(sample_ids, np.zeros(0), None, np.inf, part.interior.partners)
 
 
 def draw_part(part: ClassPart, run: Run, plan: Plan, up_to: float) -> Candidates:
-    """Return lots with the smallest keys: more than the part's share, and all keys ``up_to``."""
-    lots = part.lots(run)
-    n = min(len(lots), int(MARGIN * len(lots) / POOL) + 1)
-    pool = Pool(part.interior, n, lots, plan.sampler.agreement)
-    while len(lots) and (at := pool.next(up_to)).size:
+    """Return ids with the smallest keys: more than the part's share, and all keys ``up_to``."""
+    sample_ids = part.sample_ids(run)
+    n = min(len(sample_ids), int(MARGIN * len(sample_ids) / POOL) + 1)
+    pool = Pool(part.interior, n, sample_ids, plan.sampler.agreement)
+    while len(sample_ids) and (at := pool.next(up_to)).size:
         for block in part.prepared.blocks(len(at)):
             score_candidates([(pool, at[block])], part.prepared.f)
-    may, known = pool.keys < np.inf, max(pool.last_key, up_to) if len(lots) else np.inf
-    found = lots[may], pool.keys[may], pool.scores[may]
+    may, known = pool.keys < np.inf, max(pool.last_key, up_to) if len(sample_ids) else np.inf
+    found = sample_ids[may], pool.keys[may], pool.scores[may]
     return Candidates(*found, known, part.interior.partners)
 
 
-def build_lots(part: ClassPart, plan: Plan, made: Candidates, taken: Mask | slice) -> Built:
+def build_interior(part: ClassPart, plan: Plan, made: Candidates, taken: Mask | slice) -> Built:
     """Build interior rows."""
-    lots, scores = made.lots[taken], None if made.scores is None else made.scores[taken]
-    new = NewRows(part.target, len(lots), interior=part.interior, sample_ids=lots, scores=scores)
+    sample_ids, scores = made.sample_ids[taken], None if made.scores is None else made.scores[taken]
+    new = NewRows(
+        part.target, len(sample_ids), interior=part.interior, sample_ids=sample_ids, scores=scores
+    )
     return build(part.prepared, new, part.ids, plan)
 
 
@@ -277,35 +281,35 @@ class Tasks:
         """Search all parts; return the pieces of each class, and the yields."""
         tasks = [dask.delayed(search_part, nout=2)(*part, self.plan) for part in self.parts]
         found = self.engine.keep(tasks, "search")
-        told = self.engine.compute([part[1] for part in found], "search")
-        taken = [np.zeros(len(part.key), dtype=bool) for part in told]
-        for target, n in self.known.asked.items():
-            own, _ = smallest_keys([part.key[part.target == target] for part in told], n)
-            for part, mask, some in zip(told, taken, own, strict=True):
+        summaries = self.engine.compute([part[1] for part in found], "search")
+        taken = [np.zeros(len(part.key), dtype=bool) for part in summaries]
+        for target, n in self.known.requested.items():
+            own, _ = smallest_keys([part.key[part.target == target] for part in summaries], n)
+            for part, mask, some in zip(summaries, taken, own, strict=True):
                 mask[part.target == target] = some
-        pieces: dict[int, list[Piece]] = {target: [] for target in self.known.asked}
-        for where, own, part, mask in zip(self.parts, found, told, taken, strict=True):
+        pieces: dict[int, list[Piece]] = {target: [] for target in self.known.requested}
+        for where, own, part, mask in zip(self.parts, found, summaries, taken, strict=True):
             built = dask.delayed(build_found)(*where, self.plan, own[0], mask)
             for target, n in zip(*np.unique(part.target[mask], return_counts=True), strict=True):
                 pieces[int(target)].append(Piece(int(target), "inversion", int(n), built[target]))
-        return pieces, self._yields(told, taken)
+        return pieces, self._yields(summaries, taken)
 
-    def _yields(self, told: list[Told], taken: list[Mask]) -> Yields:
+    def _yields(self, summaries: list[PartSummary], taken: list[Mask]) -> Yields:
         counts, labels = self.rows.counts, [plain(label) for label in self.rows.classes]
         right, inverted, used = (np.zeros_like(counts), *np.zeros((2, *2 * counts.shape), np.intp))
-        for part, mask in zip(told, taken, strict=True):
+        for part, mask in zip(summaries, taken, strict=True):
             right, inverted = right + part.right, inverted + part.inverted
             np.add.at(used, (part.source[mask], part.target[mask]), 1)
         return {
             (labels[j], labels[i]): Yield._make(
                 map(int, (counts[j], right[j], inverted[j, i], used[j, i]))
             )
-            for i in self.known.asked
+            for i in self.known.requested
             for j in np.flatnonzero(counts > counts[i])
         }
 
     def fill(self, target: int, n: int) -> Iterator[Piece]:
-        """Give the pieces of ``n`` interior rows of a class, and copies for those that lack."""
+        """Give the pieces of ``n`` interior rows of a class, and copies for the missing ones."""
         parts, missing = self._class_parts(target, n, n), n
         partners = [None] * len(parts)
         for number in range(MOST_TRIES if missing else 0):
@@ -314,39 +318,39 @@ class Tasks:
                 for (make, run), known in zip(parts, partners, strict=True)
             ]
             found = self.engine.keep(tasks, "fill")
-            told = self.engine.compute([part.told() for part in found], "fill")
+            summaries = self.engine.compute([part.summary() for part in found], "fill")
             partners = [part.partners for part in found]
-            for (make, _), made, (count, *_) in zip(parts, found, told, strict=True):
+            for (make, _), made, (count, *_) in zip(parts, found, summaries, strict=True):
                 some = min(count, missing)
                 missing -= some
                 if some:
                     part = make(made.partners)
-                    task = dask.delayed(build_lots)(part, self.plan, made, slice(some))
+                    task = dask.delayed(build_interior)(part, self.plan, made, slice(some))
                     yield Piece(target, "interior", some, task)
             if not missing:
                 return
         yield from self._copies(target, parts, partners, missing)
 
     def draw(self, target: int) -> Iterator[Piece]:
-        """Give the pieces of a class that are drawn by f's scores, and copies if they lack."""
-        n = self.known.asked[target]
+        """Give the pieces of a class drawn by f's scores, and copies for the missing ones."""
+        n = self.known.requested[target]
         parts = self._class_parts(target, n, POOL * n)
         partners: list[Any] = [None] * len(parts)
         found: list[Any] = [None] * len(parts)
         known, last = np.full(len(parts), -np.inf), 0.0
-        while (known < last).any():  # a row beyond those that were judged may be drawn
+        while (known < last).any():  # a row that was not scored yet may be drawn
             for place in np.flatnonzero(known < last):
                 make, run = parts[place]
                 part = make(partners[place])
                 found[place] = dask.delayed(draw_part)(part, run, self.plan, last)
             found = self.engine.keep(found, "draw")
-            told = self.engine.compute([part.told() for part in found], "draw")
-            partners, known = [part.partners for part in found], np.array([t[2] for t in told])
-            taken, last = smallest_keys([one[1] for one in told], n)
+            summaries = self.engine.compute([part.summary() for part in found], "draw")
+            partners, known = [part.partners for part in found], np.array([t[2] for t in summaries])
+            taken, last = smallest_keys([one[1] for one in summaries], n)
         for (make, _), made, own in zip(parts, found, taken, strict=True):
             n -= (count := int(own.sum()))
             if count:
-                task = dask.delayed(build_lots)(make(made.partners), self.plan, made, own)
+                task = dask.delayed(build_interior)(make(made.partners), self.plan, made, own)
                 yield Piece(target, "interior", count, task)
         yield from self._copies(target, parts, partners, n)
 
@@ -367,13 +371,13 @@ class Tasks:
                     yield Piece(target, "copy", n, task)
                 missing, start = missing - n, start + n if small else 0
 
-    def _class_parts(self, target: int, n: int, n_lots: int) -> list[tuple[Make, Run]]:
-        """Return tasks for the rows of a class, given their partners, each with its run of lots."""
-        take = partial(dask.delayed(take_class), self.plan, target, n)
+    def _class_parts(self, target: int, n: int, n_ids: int) -> list[tuple[Make, Run]]:
+        """Return tasks for the rows of a class, given their partners, each with its run of ids."""
+        take = partial(dask.delayed(read_class_part), self.plan, target, n)
         if target in self.known.members:
-            shared = self.engine.keep([take()], "fellows")[0]
-            starts = range(0, n_lots, self.size)
-            return [(lambda _: shared, (k, min(n_lots, k + self.size))) for k in starts]
+            shared = self.engine.keep([take()], "class_samples")[0]
+            starts = range(0, n_ids, self.size)
+            return [(lambda _: shared, (k, min(n_ids, k + self.size))) for k in starts]
         counts = self.rows.by_part[:, target]
         ranks = np.cumsum(counts) - counts
         return [
