@@ -170,7 +170,7 @@ def kernel_only(monkeypatch):
 def either_way(request, monkeypatch):
     """Follow draws by leaf sets, and once as if all trees were too large for that."""
     if request.param == "walks":
-        monkeypatch.setattr(trees, "MOST_WORDS", 0)
+        monkeypatch.setattr(trees, "MOST_BITSETS", 0)
 
 
 def spread(places, n):
@@ -301,7 +301,7 @@ def test_inversions_at_epsilon_or_farther_do_not_count(name):
 @pytest.mark.parametrize("dtype", [np.float32, np.int64, "tenths"])
 def test_values_are_put_on_their_grid_before_f_is_asked(name, dtype, monkeypatch):
     if name == "walks":
-        monkeypatch.setattr(trees, "MOST_WORDS", 0)
+        monkeypatch.setattr(trees, "MOST_BITSETS", 0)
     X, y = table()
     X = np.round(X, 1) if dtype == "tenths" else (4 * X).astype(dtype)
     some = searched(X, y, MODELS.get(name))
@@ -338,7 +338,7 @@ def test_categories_levels_and_booleans_are_drawn_as_the_loops_draw_them():
 @pytest.mark.parametrize("name", [*MODELS, "walks"])
 def test_rules_of_direction_bound_the_draws(name, monkeypatch):
     if name == "walks":
-        monkeypatch.setattr(trees, "MOST_WORDS", 0)
+        monkeypatch.setattr(trees, "MOST_BITSETS", 0)
     X, y = table()
     rules = [Increasing(0), Decreasing(1), Increasing(2), Immutable(3)]
     some = searched(X, y, MODELS.get(name), constraints=rules)
@@ -719,9 +719,11 @@ def test_ranked_sets_are_leaf_sets_with_the_largest_value_first(seed, n_leaves):
     assert np.array_equal(plain.first, ranked.first)
 
     def nodes(sets, row, tree):
-        return [sets.leaf[tree, bit] for bit in range(64) if int(sets.words[row, tree]) >> bit & 1]
+        return [
+            sets.leaf[tree, bit] for bit in range(64) if int(sets.bitsets[row, tree]) >> bit & 1
+        ]
 
-    for row in range(0, len(plain.words), 7):
+    for row in range(0, len(plain.bitsets), 7):
         for tree in range(3):
             found = nodes(ranked, row, tree)
             assert sorted(found) == sorted(nodes(plain, row, tree))

@@ -69,7 +69,7 @@ def test_leaf_sets_hold_the_leaf_of_a_row_and_those_that_one_feature_leads_to(
     trees = read_trees(f)
     sets = trees.leaf_sets
     bins = trees.bins(X[:5])
-    words = sets.words[sets.first + 1 + bins][..., : len(sets.leaf)]  # (rows, features, trees)
+    words = sets.bitsets[sets.first + 1 + bins][..., : len(sets.leaf)]  # (rows, features, trees)
     for row, expected in zip(words, leaves(trees, bins), strict=True):
         found = leaves_of(sets, np.bitwise_and.reduce(row))
         assert found == [{leaf} for leaf in expected.tolist()]

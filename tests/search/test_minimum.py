@@ -610,7 +610,7 @@ def test_no_change_that_was_asked_for_can_be_undone_or_halved(
 def either_way(request, monkeypatch):
     """Look around by leaf sets, and once as if trees were too large for that."""
     if request.param == "walks":
-        monkeypatch.setattr(trees, "MOST_WORDS", 0)
+        monkeypatch.setattr(trees, "MOST_BITSETS", 0)
 
 
 def assert_as_plain(X, y, f=None, **parameters):

@@ -2,7 +2,7 @@
 # cython: freethreading_compatible=True
 """Boosting, compiled: one tree grown on bins, and rows sent down all trees.
 
-The words are those of ``boosting``, and so is the order of every sum: both give the same bits.
+The names are those of ``boosting``, and so is the order of every sum: both give the same bits.
 """
 
 from libc.math cimport INFINITY

@@ -37,7 +37,7 @@ from counterbalance.table.table import Block, Table
 
 Labels = NDArray[Any]
 
-# Leaves of a tree of the default f: a set of them is one word to the kernels (``LeafSets``).
+# Leaves of a tree of the default f: a set of them is 64 bits to the kernels (``LeafSets``).
 MOST_LEAVES = 64
 
 

@@ -30,7 +30,7 @@ from counterbalance.classifier.tree_readers import Cell, Tree, tree_list
 LEAF = -1
 # Unsigned of a line of the cache.
 LINE = 8
-# Leaves that fit into a word.
+# Leaves that fit into a bit set.
 WORD = 64
 
 
@@ -38,10 +38,10 @@ WORD = 64
 class LeafSets:
     """Leaf sets by one bin of a row, the leftmost leaf the lowest bit.
 
-    A row of words has one for each tree, and some behind them to fill the lines of the cache.
+    A row of bit sets has one for each tree, and some behind them to fill the lines of the cache.
     """
 
-    words: Unsigned  # (rows, width); bin b of feature m is in row first[m] + 1 + b, missing is -1
+    bitsets: Unsigned  # (rows, width); bin b of feature m is in row first[m] + 1 + b, missing is -1
     first: Small  # (M,)
     leaf: Small  # (trees, WORD): the node of each leaf
     lowest: NDArray[np.uint16]  # (trees, M, WORD): the lowest bin of a feature that leads to a leaf
@@ -56,23 +56,23 @@ class LeafSets:
         """Return the leaf sets of small trees."""
         size, number = _leaves_below(nodes, roots)
         below = _bits(number, size)
-        words, first = _words(nodes, roots, missing_left, first_cut, below)
+        bitsets, first = _bitsets(nodes, roots, missing_left, first_cut, below)
         leaf = _leaves_by_number(nodes, roots, number)
         lowest = _lowest_bins(nodes, roots, len(first))[leaf].transpose(0, 2, 1)
-        stops = np.append(first[1:], len(words))
+        stops = np.append(first[1:], len(bitsets))
         by_value = [
-            np.bitwise_or.reduce(words[begin:stop])
+            np.bitwise_or.reduce(bitsets[begin:stop])
             for begin, stop in zip(first + 1, stops, strict=True)
         ]
         narrow = np.ascontiguousarray(lowest, dtype=np.uint16)  # small trees have few bins
-        return cls(in_lines(words), first, leaf, narrow, in_lines(np.array(by_value)))
+        return cls(in_lines(bitsets), first, leaf, narrow, in_lines(np.array(by_value)))
 
 
 @dataclass(frozen=True, eq=False)
 class RankedSets:
     """The same with the leaf of the largest value as the lowest bit."""
 
-    words: Unsigned
+    bitsets: Unsigned
     first: Small
     leaf: Small
 
@@ -95,25 +95,25 @@ class RankedSets:
         below[ends] = np.uint64(1) << number[ends].astype(np.uint64)
         for level in reversed(inner_levels(nodes, roots)):
             below[level] = below[nodes[level, 2]] | below[nodes[level, 3]]
-        words, first = _words(nodes, roots, missing_left, first_cut, below)
-        return cls(in_lines(words), first, _leaves_by_number(nodes, roots, number))
+        bitsets, first = _bitsets(nodes, roots, missing_left, first_cut, below)
+        return cls(in_lines(bitsets), first, _leaves_by_number(nodes, roots, number))
 
 
-def in_lines(words: Unsigned) -> Unsigned:
-    """Return rows of words, each from the start of a line of the cache, filled up with 1.
+def in_lines(bitsets: Unsigned) -> Unsigned:
+    """Return rows of bitsets, each from the start of a line of the cache, filled up with 1.
 
     A tree that is not there has one leaf: a kernel works on whole lines, without an end to mind.
     """
-    n_rows, n_words = words.shape
-    width = -(-n_words // LINE) * LINE
+    n_rows, n_sets = bitsets.shape
+    width = -(-n_sets // LINE) * LINE
     room = np.ones(n_rows * width + LINE, dtype=np.uint64)
     first = -(room.ctypes.data // room.itemsize) % LINE
     lines = room[first : first + n_rows * width].reshape(n_rows, width)
-    lines[:, :n_words] = words
+    lines[:, :n_sets] = bitsets
     return lines
 
 
-def _words(
+def _bitsets(
     nodes: Small, roots: Small, missing_left: NDArray[np.uint8], first_cut: Small, below: Unsigned
 ) -> tuple[Unsigned, Small]:
     """Return the leaf sets of all bins, and where those of each feature begin.
@@ -127,16 +127,16 @@ def _words(
     # A row that goes right has none of the leaves on the left, and the other way round.
     not_left, not_right = ~below[left], ~below[right]
     start = (first_cut[:-1] + 2 * np.arange(n_features)).astype(np.int32)
-    words = np.tile(below[roots], (n_rows, 1))
-    down, up = words.copy(), words.copy()
+    bitsets = np.tile(below[roots], (n_rows, 1))
+    down, up = bitsets.copy(), bitsets.copy()
     np.bitwise_and.at(down, (start[m] + 2 + cut, tree), not_left)
     np.bitwise_and.at(up, (start[m] + 1 + cut, tree), not_right)
     for begin, stop in zip(start + 1, np.append(start[1:], n_rows), strict=True):
-        words[begin:stop] = np.bitwise_and.accumulate(down[begin:stop])
-        words[begin:stop] &= np.bitwise_and.accumulate(up[begin:stop][::-1])[::-1]
+        bitsets[begin:stop] = np.bitwise_and.accumulate(down[begin:stop])
+        bitsets[begin:stop] &= np.bitwise_and.accumulate(up[begin:stop][::-1])[::-1]
     removed = np.where(missing_left[node] > 0, not_right, not_left)
-    np.bitwise_and.at(words, (start[m], tree), removed)
-    return words, start
+    np.bitwise_and.at(bitsets, (start[m], tree), removed)
+    return bitsets, start
 
 
 def _tree_of(node: NDArray[np.intp], roots: Small) -> NDArray[np.intp]:
@@ -186,14 +186,14 @@ def _lowest_bins(nodes: Small, roots: Small, n_features: int) -> Small:
 
 
 def _bits(first: NDArray[np.intp], count: NDArray[np.intp]) -> Unsigned:
-    """Return words with ``count`` bits set from bit ``first`` on, 1 to 64 of them."""
+    """Return bitsets with ``count`` bits set from bit ``first`` on, 1 to 64 of them."""
     ones = ~np.uint64(0) >> (WORD - count).astype(np.uint64)
     return np.asarray(ones << first.astype(np.uint64))
 
 
 MISSING = -1
 # 64-bit integers of all leaf sets: they must stay in the caches.
-MOST_WORDS = 2**22
+MOST_BITSETS = 2**22
 BUCKETS_A_CUT = 2
 # Scores are counted in so many parts of one: whole numbers add up alike in every order.
 ONE = 2**40
@@ -266,12 +266,12 @@ class Trees:
 
     @cached_property
     def has_small_trees(self) -> bool:
-        """Whether the leaves of each tree fit into a word, and all words into the caches."""
+        """Whether the leaves of each tree fit into a bit set, and all bit sets into the caches."""
         n_rows, n_trees = len(self.cuts) + 2 * self.n_features, len(self.roots)
         cells = n_trees * max(n_rows, WORD * self.n_features)
         ends = np.searchsorted(np.flatnonzero(self.nodes[:, 0] == LEAF), self.roots)
         n_leaves = np.diff(np.append(ends, np.count_nonzero(self.nodes[:, 0] == LEAF)))
-        return bool(n_leaves.max() <= WORD and cells <= MOST_WORDS)
+        return bool(n_leaves.max() <= WORD and cells <= MOST_BITSETS)
 
     def cuts_of(self, feature: int) -> Floats:
         """Return the sorted cuts of a feature."""

@@ -185,7 +185,10 @@ class Rules:
         for relation in self.relations:
             good &= relation.holds(x)
         for relation in self.usual:
-            good &= relation.holds(x) | (False if old is None else ~relation.holds(old))
+            kept = relation.holds(x)
+            if old is not None and not kept.all():
+                kept = kept | ~relation.holds(old)
+            good &= kept
         if self.together is not None:
             good &= self.together.allow(x, old)
         if self.followers and old is not None:

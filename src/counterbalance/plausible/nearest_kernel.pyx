@@ -68,7 +68,7 @@ def nearest(
     const Py_ssize_t[::1] own,
     Py_ssize_t[:, ::1] near,
 ):
-    """Write the nearest fellows of each row, without its own place; see ``rows.fellows``.
+    """Write the nearest fellows of each row, without its own place; see ``rows.interior``.
 
     The distance is that of Manhattan by numbers, and what ``add_codes`` says. Of fellows that are
     equally far the first ones are taken.

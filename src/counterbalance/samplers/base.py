@@ -36,7 +36,7 @@ from counterbalance.table.table import Table, read_table
 
 
 class TableOverSampler(LinksToReference, BaseOverSampler):
-    """A sampler that takes tables as they are and judges with a classifier f.
+    """A sampler that takes tables as they are and has a classifier f.
 
     A subclass says how new rows are found, and which f it takes by default.
     """

@@ -343,10 +343,10 @@ cdef void follow_by_sets(
         if ensemble.uses(m):
             path.bins[m] = ensemble.bin(m, draws.x[r, m])
             if not draws.changes[m]:
-                narrow(last, last, ensemble.word(m, path.bins[m]), width)
+                narrow(last, last, ensemble.bitset(m, path.bins[m]), width)
     for i in range(n - 1, -1, -1):
         m = draws.order[path.used[i]]
-        sets.home[i] = ensemble.word(m, path.bins[m])
+        sets.home[i] = ensemble.bitset(m, path.bins[m])
         narrow(sets.behind + i * width, sets.behind + (i + 1) * width, sets.home[i], width)
     for t in range(draws.n_draws):
         if all_found(wanted, ensemble.n_classes, t, any_draw, round_):
@@ -356,7 +356,7 @@ cdef void follow_by_sets(
             k = path.used[i]
             m = draws.order[k]
             v = draws.value(r, k, state)
-            sets.drawn[i] = ensemble.word(m, ensemble.bin(m, v))
+            sets.drawn[i] = ensemble.bitset(m, ensemble.bin(m, v))
             if limited:  # features that no tree looks at count, too
                 far += draws.distance_between(r, first, k, state)
                 far += draws.distance_share(r, k, v)

@@ -128,9 +128,9 @@ cdef class Ensemble:
     cdef const double[::1] cuts, bucket_low, bucket_rate
     cdef bint narrow_cells  # whether a cell is a float32 to the trees
     # Of trees with at most 64 leaves: see ``LeafSets``.
-    cdef Py_ssize_t width  # words of a row: so many trees, and some without a choice behind them
-    cdef const uint64_t[:, ::1] words
-    cdef const int32_t[::1] first_word
+    cdef Py_ssize_t width  # bit sets of a row: one for each tree, and some behind them
+    cdef const uint64_t[:, ::1] bitsets
+    cdef const int32_t[::1] first_bitset
     cdef const int64_t[:, :, ::1] leaf_value  # (trees, WORD, C)
     # Of larger ones: nodes whose leaves lead to themselves, see ``Trees``.
     cdef const int32_t[:, ::1] nodes
@@ -155,7 +155,7 @@ cdef class Ensemble:
                 sets = RankedSets.from_nodes(
                     trees.nodes, trees.roots, trees.missing_left, trees.first_cut, land.value[:, 0]
                 )
-            self.words, self.first_word, self.width = sets.words, sets.first, sets.words.shape[1]
+            self.bitsets, self.first_bitset, self.width = sets.bitsets, sets.first, sets.bitsets.shape[1]
             self.leaf_value = land.value[sets.leaf]
         else:
             self.nodes, self.bounded = trees.looped(), trees.bounded
@@ -177,9 +177,9 @@ cdef class Ensemble:
         cuts.low, cuts.rate = self.bucket_low[m], self.bucket_rate[m]
         return cuts_below(&cuts, <double>(<float>value) if self.narrow_cells else value)
 
-    cdef inline const uint64_t* word(self, Py_ssize_t m, int32_t bin) noexcept nogil:
+    cdef inline const uint64_t* bitset(self, Py_ssize_t m, int32_t bin) noexcept nogil:
         """The leaf sets of all trees for a bin of a feature."""
-        return &self.words[self.first_word[m] + 1 + bin, 0]
+        return &self.bitsets[self.first_bitset[m] + 1 + bin, 0]
 
     cdef inline void add_up(
         self, const uint64_t* one, const uint64_t* other, int64_t* score
@@ -219,7 +219,7 @@ cdef class Ensemble:
             memset(scores.sets, 0xFF, self.width * sizeof(uint64_t))
             for m in range(self.first_cut.shape[0] - 1):
                 if self.uses(m):
-                    narrow(scores.sets, scores.sets, self.word(m, bins[m]), self.width)
+                    narrow(scores.sets, scores.sets, self.bitset(m, bins[m]), self.width)
             self.add_up(scores.sets, scores.sets, scores.score)
             return self.leading(scores.score)
         self.walk(scores.trees, <int32_t>self.n_trees, bins, scores.leaves)

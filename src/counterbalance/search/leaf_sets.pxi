@@ -1,4 +1,4 @@
-# Sets of leaves as words; a part of both kernels.
+# Sets of leaves as 64 bits; a part of both kernels.
 
 cdef extern from *:
     """
@@ -33,4 +33,4 @@ cdef extern from *:
     int highest_bit(uint64_t word) noexcept nogil
 
 cdef enum:
-    WORD = 64  # as in ``classifier.leaf_sets``
+    WORD = 64  # as in ``classifier.trees``

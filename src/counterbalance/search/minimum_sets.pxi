@@ -58,12 +58,12 @@ cdef class Sets:
 
     Where the set of a pair stays and the leaf of the row does not, the feature is the one that was
     moved: all else equal, both leaves are in the set of any other only if both hold the row. What
-    the moved feature leads to stays, and is told from another score.
+    the moved feature leads to stays, and is read off another score.
     """
 
     cdef Slopes slopes
-    cdef const uint64_t[:, ::1] words, by_value  # (M, width)
-    cdef const int32_t[::1] first_word
+    cdef const uint64_t[:, ::1] bitsets, by_value  # (M, width)
+    cdef const int32_t[::1] first_bitset
     cdef const uint16_t[:, :, ::1] lowest  # (trees, M, WORD): small trees have few bins
     cdef const int64_t[:, :, ::1] value  # (trees, WORD, C)
     cdef const int64_t* values  # the same, without strides
@@ -83,14 +83,14 @@ cdef class Sets:
     def __init__(self, land, Slopes slopes):
         sets = land.trees.leaf_sets
         self.slopes, self.C = slopes, slopes.C
-        self.words, self.first_word = sets.words, sets.first
+        self.bitsets, self.first_bitset = sets.bitsets, sets.first
         self.lowest, self.by_value = sets.lowest, sets.by_value
         self.value = land.leaf_value
         self.values = &self.value[0, 0, 0]
         asked = np.diff(land.trees.first_cut) > 0
         self.feature = np.flatnonzero(asked).astype(np.int32)
         self.place = np.where(asked, np.cumsum(asked) - 1, -1).astype(np.int32)
-        self.n, self.K, self.width = len(self.feature), self.value.shape[0], self.words.shape[1]
+        self.n, self.K, self.width = len(self.feature), self.value.shape[0], self.bitsets.shape[1]
         self.at = <const uint64_t**>malloc((self.n + 1) * sizeof(void*))
         self.others = <uint64_t*>malloc((2 * self.n + 4) * self.width * sizeof(uint64_t))
         self.kept = <uint64_t*>malloc((self.n + 1) * self.width * sizeof(uint64_t))
@@ -134,7 +134,7 @@ cdef class Sets:
         self.slopes.restore()
 
     cdef inline void set_bin(self, Py_ssize_t j, int32_t bin) noexcept nogil:
-        self.at[j] = &self.words[self.first_word[self.feature[j]] + 1 + bin, 0]
+        self.at[j] = &self.bitsets[self.first_bitset[self.feature[j]] + 1 + bin, 0]
 
     cdef void move(self, int32_t m, int32_t bin) noexcept nogil:
         """Move a feature into another bin."""

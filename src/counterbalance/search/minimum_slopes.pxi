@@ -23,7 +23,7 @@ cdef class Slopes:
     cdef int64_t* change  # (bins, C)
     cdef uint64_t* marks
     cdef uint8_t* touched  # (M,): features with another change since they were looked at
-    cdef Py_ssize_t* first_mark  # (M + 1,): where the words of each feature begin
+    cdef Py_ssize_t* first_mark  # (M + 1,): where the marks of each feature begin
     cdef int64_t* running  # (C,)
     cdef int64_t* kept_change  # (bins, C): of the row that searches go on from
     cdef int64_t* kept_score  # (C,)
@@ -125,7 +125,7 @@ cdef class Slopes:
         """Write where each stretch of a feature begins, the end of the last, and their margins.
 
         How many there are is returned, and ``at_home`` is the one with the bin ``home``. A mark
-        without a change is taken back.
+        without a change is removed.
         """
         cdef uint64_t* marks = self.marks + self.first_mark[m]
         cdef const int64_t* change = self.change + self.first_bin[m] * self.C
