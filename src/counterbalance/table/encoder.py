@@ -99,6 +99,19 @@ class TableEncoder(_TableTransformer):
             group.fold(codes)
         return codes
 
+    def __getstate__(self) -> dict[str, Any]:
+        """Return the levels as pairs: skops reads a key ``False`` of a dictionary as ``True``."""
+        state = dict(super().__getstate__())
+        if "levels_" in state:
+            state["levels_"] = [levels and list(levels.items()) for levels in self.levels_]
+        return state
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        if "levels_" in state:
+            pairs = state["levels_"]
+            state = state | {"levels_": [None if p is None else dict(p) for p in pairs]}
+        super().__setstate__(state)
+
 
 class Rescaler(TransformerMixin, BaseEstimator):
     """Move columns to where f can make them out; all others stay as they are, to the bit.
