@@ -28,7 +28,7 @@ HEIGHT = np.sqrt(0.5)
 
 @dataclass(frozen=True)
 class ResampledTable:
-    """What a method made of a table."""
+    """The result of a method: rows that it kept, and new ones."""
 
     kept: Integers  # rows of the table that stay, ascending
     new: Any  # new rows, in the container of the table
@@ -82,8 +82,8 @@ def resample_table(
 ) -> ResampledTable:
     """Resample a table with any method that works on numbers.
 
-    ``wanted`` says how many rows each class is to have, for a method that adds rows; None is what
-    the method does by default.
+    ``wanted`` is the number of rows of each class, for a method that adds rows; None is the
+    method's default.
     """
     check_resampler(method)
     sampler = method.factory()

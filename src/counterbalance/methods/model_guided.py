@@ -1,4 +1,4 @@
-"""New rows where a model says: OUPS and NRAS by propensity score, SSO by a network's sensitivity.
+"""New rows by a model: OUPS and NRAS by propensity score, SSO by a network's sensitivity.
 
 Glossary of SSO
     h             hidden units

@@ -1,7 +1,7 @@
-"""Registry: every method by its name, ours and those of the literature, with what Table I says.
+"""Registry: every method by its name, ours and those of the literature, with its line of Table I.
 
-They stand in ``methods.csv``. A method is named by where it is, ``module:class``, and imported
-when it is first made: listing them all loads neither scikit-learn nor imbalanced-learn.
+They are the rows of ``methods.csv``. Each names its class as ``module:class``, which is imported
+when it is first used: listing them all loads neither scikit-learn nor imbalanced-learn.
 """
 
 import csv
@@ -18,7 +18,7 @@ from counterbalance.errors import TableError
 
 @dataclass(frozen=True)
 class Method:
-    """One resampling method: how to make it, and what is said about it."""
+    """One resampling method: how to make it, and its description."""
 
     name: str
     """Its name in the literature."""
@@ -94,7 +94,7 @@ def all_samplers() -> dict[str, Method]:
 
 
 def find_method(given: str, option: str) -> Method:
-    """Return the method that a user's text stands for, in any case; ``option`` is for the message.
+    """Return the method that a user's text names, in any case; ``option`` is for the message.
 
     >>> find_method("smote", "--method").name, find_method("ours", "--method").name
     ('SMOTE', 'Counterfactual')

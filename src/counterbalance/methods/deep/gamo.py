@@ -68,8 +68,8 @@ class GAMO(OneVsRestOverSampler):
 
     S. S. Mullick, S. Datta, S. Das, "Generative Adversarial Minority Oversampling", ICCV 2019.
 
-    Three networks play against each other. The convex generator maps noise and a class into a
-    hidden space that all classes share, and from there, by a unit of the class's own, to a
+    Three networks are trained against each other. The convex generator maps noise and a class
+    into a hidden space that all classes share, and from there, by a unit of the class's own, to a
     softmax over the real rows of the class: a new row is a convex combination of real ones. The
     classifier learns from real and new rows; the generator wants it to get the new ones wrong,
     which puts them at the edge of their class. The conditional discriminator separates real rows of
