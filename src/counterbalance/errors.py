@@ -14,7 +14,7 @@
     └── UserWarning
         ├── ShortfallWarning      samples that are no inversions were returned
         │   └── InflatedClassWarning  a class got far more rows than its real ones bear out
-        ├── IdentifierWarning     a column that may change looks like an identifier
+        ├── IdentifierWarning     a column identifies rows, or cannot be checked
         └── UntunedWarning        too few rows to learn a threshold or a calibration from
 
 Every message states the parameter, the rule, the value and the remedy.
