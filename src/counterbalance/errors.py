@@ -14,7 +14,7 @@
     └── UserWarning
         ├── ShortfallWarning      fewer counterfactuals than requested
         │   └── InflatedClassWarning  a class got very many new rows for its real ones
-        ├── IdentifierWarning     a column that may change looks like an identifier
+        ├── IdentifierWarning     a column identifies rows, or cannot be checked
         └── UntunedWarning        too few rows to learn a threshold or a calibration from
 
 Every message states the parameter, the rule, the value and the remedy.

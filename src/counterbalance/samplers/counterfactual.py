@@ -170,7 +170,7 @@ REMOVED = {
     "selection": "a second model chooses; take sampling_strategy='all' and sort provenance_ by "
     "distance for the nearest ones",
     "working_memory": "set sklearn.set_config(working_memory=...)",
-    "snap_to_grid": "new values always keep the decimals of their column",
+    "snap_to_grid": "new values always keep the decimals, steps and gaps of their column",
     "integer_features": "columns of whole numbers are recognised",
     "change_missing": "a missing cell stays missing; impute before sampling to change it",
 }
@@ -252,15 +252,19 @@ class CounterfactualOverSampler(TableOverSampler):
 
     plausible : "auto" or bool, default="auto"
         Whether new rows keep what the table itself says about what goes together. *Pairs*: no two
-        categories (or a category and a missing cell) stand together that no real row has together,
-        and no number lies where no row of the category has one. *Relations* between columns that
-        nearly all rows keep: a column that is the sum, product, ratio or multiple of others, or
-        that goes with a category, moves along and is not counted in the distance; an order
-        such as ``part <= total`` is not broken. ``"auto"`` keeps both where the table has
-        categories. ``relations_`` lists what was found.
+        values stand together that no real row has together, or far fewer than expected. *Relations*
+        between columns that nearly all rows keep: a column that is the sum, product, ratio or
+        multiple of others, or that goes with a category, moves along and is not counted in the
+        distance; an order such as ``part <= total`` is not broken. *Values*: codes, steps and gaps
+        of a column of numbers. ``"auto"`` and True keep all of them. ``relations_`` lists what was
+        found.
 
     ignore_relations : str or list of str, default=None
         Relations of ``relations_`` that need not be kept, by their texts.
+
+    use : names, positions or mask, default=None
+        Columns that may change although they identify rows, hold dates, or have too many categories
+        to check. By default such columns are copied from the real row, and a warning names them.
 
     n_jobs : int, default=None
         Number of threads that search. It never changes the result.

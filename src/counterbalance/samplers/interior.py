@@ -43,7 +43,7 @@ LEAST_SCORE = 1e-6
 REMOVED = {
     "prefit": "pass estimator=sklearn.frozen.FrozenEstimator(model) for a fitted model",
     "working_memory": "set sklearn.set_config(working_memory=...)",
-    "snap_to_grid": "new values always keep the decimals of their column",
+    "snap_to_grid": "new values always keep the decimals, steps and gaps of their column",
     "integer_features": "columns of whole numbers are recognised",
     "n_jobs": "the work is one pass of one thread",
 }
@@ -82,7 +82,7 @@ class InteriorOverSampler(TableOverSampler):
     agreement : float, default=1.5
         How much f's score counts; 0 takes every candidate alike.
 
-    categorical_features, constraints, plausible, ignore_relations
+    categorical_features, constraints, plausible, ignore_relations, use
         As of :class:`CounterfactualOverSampler`; constraints hold between a new row and the
         real row it started from.
 
