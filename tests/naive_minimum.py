@@ -35,7 +35,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from counterbalance.arrays import Floats, Small
-from counterbalance.classifier.trees import AHEAD, LONGEST
+from counterbalance.classifier.trees import AHEAD, FEW_CHANGES, LONGEST
 from counterbalance.search.structure import Landscape
 
 NOWHERE = float("inf")
@@ -125,12 +125,26 @@ class Walker:
         self._keep(self._settle(row))
         if self.best.distance == NOWHERE and self._start_at_cell(row):
             self._keep(self._settle(row))
+        if not n_left_out or self.best.distance == NOWHERE:
+            return
+        self._improve(row, n_left_out)
+        from_home = self.best.distance
+        if len(self._changed()) <= FEW_CHANGES and self._start_at_cell(row):
+            self._keep(self._settle(row))
+            if self.best.distance < from_home:
+                self._improve(row, n_left_out)
+
+    def _changed(self) -> list[int]:
+        """Return the features that cost something at the best end, the costliest first."""
+        costs = self.best.costs
+        return sorted((m for m, cost in enumerate(costs) if cost > 0), key=lambda m: -costs[m])
+
+    def _improve(self, row: _Row, n_left_out: int) -> None:
+        """Search on without one of the changes of the best end, as long as that leads nearer."""
         before = NOWHERE
         while self.best.distance < before:
-            before, costs = self.best.distance, self.best.costs
-            changed = [m for m, cost in enumerate(costs) if cost > 0]
-            changed.sort(key=lambda m: -costs[m])
-            for m in changed[:n_left_out]:
+            before = self.best.distance
+            for m in self._changed()[:n_left_out]:
                 self._leave_out(row, m)
                 if self.best.distance < before:
                     break

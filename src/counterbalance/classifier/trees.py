@@ -202,6 +202,8 @@ MOST_SCORE = 2.0**20
 AHEAD = int(ONE * 1e-9)
 # A search ends after so many moves for each feature; none was ever seen to take as many.
 LONGEST = 16
+# A row with so few changes is searched for from the nearest cell, too.
+FEW_CHANGES = 3
 
 
 @dataclass(frozen=True, eq=False)

@@ -248,7 +248,7 @@ class TreeMinimum:
 
     @cached_property
     def cells(self) -> tuple[Small, Small, Integers]:
-        """Where searches start that lead nowhere from the row itself.
+        """Where searches start, beside the row itself.
 
         They are the lowest and highest bins of the cells, class by class, and where those of each
         class begin.
@@ -256,12 +256,6 @@ class TreeMinimum:
         bins = [self.landscape.trees.bins(some[:MOST_CELLS]) for some in self.references]
         lowest, highest = self.landscape.cells(np.concatenate(bins))
         return lowest, highest, np.cumsum([0, *map(len, bins)], dtype=np.intp)
-
-    @property
-    def no_cells(self) -> tuple[Small, Small, Integers]:
-        """The same without any."""
-        none = np.zeros((0, self.landscape.trees.n_features), dtype=np.int32)
-        return none, none, np.zeros(len(self.references) + 1, dtype=np.intp)
 
     def nearest(
         self, x: Floats, target: Integers, frozen: Mask, n_left_out: int = 0
@@ -281,13 +275,7 @@ class TreeMinimum:
         home = land.trees.bins(origin)
         found, distance = home.copy(), np.empty(len(x))
         given = (x, origin, low, high, home, mutable.astype(np.uint8), target)
-        walker = kernel.Walker(land)
-        walker.find(*given, *self.no_cells, found, distance, n_left_out)
-        left = np.flatnonzero(np.isinf(distance))
-        if left.size:  # cells take their time, and most rows need none
-            again, far = found[left], distance[left]
-            walker.find(*(one[left] for one in given), *self.cells, again, far, n_left_out)
-            found[left], distance[left] = again, far
+        kernel.Walker(land).find(*given, *self.cells, found, distance, n_left_out)
         return np.where(mutable, land.values(found, home, origin), x), distance
 
     def _limits(self, x: Floats) -> tuple[Floats, Floats, Mask]:

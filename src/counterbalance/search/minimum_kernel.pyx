@@ -24,7 +24,7 @@ into the bin next to home. Outside the class the move is made that brings most m
 cost (no more counts than what is missing); inside, the one that saves most and stays inside. The
 search ends inside where no move saves anything: no change can be undone, and none shortened. Then
 one change after the other is undone for good, the costliest first, and the search goes on from
-there, as long as that leads nearer.
+there, as long as that leads nearer. An end of few changes is compared with one from the nearest cell.
 
 Slopes are found by leaf sets for small trees (``minimum_sets``), by walking for large ones
 (``minimum_branches``). Scores are whole numbers, so that no order of adding them matters. The
@@ -39,10 +39,11 @@ from libc.string cimport memcpy, memset
 import numpy as np
 
 from counterbalance.classifier.trees import AHEAD as _AHEAD
+from counterbalance.classifier.trees import FEW_CHANGES as _FEW
 from counterbalance.classifier.trees import LONGEST as _LONGEST
 
 cdef int64_t AHEAD = _AHEAD
-cdef Py_ssize_t LONGEST = _LONGEST
+cdef Py_ssize_t LONGEST = _LONGEST, FEW = _FEW
 
 include "leaf_sets.pxi"
 include "minimum_slopes.pxi"
@@ -405,16 +406,31 @@ cdef class Walker:
         Py_ssize_t n_left_out, double* least, int32_t* found,
     ) noexcept nogil:
         """Search from home, or else from the nearest cell; then without changes."""
-        cdef Py_ssize_t j, n = 1
-        cdef double before = INFINITY
+        cdef double from_home
         memcpy(self.mutable, row.mutable, self.M)
         self.start(row)
         self.keep(self.settle(row), least, found)
         if least[0] == INFINITY and self.start_at_cell(row, lowest, highest):
             self.keep(self.settle(row), least, found)
+        if not n_left_out or least[0] == INFINITY:
+            return
+        self.improve(row, n_left_out, least, found)
+        from_home = least[0]
+        memcpy(self.mutable, row.mutable, self.M)
+        if self.line_up() <= FEW and self.start_at_cell(row, lowest, highest):
+            self.keep(self.settle(row), least, found)
+            if least[0] < from_home:
+                self.improve(row, n_left_out, least, found)
+
+    cdef void improve(
+        self, Row* row, Py_ssize_t n_left_out, double* least, int32_t* found
+    ) noexcept nogil:
+        """Search on without one of the changes of the best end, as long as that leads nearer."""
+        cdef Py_ssize_t j
+        cdef double before = INFINITY
         while least[0] < before:
-            before, n = least[0], min(self.line_up(), n_left_out)
-            for j in range(n):
+            before = least[0]
+            for j in range(min(self.line_up(), n_left_out)):
                 self.leave_out(row, self.queue[j], least, found)
                 if least[0] < before:
                     break
