@@ -73,7 +73,7 @@ class InflatedClassWarning(ShortfallWarning):
 
 
 class IdentifierWarning(UserWarning):
-    """A column that new rows may change looks like an identifier; the message names it."""
+    """A column identifies rows or cannot be checked, so it does not change; the message names it."""
 
 
 class UntunedWarning(UserWarning):

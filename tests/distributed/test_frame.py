@@ -437,8 +437,8 @@ def test_shortfalls_are_warned_of_and_refused_as_in_memory():
         assert {one.filename for one in there} == {__file__}
 
 
-def test_an_identifier_that_is_used_is_warned_of_as_in_memory():
+def test_an_identifier_is_named_as_in_memory():
     table = numeric_table(200).assign(patient_id=np.arange(200)[::-1])[["patient_id", *"abcd", "y"]]
-    with pytest.warns(IdentifierWarning, match="column 'patient_id'") as there:
+    with pytest.warns(IdentifierWarning, match="'patient_id'") as there:
         computed(counterfactual(LINEAR), table, 3)
     assert {one.filename for one in there} == {__file__}
