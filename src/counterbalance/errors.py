@@ -73,7 +73,7 @@ class InflatedClassWarning(ShortfallWarning):
 
 
 class IdentifierWarning(UserWarning):
-    """A column identifies rows or cannot be checked, so it does not change; the message names it."""
+    """A class got very many new rows for its real ones; the message names a number to ask for.
 
 
 class UntunedWarning(UserWarning):
