@@ -40,6 +40,7 @@ from paper.tables import Table, bold
 from paper.trials import Trial, seed_of
 
 METRICS = {"roc_auc": "ROC AUC", "average_precision": "PR AUC"}
+FEWEST_TABLES = 5  # below which no probability is given
 LIKELY = 0.9  # from this probability on, one strategy is said to be better than another
 
 
@@ -180,10 +181,11 @@ def against_none(scores: Scores) -> Table:
     for strategy in (s for s in scores.methods if s != NONE):
         row = [bold(strategy, when=strategy in scores.ours)]
         for metric in METRICS:
-            better = probability(scores, metric, strategy, NONE)
+            few = len(scores.datasets) < FEWEST_TABLES
+            better = "-" if few else f"{probability(scores, metric, strategy, NONE):.2f}"
             values = scores.means[metric]
             by_classifier = (values[strategy] - values[NONE]).groupby("classifier").mean()
-            row += [f"{by_classifier[c]:+.3f}" for c in CLASSIFIERS] + [f"{better:.2f}"]
+            row += [f"{by_classifier[c]:+.3f}" for c in CLASSIFIERS] + [better]
         rows.append(row)
     heads = [f"{m}, {part}" for m in METRICS.values() for part in (*CLASSIFIERS, "probability")]
     return Table(
@@ -222,21 +224,28 @@ def published_tables(scores: Scores) -> list[Table]:
 
 def statements(scores: Scores) -> list[str]:
     """Say in plain words whether no rebalancing is competitive."""
-    return ["", *(f"- {_statement(scores, metric)}" for metric in METRICS)]
+    planned = [suite for suite in SUITES.values() if set(suite) & set(scores.datasets)]
+    left = [data for suite in planned for data in suite if data not in scores.datasets]
+    lines = ["", *(f"- {_statement(scores, metric)}" for metric in METRICS)]
+    return [*lines, f"- Not run: {', '.join(left)}."] if left else lines
 
 
 def _statement(scores: Scores, metric: str) -> str:
     ranks = mean_ranks(scores, metric).sort_values()
     place = int((ranks < ranks[NONE]).sum()) + 1
+    text = (
+        f"**{METRICS[metric]}**: no rebalancing has place {place} of {len(ranks)} by its mean rank "
+        f"({ranks[NONE]:.1f}; the first is {ranks.index[0]}, {ranks.iloc[0]:.1f})."
+    )
+    if len(scores.datasets) < FEWEST_TABLES:
+        return f"{text} {len(scores.datasets)} tables are too few to say more."
     others = [strategy for strategy in ranks.index if strategy != NONE]
     better = {s: probability(scores, metric, s, NONE) for s in others}
     ahead = [f"{s} ({p:.2f})" for s, p in better.items() if p >= LIKELY]
     behind = [f"{s} ({1 - p:.2f})" for s, p in better.items() if p <= 1 - LIKELY]
     return (
-        f"**{METRICS[metric]}**: no rebalancing has place {place} of {len(ranks)} by its mean rank "
-        f"({ranks[NONE]:.1f}; the first is {ranks.index[0]}, {ranks.iloc[0]:.1f}). Better than it "
-        f"on a further table with a probability of at least {LIKELY}: {', '.join(ahead) or '-'}. "
-        f"Worse: {', '.join(behind) or '-'}."
+        f"{text} Better than it on a further table with a probability of at least {LIKELY}: "
+        f"{', '.join(ahead) or '-'}. Worse: {', '.join(behind) or '-'}."
     )
 
 

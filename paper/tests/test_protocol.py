@@ -24,13 +24,13 @@ from paper.study.scores import collect
 TRIAL = {"data": "Haberman (10 %)", "rows": 0, "folds": 5, "repeat": 0, "fold": 0}
 
 
-def scored(levels):
-    """Return scores in which a strategy has the same level of every figure on six tables."""
+def scored(levels, tables=6):
+    """Return scores in which a strategy has the same level of every figure on some tables."""
     lines = [
         {"data": f"d{d}", "method": name, "repeat": 0, "fold": 0, "error": None, "seconds": 0.1}
         | {f"{c} {m}": level + d / 100 for m in METRICS for c in CLASSIFIERS}
         for name, level in levels.items()
-        for d in range(6)
+        for d in range(tables)
     ]
     return collect(pd.DataFrame(lines), PROTOCOL.kind)
 
@@ -77,6 +77,13 @@ def test_the_answer_names_the_place_of_no_rebalancing_and_what_is_better():
     assert line.startswith("- **ROC AUC**: no rebalancing has place 2 of 3 by its mean rank (2.0;")
     assert "the first is interior, 1.0" in line
     assert "at least 0.9: interior (1.00). Worse: SMOTE (1.00)." in line
+
+
+def test_no_probability_is_given_for_few_tables():
+    levels = {"none": 0.6, "SMOTE": 0.5, "interior": 0.7}
+    few = scored(levels, tables=3)
+    assert statements(few)[1].endswith("3 tables are too few to say more.")
+    assert tables(few)[0].rows[0][4] == "-"
 
 
 def test_the_gain_over_no_rebalancing_is_shown_for_each_classifier():
