@@ -73,7 +73,7 @@ class InflatedClassWarning(ShortfallWarning):
 
 
 class IdentifierWarning(UserWarning):
-    """A class got very many new rows for its real ones; the message names a number to ask for.
+    """A column identifies rows or cannot be checked and does not change; the message names it."""
 
 
 class UntunedWarning(UserWarning):
