@@ -12,7 +12,7 @@ from sklearn.base import clone
 from counterbalance.arrays import Floats, Integers
 from counterbalance.classifier.fit import weight_parameter
 from counterbalance.classifier.predict import decisions, probabilities
-from counterbalance.errors import ClassifierError, TableError
+from counterbalance.errors import CellError, ClassifierError, TableError
 from counterbalance.estimators.decision import BINARY, class_shares, prior_corrected
 from counterbalance.samplers.base import TableOverSampler
 from counterbalance.table import containers, frames
@@ -114,7 +114,7 @@ def _resampled(
                 f"sampler {name} cannot take this table: {error}; put a preparation before both, "
                 "as in make_pipeline(TablePreparation(), ResampledClassifier(estimator, sampler))"
             ) from error
-        if not is_part:
+        if not is_part or isinstance(error, CellError):
             raise
         raise TableError(
             f"sampler {name} failed on {len(y)} rows, the training part of a fold: {error}; let "

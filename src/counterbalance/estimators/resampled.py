@@ -487,13 +487,12 @@ class ResampledClassifier(LinksToReference, ClassifierMixin, MetaEstimatorMixin,
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        estimator = self._estimator()
-        is_sampler = hasattr(self.sampler, "fit_resample")
-        parts = [estimator, *([self.sampler] if is_sampler else [])]
+        # what is left out takes any table
+        parts = [part for part in (self.estimator, self.sampler) if hasattr(part, "get_params")]
         for name in ("sparse", "allow_nan", "categorical", "string"):
             holds = all(getattr(get_tags(part).input_tags, name) for part in parts)
             setattr(tags.input_tags, name, holds)
-        tags.classifier_tags = get_tags(estimator).classifier_tags
+        tags.classifier_tags = get_tags(self._estimator()).classifier_tags
         return tags
 
     def __getstate__(self) -> dict[str, Any]:
