@@ -93,7 +93,7 @@ def test_series_and_frame_keep_one_index():
 
 def test_missing_labels_are_refused():
     for y in (pd.Series(Y).astype("Int64").mask(Y == 1), pl.Series([None, *Y[1:].tolist()])):
-        with pytest.raises(TableError, match="missing labels"):
+        with pytest.raises(TableError, match="missing label"):
             resample(X, y)
 
 
