@@ -73,7 +73,7 @@ class InflatedClassWarning(ShortfallWarning):
 
 
 class IdentifierWarning(UserWarning):
-    """A column identifies rows or cannot be checked and does not change; the message names it."""
+    """A column identifies rows or cannot be checked, so it does not change."""
 
 
 class UntunedWarning(UserWarning):

@@ -99,3 +99,15 @@ def test_a_table_that_is_none_is_refused():
         diagnose(pd.DataFrame({"nr": range(N), "risk": RISK}), "risk")
     with pytest.raises(TableError, match="neither kept nor used"):
         diagnose(frame(), "risk", keep=["risk"])
+
+
+def test_constant_columns_are_named_in_one_line():
+    diagnosis = diagnose(frame(**{f"c{k}": 1 for k in range(17)}), "risk")
+    (one,) = [finding.text for finding in diagnosis.findings if "one value" in finding.text]
+    assert one.startswith("17 columns hold one value in every row")
+
+
+def test_the_target_under_another_name_is_left_out_unless_it_is_used():
+    table = frame(code=[{"low": 0, "high": 1}[label] for label in RISK])
+    assert "code" in diagnose(table, "risk").kept
+    assert "code" in diagnose(table, "risk", use=["code"]).features

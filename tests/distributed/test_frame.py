@@ -350,7 +350,6 @@ def _with(table, rows, column, value):
         (lambda t: t.assign(y=[[k] for k in t.index]), r"partition \d: .*holds no labels"),
         (lambda t: t.assign(name=[f"id {k}" for k in t.index]), "more than 10 categories"),
         (lambda t: _with(t, slice(200, None), "count", "many"), "column 'count' holds int, str"),
-        (lambda t: t.assign(when=pd.Timestamp(0)), r"partition \d: column 'when' holds Date"),
     ],
 )
 def test_bad_tables_are_refused_with_the_partition(bad, message, monkeypatch):

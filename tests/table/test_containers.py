@@ -2,6 +2,8 @@
 
 import contextlib
 import datetime as dt
+from decimal import Decimal
+from fractions import Fraction
 
 import numpy as np
 import pandas as pd
@@ -249,3 +251,23 @@ def test_null_and_nan_stay_apart_in_polars():
         if row["factual"] < 2:
             old, new = X_new["a"][row["factual"]], X_new["a"][row["sample"]]
             assert (old is None) == (new is None)
+
+
+def test_a_list_is_read_column_by_column():
+    rows = [[bool(a > 0), int(8 + b), float(b)] for a, b in X.to_numpy()]
+    X_new, _ = resample(rows)
+    assert X_new[:50] == rows
+    assert all(list(map(type, row)) == [bool, int, float] for row in X_new)
+
+
+@pytest.mark.parametrize("series", [pd.Series(Y), pl.Series(Y)])
+def test_a_series_is_refused_with_a_remedy(series):
+    with pytest.raises(TableError, match="to_frame"):
+        resample(series)
+
+
+def test_cells_that_are_no_numbers_are_refused_by_name():
+    for cell in (np.array([1, 2]), Decimal("sNaN"), Fraction(1, 3)):
+        cells = pd.Series([cell] * 50, dtype=object)
+        with pytest.raises(TableError, match=f"'bad' holds {type(cell).__name__}"):
+            resample(X.assign(bad=cells))
