@@ -53,7 +53,7 @@ def draw_sample(codes: Integers, seed: int) -> tuple[Integers, Floats]:
 class SecondOpinion:
     """A logistic regression of the classes on the cells as columns."""
 
-    columns: list[Columns]
+    columns: list[FeatureColumns]
     classes: Integers
     weight: Floats  # (columns, classes)
     start: Floats  # of each class
@@ -62,7 +62,7 @@ class SecondOpinion:
     def fit(cls, x: Floats, codes: Integers, weight: Floats, nominal: Mask) -> Self:
         """Fit it to encoded rows; ``nominal`` features hold codes of levels."""
         columns = [
-            Columns.from_cells(cell, nominal=bool(one))
+            FeatureColumns.from_cells(cell, nominal=bool(one))
             for cell, one in zip(x.T, nominal, strict=True)
         ]
         placed = np.ascontiguousarray(_place(columns, x).T)
@@ -89,36 +89,36 @@ class SecondOpinion:
 
 
 @dataclass(frozen=True, eq=False)
-class Columns:
+class FeatureColumns:
     """What the cells of one feature become."""
 
     centre: float = 0.0
     scale: float = 1.0
     level: Integers | None = None  # of a category: the one that each column stands for
-    holes: bool = False  # whether a missing cell has a column of its own, the last
+    has_missing: bool = False  # whether a missing cell has a column of its own, the last
 
     @classmethod
     def from_cells(cls, cell: Floats, *, nominal: bool) -> Self:
         """Learn it from the cells."""
         known = cell[~np.isnan(cell)]
-        holes = len(known) < len(cell)
+        has_missing = len(known) < len(cell)
         if nominal:
             counts = np.bincount(known.astype(np.intp))
             frequent = np.argsort(-counts, kind="stable")[:MOST_LEVELS]
-            return cls(level=np.sort(frequent[counts[frequent] > 0]), holes=holes)
+            return cls(level=np.sort(frequent[counts[frequent] > 0]), has_missing=has_missing)
         with np.errstate(all="ignore"):
             centre, scale = (known.mean(), known.std()) if known.size else (0.0, 0.0)
         if not (np.isfinite(centre) and np.isfinite(scale) and scale > 0):
-            return cls(scale=np.inf, holes=holes)  # nothing that could be told apart
-        return cls(float(centre), float(scale), holes=holes)
+            return cls(scale=np.inf, has_missing=has_missing)  # nothing that could be told apart
+        return cls(float(centre), float(scale), has_missing=has_missing)
 
     @property
     def width(self) -> int:
         """How many columns they are."""
-        return (1 if self.level is None else len(self.level)) + self.holes
+        return (1 if self.level is None else len(self.level)) + self.has_missing
 
 
-def _place(columns: list[Columns], x: Floats) -> Floats:
+def _place(columns: list[FeatureColumns], x: Floats) -> Floats:
     """Return the cells of each feature as columns, (columns, n); all numbers at once."""
     first = np.cumsum([0, *(own.width for own in columns)])
     made = np.zeros((int(first[-1]), len(x)))
@@ -133,6 +133,6 @@ def _place(columns: list[Columns], x: Floats) -> Floats:
     for m, (start, own) in enumerate(zip(first.tolist(), columns, strict=False)):
         if own.level is not None:
             made[start : start + len(own.level)] = x[:, m] == own.level[:, None]
-        if own.holes:
+        if own.has_missing:
             made[start + own.width - 1] = np.isnan(x[:, m])
     return made

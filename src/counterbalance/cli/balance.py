@@ -52,7 +52,7 @@ EXAMPLES = {
 }
 
 
-class Engine(StrEnum):
+class EngineChoice(StrEnum):
     """Where the work is done."""
 
     MEMORY = "memory"
@@ -106,7 +106,7 @@ def balance(
     drop_missing_target: shared.DropMissingTarget = False,
     jobs: shared.Jobs = 1,
     json: shared.Json = False,
-    engine: Annotated[Engine, typer.Option(help=ENGINE)] = Engine.MEMORY,
+    engine: Annotated[EngineChoice, typer.Option(help=ENGINE)] = EngineChoice.MEMORY,
     scheduler: Annotated[str | None, valued("ADDRESS", SCHEDULER)] = None,
     workers: Annotated[
         int | None, valued("N", "Dask workers on this machine (default: cores).", min=1)
@@ -155,7 +155,7 @@ def balance(
     )
     reading = make_reading(header, number, text, na, sheet)
     ratios = ratio or ()
-    on_dask = engine is Engine.DASK
+    on_dask = engine is EngineChoice.DASK
     ours = {**rules.given, "--provenance": provenance, REPORT: report}
     _check_method(chosen, ratios, {} if on_dask else ours)
     plausibility = {

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from counterbalance.constraints import Constraint
 
 # Says which columns the texts of an option name, and refuses what is none.
-Columns = Callable[[Sequence[str], str], list[str]]
+NameColumns = Callable[[Sequence[str], str], list[str]]
 
 
 @dataclass(frozen=True)
@@ -52,7 +52,7 @@ class GivenRules:
         """The options by name that were given."""
         return {_dash(name): value for name, value in vars(self).items() if value}
 
-    def constraints(self, columns: Columns) -> list[Constraint]:
+    def constraints(self, columns: NameColumns) -> list[Constraint]:
         """Return what the options mean; ``columns`` says which columns they name.
 
         What cannot be read, and what contradicts itself, is refused.
@@ -113,14 +113,14 @@ def _dash(name: str) -> str:
     return f"--{name.replace('_', '-')}"
 
 
-def _column_and_rest(text: str, option: str, form: str, columns: Columns) -> tuple[str, str]:
+def _column_and_rest(text: str, option: str, form: str, columns: NameColumns) -> tuple[str, str]:
     column, sign, rest = text.partition("=")
     if not sign or not column.strip():
         raise ConstraintError(f"{option} must be {form}, got {text!r}")
     return columns([column.strip()], option)[0], rest.strip()
 
 
-def _read_range(text: str, columns: Columns) -> tuple[str, float | None, float | None]:
+def _read_range(text: str, columns: NameColumns) -> tuple[str, float | None, float | None]:
     form = "COL=LOW:HIGH, such as dose=0:40, dose=0: or dose=:40"
     column, rest = _column_and_rest(text, "--range", form, columns)
     low, sign, high = rest.partition(":")
@@ -138,7 +138,7 @@ def _read_range(text: str, columns: Columns) -> tuple[str, float | None, float |
     return column, ends[0], ends[1]
 
 
-def _read_choice(text: str, columns: Columns) -> tuple[str, list[str]]:
+def _read_choice(text: str, columns: NameColumns) -> tuple[str, list[str]]:
     form = "COL=A,B, such as ward=A,B"
     column, rest = _column_and_rest(text, "--one-of", form, columns)
     values = [value.strip() for value in next(csv.reader([rest], skipinitialspace=True), [])]
@@ -147,7 +147,7 @@ def _read_choice(text: str, columns: Columns) -> tuple[str, list[str]]:
     return column, [value for value in values if value]
 
 
-def _read_number(text: str, option: str, columns: Columns) -> tuple[str, float]:
+def _read_number(text: str, option: str, columns: NameColumns) -> tuple[str, float]:
     form = "COL=NUMBER, such as income=100"
     column, rest = _column_and_rest(text, option, form, columns)
     try:
@@ -157,7 +157,7 @@ def _read_number(text: str, option: str, columns: Columns) -> tuple[str, float]:
 
 
 def _read_transitions(
-    texts: Sequence[str], columns: Columns
+    texts: Sequence[str], columns: NameColumns
 ) -> list[tuple[str, dict[str, list[str]]]]:
     """Return for each column which of its values may become which."""
     form = "COL=A>B,C, such as degree=BSc>MSc,PhD"
@@ -190,7 +190,7 @@ def _check_apart(frozen: Sequence[str], steered: dict[str, list[str]]) -> None:
         )
 
 
-def _named_in(text: str, columns: Columns) -> list[str]:
+def _named_in(text: str, columns: NameColumns) -> list[str]:
     """Return the columns that a relation names; refuse a text that is none."""
     from counterbalance.constraints import relations
 

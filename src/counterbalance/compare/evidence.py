@@ -70,7 +70,7 @@ class Gain:
 
 
 @dataclass(frozen=True)
-class Evidence:
+class ClassifierEvidence:
     """What the folds say of one classifier."""
 
     classifier: str
@@ -107,7 +107,7 @@ class Evidence:
         return "helps" if self.best.better >= self.bar else "probably"
 
 
-def find(results: Results) -> list[Evidence]:
+def find(results: Results) -> list[ClassifierEvidence]:
     """Return what was found for each classifier whose baseline could be computed."""
     bases = [results.pairs[BASELINE, name] for name in results.plan.settings.classifiers]
     return [_evidence(results, base) for base in bases if base.failed is None]
@@ -125,7 +125,7 @@ def still_open(results: Results, folds: int) -> list[tuple[str, str]]:
     return [pair for pair in results.plan.pairs if pair in wanted]
 
 
-def _evidence(results: Results, base: Pair) -> Evidence:
+def _evidence(results: Results, base: Pair) -> ClassifierEvidence:
     plan, rope = results.plan, results.plan.settings.rope
     metric = METRICS[plan.settings.metric]
     thresholds = (HALF, TUNED) if metric.is_tuned else (HALF,)
@@ -148,4 +148,4 @@ def _evidence(results: Results, base: Pair) -> Evidence:
     moved = posterior(metric.sign * (free[-1] - free[0]), plan.ratio)
     moving = Gain(BASELINE, TUNED, moved, rope) if metric.is_tuned else None
     claims = sum(look > FEWEST_FOLDS for look in plan.looks)  # at the end of each repeat
-    return Evidence(base.classifier, tuple(gains), moving, max(claims, 1))
+    return ClassifierEvidence(base.classifier, tuple(gains), moving, max(claims, 1))

@@ -11,7 +11,15 @@ from typing import NamedTuple
 import numpy as np
 
 from counterbalance.compare.data import ComparedTable
-from counterbalance.compare.evidence import ERROR, LIKELY, POSSIBLE, Evidence, Gain, State, find
+from counterbalance.compare.evidence import (
+    ERROR,
+    LIKELY,
+    POSSIBLE,
+    ClassifierEvidence,
+    Gain,
+    State,
+    find,
+)
 from counterbalance.compare.metrics import METRICS
 from counterbalance.compare.models import HALF, TUNED, Imports, as_call, make_parts, smote_of
 from counterbalance.compare.plan import ComparisonPlan
@@ -76,7 +84,7 @@ def scope(table: ComparedTable) -> str:
     return f"{how}{', '.join(each[::-1])}. --full (rows=0 from Python) uses every row."
 
 
-def _headline(results: Results, findings: Sequence[Evidence]) -> tuple[str, list[str]]:
+def _headline(results: Results, findings: Sequence[ClassifierEvidence]) -> tuple[str, list[str]]:
     """Return one plain sentence, and what has to be said right after it."""
     table, metric = results.plan.table, METRICS[results.plan.settings.metric]
     if table.counts.min() < FEWEST_MINORITY:
@@ -127,12 +135,12 @@ def _too_few(table: ComparedTable) -> tuple[str, list[str]]:
     return f"Too few data to tell: class {label!r} has {fewest} rows.", said
 
 
-def _in_state(findings: Iterable[Evidence], *states: State) -> dict[str, Gain]:
+def _in_state(findings: Iterable[ClassifierEvidence], *states: State) -> dict[str, Gain]:
     """Return the classifiers in one of these states, each with the strategy to speak of."""
     return {f.classifier: f.best for f in findings if f.state in states and f.best is not None}
 
 
-def _moved(results: Results, findings: Iterable[Evidence], least: float) -> str:
+def _moved(results: Results, findings: Iterable[ClassifierEvidence], least: float) -> str:
     """Name the thresholds that help with at least this probability."""
     metric = results.plan.settings.metric
     found = [f.classifier for f in findings if f.moving and f.moving.better >= least]
@@ -149,7 +157,7 @@ def _named(results: Results, strategy: str, threshold: str) -> str:
     return f"{name} at 0.5" if threshold == HALF else f"{name}, tuned"
 
 
-def best_offer(results: Results, findings: Sequence[Evidence]) -> Offer:
+def best_offer(results: Results, findings: Sequence[ClassifierEvidence]) -> Offer:
     """Return the best model that is supported: a strategy or a threshold counts if it helps."""
     offers = []
     for finding in findings:
@@ -198,7 +206,7 @@ def advise(plan: ComparisonPlan, offer: Offer, setup: str = "") -> tuple[str, st
     return sentence, "\n".join([*lines, *filter(None, [setup]), f"model = {made}.fit({fit})"])
 
 
-def _about_rows(results: Results, findings: Sequence[Evidence]) -> Iterator[str]:
+def _about_rows(results: Results, findings: Sequence[ClassifierEvidence]) -> Iterator[str]:
     """Say how far rows, folds and candidates let the verdict be trusted."""
     plan, table = results.plan, results.plan.table
     fewest = int(np.mean([np.bincount(table.codes[fold.test]).min() for fold in plan.folds]))

@@ -49,7 +49,7 @@ from counterbalance.distributed.search import Built, Piece, balance, count_made
 from counterbalance.errors import TableError
 from counterbalance.io.atomic import store
 from counterbalance.io.column_checks import IN_PYTHON, Remedies, TableFinding
-from counterbalance.plausible.relations import Found
+from counterbalance.plausible.relations import FoundRelation
 from counterbalance.profile import Profile
 from counterbalance.rows.provenance import COLUMNS
 from counterbalance.samplers.counterfactual import Yield
@@ -180,7 +180,7 @@ class BalancedFiles:
     files: list[str]  # of rows, by name
     kept: list[str]  # columns that are not used and are empty in new rows
     findings: list[TableFinding]  # what was recognised in the columns
-    relations: list[Found]  # between columns, that new rows keep
+    relations: list[FoundRelation]  # between columns, that new rows keep
 
 
 def balance_files(

@@ -103,7 +103,7 @@ class Question:
 
 
 @dataclass(frozen=True, eq=False)
-class Found:
+class FoundAnswers:
     """Answers to rows, row by row, the nearest first."""
 
     row: Integers  # the place of the row among those asked about
@@ -113,7 +113,7 @@ class Found:
     nearest: Mask  # whether it is what the search alone finds first
 
     @classmethod
-    def join(cls, parts: list[Found]) -> Found:
+    def join(cls, parts: list[FoundAnswers]) -> FoundAnswers:
         """Put the answers of several parts together."""
         names = ("row", "codes", "distance", "bound", "nearest")
         return cls(*(np.concatenate([getattr(one, name) for one in parts]) for name in names))
@@ -170,11 +170,11 @@ def fit_again(
         yield replace(f, f=again, screen=None)
 
 
-def answer(question: Question) -> Found:
+def answer(question: Question) -> FoundAnswers:
     """Find the answers to all rows; a row that is called the class already has none."""
     width = len(question.prepared.table.names)
     parts = [
-        Found(
+        FoundAnswers(
             np.zeros(0, np.intp),
             np.zeros((0, width)),
             np.zeros(0),
@@ -187,12 +187,12 @@ def answer(question: Question) -> Found:
         if at.size:
             part = _answer_class(question.take(at), int(target))
             parts.append(replace(part, row=at[part.row]))
-    found = Found.join(parts)
+    found = FoundAnswers.join(parts)
     order = np.argsort(found.row, kind="stable")
-    return Found.join([replace(found, **{k: v[order] for k, v in vars(found).items()})])
+    return FoundAnswers.join([replace(found, **{k: v[order] for k, v in vars(found).items()})])
 
 
-def _answer_class(question: Question, target: int) -> Found:
+def _answer_class(question: Question, target: int) -> FoundAnswers:
     x, ids, targets = question.x, question.ids, question.target
     minimum = question.minimum(target)
     first, far = minimum.nearest(x, targets, ids)
@@ -216,7 +216,7 @@ def _answer_class(question: Question, target: int) -> Found:
     known = minimum.by_trees is not None or minimum.by_weights is not None
     # Of an f that is only asked the sampler's row may be farther: here is looked longer.
     nearest = np.asarray(~differs(new, first[row]).any(axis=1) | (not known))
-    return Found(row, new, _far(minimum, x[row], new), bound[row], nearest)
+    return FoundAnswers(row, new, _far(minimum, x[row], new), bound[row], nearest)
 
 
 def _far(minimum: Minimum, x: Floats, rows: Floats) -> Floats:

@@ -21,7 +21,7 @@ from sklearn.utils.validation import check_is_fitted
 from counterbalance.arrays import Floats, Integers
 from counterbalance.constraints.rules import differs
 from counterbalance.errors import ClassifierError, TableError
-from counterbalance.explain.answers import Found, Question, answer, fit_again
+from counterbalance.explain.answers import FoundAnswers, Question, answer, fit_again
 from counterbalance.explain.explanation import AcceptedRange, Answer, Explanation, Ranges
 from counterbalance.extras import require
 from counterbalance.prepare import Prepared
@@ -139,7 +139,7 @@ def explain(
         parts.append(replace(part, row=part.row + start))
         if progress is not None:
             progress(min(start + ROWS_AT_ONCE, len(ids)), len(ids))
-    found = Explanations(question, Found.join(parts), shown, sampler)
+    found = Explanations(question, FoundAnswers.join(parts), shown, sampler)
     return found[0] if single else found
 
 
@@ -279,7 +279,7 @@ class Explanations:
     """Explanations of several rows: a table, sentences, and by position the one of each row."""
 
     question: Question
-    found: Found
+    found: FoundAnswers
     shown: Integers
     """The number of each row: its position in X, or among the new rows."""
     sampler: CounterfactualOverSampler

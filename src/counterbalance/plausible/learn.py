@@ -22,7 +22,7 @@ from counterbalance.constraints.rules import Rules
 from counterbalance.constraints.together import Together
 from counterbalance.errors import ConstraintError
 from counterbalance.plausible.evidence import Evidence
-from counterbalance.plausible.relations import Found, find_relations
+from counterbalance.plausible.relations import FoundRelation, find_relations
 from counterbalance.plausible.values import values_of_number
 from counterbalance.profile import Profile
 from counterbalance.table.dummies import Group, group_text
@@ -36,7 +36,7 @@ class Learned:
     """What a table says of what goes together."""
 
     evidence: Evidence
-    relations: tuple[Found, ...] = ()
+    relations: tuple[FoundRelation, ...] = ()
     together: Together | None = None
     values: dict[int, Floats] | None = None  # of some numbers: those that new rows may have
     fixed: dict[int, str] = field(default_factory=dict)  # columns that do not change, and why
@@ -87,15 +87,15 @@ def _read_ignored(texts: Any, table: Table) -> tuple[set[str], set[tuple[int, in
     return {" ".join(str(text).split()) for text in given}, rules.pairs
 
 
-def _found_group(group: Group, names: list[Any]) -> Found:
+def _found_group(group: Group, names: list[Any]) -> FoundRelation:
     """Return the relation that dummy columns keep."""
     text = group_text(group, names)
     listed = ", ".join(str(names[m]) for m in group.columns)
     words = f"{listed}: {'one of them' if group.exactly else 'at most one of them'}"
-    return Found(RelationConstraint(text), text, group.kept, words)
+    return FoundRelation(RelationConstraint(text), text, group.kept, words)
 
 
-def found_pairs(together: Together, table: Table, n_rows: int) -> Iterator[Found]:
+def found_pairs(together: Together, table: Table, n_rows: int) -> Iterator[FoundRelation]:
     """Give for each column those that it goes with, and the pair that is missed most."""
     levels, n = together.levels, len(together.levels.features)
     first = levels.first[:-1]
@@ -124,7 +124,7 @@ def found_pairs(together: Together, table: Table, n_rows: int) -> Iterator[Found
             f"{constraint.text}; for example, {together.count[d, e]:,} real rows have {example} "
             f"({together.expected[d, e]:,.0f} would by chance)"
         )
-        yield Found(constraint, constraint.text, kept, words)
+        yield FoundRelation(constraint, constraint.text, kept, words)
 
 
 def _level(together: Together, table: Table, d: int) -> str:
@@ -198,7 +198,7 @@ def _steer(rules: Rules, values: dict[int, Floats]) -> None:
             rules.low[m], rules.high[m] = inside[0], inside[-1]
 
 
-def _tolerated(found: Found, table: Table) -> list[Relation]:
+def _tolerated(found: FoundRelation, table: Table) -> list[Relation]:
     """Return the bounds of how far a follower may be off: a large one may not carry it farther."""
     if found.within is None or not isinstance(found.constraint, Follows):
         return []

@@ -62,7 +62,7 @@ MOST_ORDERS = 40
 
 
 @dataclass(frozen=True)
-class Found:
+class FoundRelation:
     """One relation."""
 
     constraint: Constraint
@@ -93,7 +93,7 @@ def find_relations(
     profile: Profile,
     sample: Floats,
     fixed: Iterable[int] = (),
-) -> list[Found]:
+) -> list[FoundRelation]:
     """Return the relations that nearly all rows of the sample keep.
 
     Columns that are ``fixed`` only say which values go with theirs.
@@ -112,7 +112,7 @@ def find_relations(
     numbers = np.sort(ranked[~has_levels[ranked]][:MOST_COLUMNS])
     categories = np.sort(ranked[has_levels[ranked]][:MOST_COLUMNS])
     columns = _Columns(names, sample, profile.scale, numbers, categories, frozenset(fixed))
-    found: dict[int, Found] = {}
+    found: dict[int, FoundRelation] = {}
     sources: dict[int, set[int]] = {}
     for m, made_of, relation in _formulas(columns):
         if m not in found and not _leads_to(sources, made_of, m):
@@ -143,7 +143,7 @@ def _leads_to(sources: dict[int, set[int]], start: set[int], m: int) -> bool:
     return False
 
 
-def _formulas(columns: _Columns) -> Iterator[tuple[int, set[int], Found]]:
+def _formulas(columns: _Columns) -> Iterator[tuple[int, set[int], FoundRelation]]:
     """Give (column, what it is made of, relation), the plainest relations first."""
     multiples = set()
     for m, source, found in _multiples(columns) if len(columns.numbers) > 1 else ():
@@ -172,15 +172,15 @@ def _kept(columns: _Columns, m: int, made: Floats) -> tuple[float, float] | None
     return float(near.mean()), float(np.quantile(off, KEPT))
 
 
-def _follows(columns: _Columns, m: int, formula: str, kept: float, near: float) -> Found:
+def _follows(columns: _Columns, m: int, formula: str, kept: float, near: float) -> FoundRelation:
     constraint = Follows(columns.names[m], formula)
     within = None if near < EXACT else float(near * columns.scale[m])
     how = "" if within is None else f", within {within:.3g}"
     words = f"{columns.names[m]} is {formula}{how}; it moves along"
-    return Found(constraint, constraint.text, kept, words, within)
+    return FoundRelation(constraint, constraint.text, kept, words, within)
 
 
-def _multiples(columns: _Columns) -> Iterator[tuple[int, int, Found]]:
+def _multiples(columns: _Columns) -> Iterator[tuple[int, int, FoundRelation]]:
     """Find columns that are another one, or a multiple of it with or without an offset."""
     x, numbers = columns.x, columns.numbers
     cells = _filled(x[:, numbers])
@@ -216,7 +216,7 @@ def _line(a: Floats, c: Floats) -> tuple[float, float]:
     return factor, float(c.mean() - factor * a.mean()) if len(a) else 0.0
 
 
-def _sums(columns: _Columns, some: Integers) -> Iterator[tuple[int, set[int], Found]]:
+def _sums(columns: _Columns, some: Integers) -> Iterator[tuple[int, set[int], FoundRelation]]:
     """Find columns that are the sum of two or three others."""
     x = columns.x
     for m, pair in _screened(_filled(x[:, some]), some):
@@ -227,7 +227,7 @@ def _sums(columns: _Columns, some: Integers) -> Iterator[tuple[int, set[int], Fo
             yield m, set(parts), _follows(columns, m, text, *kept)
 
 
-def _products(columns: _Columns, some: Integers) -> Iterator[tuple[int, set[int], Found]]:
+def _products(columns: _Columns, some: Integers) -> Iterator[tuple[int, set[int], FoundRelation]]:
     """Find products and ratios of two columns; the last column of the table is what follows."""
     x = columns.x
     positive, rows = _with_logarithms(x, some)
@@ -325,7 +325,7 @@ def _all_needed(columns: _Columns, m: int, parts: Any, near: float) -> bool:
     return True
 
 
-def _lookups(columns: _Columns) -> Iterator[tuple[int, set[int], Found]]:
+def _lookups(columns: _Columns) -> Iterator[tuple[int, set[int], FoundRelation]]:
     """Find columns that one other column tells: categories, and numbers of a category."""
     categories = set(columns.categories.tolist())
     every = [*categories, *map(int, columns.numbers)] if categories else []
@@ -354,10 +354,10 @@ def _lookups(columns: _Columns) -> Iterator[tuple[int, set[int], Found]]:
             if kept is not None:
                 constraint = Follows(columns.names[m], columns.name(source))
                 words = f"{columns.names[m]} goes with {columns.names[source]}; it moves along"
-                yield m, {source}, Found(constraint, constraint.text, kept, words)
+                yield m, {source}, FoundRelation(constraint, constraint.text, kept, words)
 
 
-def _orders(columns: _Columns, sources: dict[int, set[int]]) -> list[Found]:
+def _orders(columns: _Columns, sources: dict[int, set[int]]) -> list[FoundRelation]:
     """Find pairs of which one column is never above the other, without those that follow."""
     x = columns.x
     several = [len(np.unique(x[:, m])) >= FEWEST_ORDERED for m in columns.numbers]
@@ -389,5 +389,5 @@ def _orders(columns: _Columns, sources: dict[int, set[int]]) -> list[Found]:
     for _, share, a, b in plain[:MOST_ORDERS]:
         text = f"{columns.name(a)} <= {columns.name(b)}"
         words = f"{columns.names[a]} is never above {columns.names[b]}"
-        result.append(Found(Relation(text), text, share, words))
+        result.append(FoundRelation(Relation(text), text, share, words))
     return result

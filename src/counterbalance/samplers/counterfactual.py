@@ -283,7 +283,7 @@ class CounterfactualOverSampler(TableOverSampler):
         Range, deviation, MAD and importance of each feature.
     feature_order_ : ndarray of int
         The features that may change, in the order in which they are perturbed.
-    relations_ : list of Found
+    relations_ : list of FoundRelation
         The relations between columns that new rows keep: ``text`` (as ``constraints`` and
         ``ignore_relations`` take it), ``words``, and the share of the rows that ``kept`` it.
     provenance_ : Provenance

@@ -99,7 +99,7 @@ class InteriorOverSampler(TableOverSampler):
         Range, deviation, MAD and importance of each feature.
     feature_order_ : ndarray of int
         The features that may change.
-    relations_ : list of Found
+    relations_ : list of FoundRelation
         The relations between columns that new rows keep: ``text`` (as ``constraints`` and
         ``ignore_relations`` take it), ``words``, and the share of the rows that ``kept`` it.
     provenance_ : Provenance
