@@ -12,6 +12,7 @@ import pytest
 from sklearn.linear_model import LogisticRegression
 
 from counterbalance import CounterfactualOverSampler, InteriorOverSampler
+from counterbalance.constraints import Immutable
 from counterbalance.errors import ShortfallWarning
 from counterbalance.methods import PeerFallbackWarning, all_samplers
 from counterbalance.user_warnings import warn_user
@@ -154,3 +155,11 @@ def test_an_error_filter_raises_every_time():
             warnings.simplefilter("error")
             with pytest.raises(UserWarning, match="text"):
                 warn_user(UserWarning("text"))
+
+
+def test_a_former_name_of_an_attribute_warns_and_works():
+    constraint = Immutable("race")
+    with pytest.warns(
+        FutureWarning, match="Immutable.words is called description"
+    ):
+        assert constraint.words == constraint.description

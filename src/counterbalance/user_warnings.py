@@ -15,6 +15,7 @@ import re
 import sys
 import warnings
 from types import FrameType
+from typing import Any
 
 # Packages between the user's line and ours: a pipeline, a cross-validation or one of its jobs may
 # call the sampler.
@@ -24,6 +25,13 @@ FIRST_ONLY = frozenset({"default", "module", "once"})
 NUMBER = re.compile(r"\d+(?:[.,]\d+)*")
 
 _shown: set[tuple[str, int, type[Warning], str]] = set()
+
+
+def renamed(owner: object, old: str, new: str) -> Any:
+    """Return the attribute ``new`` for its former name ``old``, with a warning."""
+    text = f"{type(owner).__name__}.{old} is called {new} from version 0.3 on; write .{new}"
+    warn_user(FutureWarning(text), f"{type(owner).__name__}.{old}")
+    return getattr(owner, new)
 
 
 def warn_user(warning: Warning, subject: str | None = None) -> None:

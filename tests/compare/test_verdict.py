@@ -11,7 +11,7 @@ from comparison_tables import SMALL, plan_of, results_of, two_clouds
 from counterbalance.compare import ComparisonError, Settings
 from counterbalance.compare.data import read_compared
 from counterbalance.compare.evidence import (
-    Evidence,
+    ClassifierEvidence,
     Gain,
     find,
     still_open,
@@ -169,7 +169,7 @@ def gain(mean, scale, name="SMOTE"):
 
 
 def finding(*gains):
-    return Evidence("LR", gains, None)
+    return ClassifierEvidence("LR", gains, None)
 
 
 def test_the_bar_rises_with_the_number_of_candidates():

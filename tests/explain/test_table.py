@@ -203,7 +203,7 @@ def test_what_cannot_be_explained_is_refused():
 def test_the_old_names_are_still_there(wisconsin):
     X, y = wisconsin
     answer = explain(own(), X, y, 0, "malignant", robust=None).answers[0]
-    with pytest.warns(FutureWarning, match="now called accepted"):
+    with pytest.warns(FutureWarning, match="Answer.room is called accepted"):
         assert answer.room == answer.accepted
     with pytest.warns(FutureWarning, match="now called AcceptedRange"):
         from counterbalance.explain import Room  # noqa: PLC0415

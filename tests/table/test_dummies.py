@@ -45,7 +45,7 @@ def test_each_new_row_has_one_dummy_of_each_group(frame, sampler, estimator, dty
     for total in sums(resampled):
         assert (total == 1).all()
     assert len(resampled) > len(X)
-    assert [found.words for found in one.relations_[:2]] == [
+    assert [found.description for found in one.relations_[:2]] == [
         "sex_F, sex_M: one of them",
         "ward_A, ward_B, ward_C: one of them",
     ]

@@ -144,7 +144,8 @@ def summarise_relations(found: Sequence[Any]) -> dict[str, Any]:
     """Return the relations between columns that the new rows keep, as plain values."""
     return {
         "relations": [
-            {"relation": one.text, "words": one.words, "kept": round(one.kept, 4)} for one in found
+            {"relation": one.text, "description": one.description, "kept": round(one.kept, 4)}
+            for one in found
         ]
     }
 
@@ -296,7 +297,7 @@ def _say_relations(found: Sequence[Mapping[str, Any]]) -> None:
         return
     say("New rows keep what nearly all rows of the table keep:")
     for one in found[:MOST_RELATIONS]:
-        say(f"  {one['relation']}  ({percent(one['kept'])} of the rows: {one['words']})")
+        say(f"  {one['relation']}  ({percent(one['kept'])} of the rows: {one['description']})")
     if len(found) > MOST_RELATIONS:
         say(f"  and {len(found) - MOST_RELATIONS} more (--json lists all)")
     say(f"--ignore-relation {shlex.quote(found[0]['relation'])} takes one out")

@@ -17,6 +17,7 @@ from counterbalance.table.columns import column_position
 from counterbalance.table.dummies import group_text
 from counterbalance.table.kinds import Kind
 from counterbalance.table.table import Table
+from counterbalance.user_warnings import renamed
 
 # Values that an error lists.
 MOST_LISTED = 10
@@ -31,9 +32,14 @@ class Constraint:
         raise NotImplementedError
 
     @property
-    def words(self) -> str:
-        """What every new row keeps, as a reader would say it."""
+    def description(self) -> str:
+        """What every new row keeps, as a sentence."""
         raise NotImplementedError
+
+    @property
+    def words(self) -> str:
+        """The former name of ``description``."""
+        return str(renamed(self, "words", "description"))
 
     def __repr__(self) -> str:
         values = vars(self).values()
@@ -46,7 +52,7 @@ class Immutable(Constraint):
 
     Examples
     --------
-    >>> Immutable("race", "sex").words
+    >>> Immutable("race", "sex").description
     'race, sex never change'
     """
 
@@ -65,7 +71,7 @@ class Immutable(Constraint):
             rules.frozen[_find(column, table, self)] = True
 
     @property
-    def words(self) -> str:
+    def description(self) -> str:
         """Which columns never change."""
         changes = "changes" if len(self.columns) == 1 else "change"
         return f"{', '.join(map(str, self.columns))} never {changes}"
@@ -87,7 +93,7 @@ class _OneWay(Constraint):
         getattr(rules, self._bound)[_find(self.column, table, self, "an order")] = True
 
     @property
-    def words(self) -> str:
+    def description(self) -> str:
         """Which column moves, and in which direction."""
         return f"{self.column} only {self._verb}"
 
@@ -97,7 +103,7 @@ class Increasing(_OneWay):
 
     Examples
     --------
-    >>> Increasing("age").words
+    >>> Increasing("age").description
     'age only grows'
     """
 
@@ -109,7 +115,7 @@ class Decreasing(_OneWay):
 
     Examples
     --------
-    >>> Decreasing("debt").words
+    >>> Decreasing("debt").description
     'debt only shrinks'
     """
 
@@ -122,7 +128,7 @@ class Range(Constraint):
 
     Examples
     --------
-    >>> Range("dose", 0, 40).words
+    >>> Range("dose", 0, 40).description
     'dose stays between 0 and 40'
     """
 
@@ -152,7 +158,7 @@ class Range(Constraint):
         rules.low[m], rules.high[m] = low, high
 
     @property
-    def words(self) -> str:
+    def description(self) -> str:
         """Where the column stays."""
         low, high = ("" if end is None else f"{end:g}" for end in (self.low, self.high))
         if low and high:
@@ -166,7 +172,7 @@ class OneOf(Constraint):
 
     Examples
     --------
-    >>> OneOf("ward", ["A", "B"]).words
+    >>> OneOf("ward", ["A", "B"]).description
     'ward is one of A, B'
     """
 
@@ -203,7 +209,7 @@ class OneOf(Constraint):
         rules.levels[m] = allowed
 
     @property
-    def words(self) -> str:
+    def description(self) -> str:
         """Which values the column takes."""
         return f"{self.column} is one of {', '.join(map(str, self.values))}"
 
@@ -222,7 +228,7 @@ class MaxChanged(Constraint):
         rules.most_changed = min(self.count, rules.most_changed or self.count)
 
     @property
-    def words(self) -> str:
+    def description(self) -> str:
         """How many features change."""
         return f"at most {self.count} {'feature changes' if self.count == 1 else 'features change'}"
 
@@ -233,7 +239,7 @@ class AtLeast(Constraint):
 
     Examples
     --------
-    >>> AtLeast("income", 100).words
+    >>> AtLeast("income", 100).description
     'income changes by 100 or more, or not at all'
     """
 
@@ -258,7 +264,7 @@ class AtLeast(Constraint):
         rules.at_least[m] = Step(step, least, most, per_unit)
 
     @property
-    def words(self) -> str:
+    def description(self) -> str:
         """By how much the column changes."""
         return f"{self.column} changes by {self.step:g} or more, or not at all"
 
@@ -269,7 +275,7 @@ class Cost(Constraint):
 
     Examples
     --------
-    >>> Cost("age", 5).words
+    >>> Cost("age", 5).description
     'a change of age counts 5 times'
     """
 
@@ -284,7 +290,7 @@ class Cost(Constraint):
         rules.cost[m] = weight * rules.cost.get(m, 1.0)
 
     @property
-    def words(self) -> str:
+    def description(self) -> str:
         """How much a change of the column counts."""
         return f"a change of {self.column} counts {self.weight:g} times"
 
@@ -298,7 +304,7 @@ class Transitions(Constraint):
 
     Examples
     --------
-    >>> Transitions("education", {"school": ["college"], "master": []}).words
+    >>> Transitions("education", {"school": ["college"], "master": []}).description
     'education goes from school only to college, from master to nothing else'
     """
 
@@ -340,7 +346,7 @@ class Transitions(Constraint):
         rules.transitions[m] = may
 
     @property
-    def words(self) -> str:
+    def description(self) -> str:
         """Which value may become which."""
         steps = [
             f"from {before} {f'only to {_or(after)}' if after else 'to nothing else'}"
@@ -363,7 +369,7 @@ class Relation(Constraint):
 
     Examples
     --------
-    >>> Relation("word_unique <= word_count").words
+    >>> Relation("word_unique <= word_count").description
     'word_unique <= word_count'
     """
 
@@ -373,7 +379,7 @@ class Relation(Constraint):
         return repr(self.text)
 
     @property
-    def words(self) -> str:
+    def description(self) -> str:
         """The relation as it was written."""
         return self.text
 
@@ -401,7 +407,7 @@ class Follows(Constraint):
         return repr(self.text)
 
     @property
-    def words(self) -> str:
+    def description(self) -> str:
         """What is kept."""
         return f"{self.column} moves along with {self.formula}"
 
@@ -452,7 +458,7 @@ class GoesWith(Constraint):
         return repr(self.text)
 
     @property
-    def words(self) -> str:
+    def description(self) -> str:
         """What is kept."""
         return self.text
 

@@ -23,7 +23,6 @@ A value that breaks a rule is not accepted, and none lies outside the values of 
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 from decimal import ROUND_CEILING, ROUND_FLOOR, Context
@@ -36,6 +35,7 @@ from counterbalance.classifier.predict import Screen
 from counterbalance.search.algorithm_1 import agrees
 from counterbalance.search.draws import Space
 from counterbalance.search.structure import Landscape, Structure
+from counterbalance.user_warnings import renamed
 
 # Digits that the ends of a range are written with, if no more are needed; values that are listed.
 DIGITS, MOST_DIGITS = 4, 17
@@ -102,13 +102,8 @@ class Answer:
 
     @property
     def room(self) -> dict[str, AcceptedRange]:
-        """Deprecated: the name of ``accepted`` in version 0.2."""
-        warnings.warn(
-            "Answer.room is now called accepted; the old name goes with version 0.4",
-            FutureWarning,
-            stacklevel=2,
-        )
-        return self.accepted
+        """The former name of ``accepted``."""
+        return dict(renamed(self, "room", "accepted"))
 
 
 @dataclass(frozen=True)

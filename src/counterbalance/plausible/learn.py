@@ -91,8 +91,8 @@ def _found_group(group: Group, names: list[Any]) -> FoundRelation:
     """Return the relation that dummy columns keep."""
     text = group_text(group, names)
     listed = ", ".join(str(names[m]) for m in group.columns)
-    words = f"{listed}: {'one of them' if group.exactly else 'at most one of them'}"
-    return FoundRelation(RelationConstraint(text), text, group.kept, words)
+    description = f"{listed}: {'one of them' if group.exactly else 'at most one of them'}"
+    return FoundRelation(RelationConstraint(text), text, group.kept, description)
 
 
 def found_pairs(together: Together, table: Table, n_rows: int) -> Iterator[FoundRelation]:
@@ -120,11 +120,11 @@ def found_pairs(together: Together, table: Table, n_rows: int) -> Iterator[Found
             table.names[levels.features[k]], *(table.names[levels.features[j]] for j in others)
         )
         example = f"{_level(together, table, d)} with {_level(together, table, int(e))}"
-        words = (
+        description = (
             f"{constraint.text}; for example, {together.count[d, e]:,} real rows have {example} "
             f"({together.expected[d, e]:,.0f} would by chance)"
         )
-        yield FoundRelation(constraint, constraint.text, kept, words)
+        yield FoundRelation(constraint, constraint.text, kept, description)
 
 
 def _level(together: Together, table: Table, d: int) -> str:

@@ -33,6 +33,7 @@ from counterbalance.plausible.evidence import FEWEST_ROWS, KEPT
 from counterbalance.plausible.lookups import MOST_VALUES, lookup_accuracy
 from counterbalance.profile import Profile
 from counterbalance.table.kinds import Kind
+from counterbalance.user_warnings import renamed
 
 TOLERANCE = 0.25
 # Beside a tolerance for nearly all rows: half of them are so near.
@@ -68,8 +69,13 @@ class FoundRelation:
     constraint: Constraint
     text: str
     kept: float
-    words: str
+    description: str
     within: float | None = None  # how far nearly all rows are off, at most; None for exact ones
+
+    @property
+    def words(self) -> str:
+        """The former name of ``description``."""
+        return str(renamed(self, "words", "description"))
 
 
 @dataclass(frozen=True)
@@ -176,8 +182,8 @@ def _follows(columns: _Columns, m: int, formula: str, kept: float, near: float) 
     constraint = Follows(columns.names[m], formula)
     within = None if near < EXACT else float(near * columns.scale[m])
     how = "" if within is None else f", within {within:.3g}"
-    words = f"{columns.names[m]} is {formula}{how}; it moves along"
-    return FoundRelation(constraint, constraint.text, kept, words, within)
+    description = f"{columns.names[m]} is {formula}{how}; it moves along"
+    return FoundRelation(constraint, constraint.text, kept, description, within)
 
 
 def _multiples(columns: _Columns) -> Iterator[tuple[int, int, FoundRelation]]:
@@ -353,8 +359,10 @@ def _lookups(columns: _Columns) -> Iterator[tuple[int, set[int], FoundRelation]]
             )
             if kept is not None:
                 constraint = Follows(columns.names[m], columns.name(source))
-                words = f"{columns.names[m]} goes with {columns.names[source]}; it moves along"
-                yield m, {source}, FoundRelation(constraint, constraint.text, kept, words)
+                description = (
+                    f"{columns.names[m]} goes with {columns.names[source]}; it moves along"
+                )
+                yield m, {source}, FoundRelation(constraint, constraint.text, kept, description)
 
 
 def _orders(columns: _Columns, sources: dict[int, set[int]]) -> list[FoundRelation]:
@@ -388,6 +396,6 @@ def _orders(columns: _Columns, sources: dict[int, set[int]]) -> list[FoundRelati
     result = []
     for _, share, a, b in plain[:MOST_ORDERS]:
         text = f"{columns.name(a)} <= {columns.name(b)}"
-        words = f"{columns.names[a]} is never above {columns.names[b]}"
-        result.append(FoundRelation(Relation(text), text, share, words))
+        description = f"{columns.names[a]} is never above {columns.names[b]}"
+        result.append(FoundRelation(Relation(text), text, share, description))
     return result

@@ -285,7 +285,7 @@ class CounterfactualOverSampler(TableOverSampler):
         The features that may change, in the order in which they are perturbed.
     relations_ : list of FoundRelation
         The relations between columns that new rows keep: ``text`` (as ``constraints`` and
-        ``ignore_relations`` take it), ``words``, and the share of the rows that ``kept`` it.
+        ``ignore_relations`` take it), ``description``, and the share of the rows that ``kept`` it.
     provenance_ : Provenance
         One row per new sample: see :mod:`counterbalance.rows.provenance`.
     yield_ : dict

@@ -101,7 +101,7 @@ class InteriorOverSampler(TableOverSampler):
         The features that may change.
     relations_ : list of FoundRelation
         The relations between columns that new rows keep: ``text`` (as ``constraints`` and
-        ``ignore_relations`` take it), ``words``, and the share of the rows that ``kept`` it.
+        ``ignore_relations`` take it), ``description``, and the share of the rows that ``kept`` it.
     provenance_ : Provenance
         One row per new sample: which row it started from, what changed, how far.
     n_features_in_ : int
