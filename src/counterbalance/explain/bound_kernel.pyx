@@ -170,6 +170,7 @@ cdef class Prover:
     cdef double* earned  # (bins,)
     cdef double* differ  # (bins,): how often trees and row differ about a cut
     cdef int32_t* chosen  # (M,): the bin of the row
+    cdef int32_t* accepted  # (M,): the row in ``found`` before a candidate was written there
     cdef int32_t* leaf  # (T,): the live leaf of each tree
     cdef double* least_key  # (T,)
     cdef double* total  # (rivals,)
@@ -213,6 +214,7 @@ cdef class Prover:
         self.earned = <double*>malloc((self.n_bins + 1) * sizeof(double))
         self.differ = <double*>malloc((self.n_bins + 1) * sizeof(double))
         self.chosen = <int32_t*>malloc(self.M * sizeof(int32_t))
+        self.accepted = <int32_t*>malloc(self.M * sizeof(int32_t))
         self.leaf = <int32_t*>malloc(self.T * sizeof(int32_t))
         self.top = <double*>malloc(self.R * sizeof(double))
         self.total = <double*>malloc(self.R * sizeof(double))
@@ -221,7 +223,8 @@ cdef class Prover:
             self.up and self.box and self.low and self.high and self.least and self.live
             and self.price and self.best_price and self.worth and self.earned and self.differ
             and self.own_price and self.paid and self.leaves and self.tree and self.priced
-            and self.taken and self.stamp and self.least_key and self.chosen and self.leaf and self.total and self.top and self.used
+            and self.taken and self.stamp and self.least_key and self.chosen and self.accepted
+            and self.leaf and self.total and self.top and self.used
         ):
             raise MemoryError
 
@@ -246,6 +249,7 @@ cdef class Prover:
         free(self.earned)
         free(self.differ)
         free(self.chosen)
+        free(self.accepted)
         free(self.leaf)
         free(self.total)
         free(self.top)
@@ -374,10 +378,13 @@ cdef class Prover:
                 if relaxed and self.open.n and self.open.heap[0].bound < self.base:
                     self.push(self.base)  # others may be nearer
                     continue
+                memcpy(self.accepted, found, self.M * sizeof(int32_t))
                 memcpy(found, self.chosen, self.M * sizeof(int32_t))
                 if (sort == SURE and not relaxed) or self.is_accepted():
                     self.best, nearer[0] = self.base, True
-                elif relaxed:
+                    continue
+                memcpy(found, self.accepted, self.M * sizeof(int32_t))
+                if relaxed:
                     return self.base
                 continue
             bound = max(bound, self.raise_bound(bound, n_steps if done else 4 * n_steps))
