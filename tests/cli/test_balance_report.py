@@ -54,7 +54,7 @@ def test_the_table_itself_is_not_overwritten_by_its_page(table, capsys):
 
 
 def test_a_table_that_is_balanced_already_has_a_page_too(tmp_path):
-    frame = pd.DataFrame({"a": range(20), "b": [0.5, 1.5, 2.5, 1.5] * 5, "c": ["x", "y"] * 10})
+    frame = pd.DataFrame({"a": range(20), "b": [0.5, 1.5, 0.7, 1.7] * 5, "c": ["x", "y"] * 10})
     table, page = tmp_path / "even.csv", tmp_path / "page.html"
     frame.to_csv(table, index=False)
     assert main(["balance", str(table), "--target", "c", "--report", str(page)]) == 0

@@ -31,7 +31,7 @@ X = pd.DataFrame(
 
 @pytest.fixture(scope="module")
 def result():
-    sampler = CounterfactualOverSampler(random_state=0)
+    sampler = CounterfactualOverSampler(n_draws=100, random_state=0)
     X_new, y_new = sampler.fit_resample(X, Y)
     return sampler.provenance_, X_new, y_new
 
@@ -77,7 +77,7 @@ def test_a_counterfactual_can_be_said_in_words(result):
 
 def test_sentences_work_for_every_container():
     for table in (X, X.to_numpy(object), pl.from_pandas(X)):
-        sampler = CounterfactualOverSampler(random_state=0)
+        sampler = CounterfactualOverSampler(n_draws=100, random_state=0)
         X_new, _ = sampler.fit_resample(table, Y)
         sentences = sampler.provenance_.sentences(X_new)
         assert isinstance(sentences, list)
@@ -178,7 +178,7 @@ def test_rows_that_lie_farther_down_are_marked_without_their_cells(result):
 def test_a_notebook_shows_names_classes_and_cells_as_text():
     name, ill = "<img src=x onerror=alert(1)>", "<script>ill</script>"
     table = X.assign(Site=X["Site"] + "<b>").rename(columns={"CellSize": name})
-    sampler = CounterfactualOverSampler(random_state=0)
+    sampler = CounterfactualOverSampler(n_draws=100, random_state=0)
     sampler.fit_resample(table, np.where(Y == "benign", "well", ill))
     html = sampler.provenance_._repr_html_()
     assert "&lt;img" in html

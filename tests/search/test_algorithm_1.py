@@ -611,7 +611,7 @@ def test_the_kernel_is_given_what_it_knows_and_nothing_else(monkeypatch):
     assert not asks(constraints=[Increasing(0), Range(1, -1, 1)])
     assert not asks(constraints="x0 <= x1")
     assert asks(constraints="x0 <= x1", checked=True)
-    assert asks(constraints=OneOf(0, [0.0, 1.0]))
+    assert not asks(constraints=OneOf(0, [0.0, 1.0]))
     assert asks(constraints=MaxChanged(2))
     assert asks(draws="gibbs")
     assert asks(KNeighborsClassifier(3))

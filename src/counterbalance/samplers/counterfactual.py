@@ -326,7 +326,7 @@ class CounterfactualOverSampler(TableOverSampler):
     >>> sorted(Counter(y_resampled.tolist()).items())
     [(0, 209), (1, 209)]
     >>> sampler.provenance_[0]["changed"]
-    ('x0', 'x1', 'x2', 'x3')
+    ('x0', 'x1', 'x3')
     """
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {

@@ -193,7 +193,7 @@ class Columns(Table):
     @cached_property
     def _is_float_frame(self) -> bool:
         """Whether this is a pandas frame of which every column is an array of 64-bit floats."""
-        return frames.container(self.native) == "pandas" and all(
+        return containers.kind(self.native) == "pandas" and all(
             column.kind is Kind.CONTINUOUS and column.native.dtype == np.dtype(np.float64)
             for column in self.columns
         )
