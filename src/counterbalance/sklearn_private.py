@@ -4,6 +4,7 @@ from scikit-learn   name
 1.2                 HasMethods, Interval, StrOptions, fit_context: the checks of parameters
 1.2                 LinearClassifierMixin: how its linear classifiers predict
 1.6                 check_sample_weight(ensure_non_negative=)
+1.6                 VisualBlock: the parts of an estimator in its HTML representation
 1.6 to 1.9          the builder of trees (``fit_trees``); any other version fits in its own way
 """
 
@@ -24,11 +25,17 @@ from sklearn.utils.validation import _check_sample_weight as check_sample_weight
 
 from counterbalance.arrays import Floats
 
+try:
+    from sklearn.utils._repr_html.estimator import _VisualBlock as VisualBlock
+except ImportError:  # scikit-learn 1.6
+    from sklearn.utils._estimator_html_repr import _VisualBlock as VisualBlock
+
 __all__ = [
     "HasMethods",
     "Interval",
     "LinearClassifierMixin",
     "StrOptions",
+    "VisualBlock",
     "check_sample_weight",
     "fit_context",
     "fit_trees",

@@ -562,7 +562,7 @@ def test_the_decision_is_told_in_plain_values(threshold, calibration):
 def test_the_html_shows_the_sampler_and_the_members():
     X, y = two_clouds(60, 30, apart=1.5)
     model = ResampledClassifier(LogisticRegression(), SMOTE(random_state=0), cv=3, random_state=0)
-    assert "member" not in model._repr_html_()
+    assert "member 1" not in model._repr_html_()
     html = model.fit(X, y)._repr_html_()
     assert "SMOTE" in html
     assert all(f"member {k}" in html for k in (1, 2, 3))

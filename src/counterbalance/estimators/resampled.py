@@ -40,16 +40,17 @@ from counterbalance.estimators.member import corrected_scores, fit_member
 from counterbalance.reference import LinksToReference
 from counterbalance.samplers.base import check_table, check_weights
 from counterbalance.samplers.interior import InteriorOverSampler
-from counterbalance.sklearn_private import HasMethods, Interval, StrOptions, fit_context
+from counterbalance.sklearn_private import (
+    HasMethods,
+    Interval,
+    StrOptions,
+    VisualBlock,
+    fit_context,
+)
 from counterbalance.table import containers
 from counterbalance.table.encoder import TableEncoder
 from counterbalance.table.labels import Labels, plain, read_labels
 from counterbalance.user_warnings import warn_user
-
-try:
-    from sklearn.utils._repr_html.estimator import _VisualBlock
-except ImportError:  # scikit-learn 1.6
-    from sklearn.utils._estimator_html_repr import _VisualBlock
 
 Folds = list[tuple[Integers, Integers]]
 HALF = 0.5
@@ -506,8 +507,8 @@ class ResampledClassifier(LinksToReference, ClassifierMixin, MetaEstimatorMixin,
         names = (
             ["estimator"] if len(fitted) == 1 else [f"member {k + 1}" for k in range(len(fitted))]
         )
-        members = _VisualBlock("parallel", fitted, names=names, dash_wrapped=False)
-        return _VisualBlock("serial", [self._sampler(), members], dash_wrapped=True)
+        members = VisualBlock("parallel", fitted, names=names, dash_wrapped=False)
+        return VisualBlock("serial", [self._sampler(), members], dash_wrapped=True)
 
 
 def _as_column(y: Any) -> Any:
