@@ -1,4 +1,4 @@
-"""Table files: a table is read from a file, and comes back as that file with new rows below."""
+"""Table files: read a table from a file, and return that file with new rows below."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ class ArrowTable:
 
     @cached_property
     def frame(self) -> pd.DataFrame:
-        """The cells as values; missing cells make no floats of integers and booleans."""
+        """The cells as values; integers and booleans with missing cells keep their type."""
         pandas = require_pandas()
         types = require("pyarrow", "a parquet, feather or arrow file").types
         columns = {}
@@ -182,9 +182,9 @@ def encode_with_rows(
             return content
         return gzip.compress(content, mtime=0) if wanted else gzip.decompress(content)
     old = stored.frame if rows is None else stored.frame.iloc[rows]
-    nothing = require_pandas().Series([None] * len(new), dtype=object)
+    empty = require_pandas().Series([None] * len(new), dtype=object)
     columns = {
-        name: require_pandas().concat([old[name], new.get(name, nothing)], ignore_index=True)
+        name: require_pandas().concat([old[name], new.get(name, empty)], ignore_index=True)
         for name in old.columns
     }
     return encode_frame(require_pandas().DataFrame(columns), path)
@@ -212,7 +212,7 @@ def encode_frame(frame: pd.DataFrame, path: Path) -> bytes:
 
 
 def check_format(path: Path, what: str) -> None:
-    """Refuse a file that could not be written for want of a suffix or of a package."""
+    """Raise if a file cannot be written: its suffix is unknown or a package is missing."""
     suffix = check_suffix(path, what)
     if suffix in ARROW:
         require("pyarrow", f"{what} {path.name}")
