@@ -176,7 +176,7 @@ def rows_wanted(user: UserTable, ratio: Sequence[str]) -> dict[Any, int] | str:
             )
         wanted[label] = rows
     if wanted == counts:
-        note("every class already has as many rows as asked for; no row is added")
+        note("every class already has as many rows as requested; no row is added")
     return wanted
 
 

@@ -306,24 +306,24 @@ codecs.register_error(HANDLER, _write_plainly)
 
 def protect_streams() -> None:
     """Replace stdout and stderr of this process by streams that never fail."""
-    sys.stdout = _protected(sys.stdout, tell=True)
-    sys.stderr = _protected(sys.stderr, tell=False)  # there is null else to report it
+    sys.stdout = _protected(sys.stdout, report=True)
+    sys.stderr = _protected(sys.stderr, report=False)  # there is nowhere else to report it
 
 
-def _protected(stream: Any, *, tell: bool) -> Any:
+def _protected(stream: Any, *, report: bool) -> Any:
     """Return a stream like this one that never fails; a missing one becomes the null device."""
     if stream is None:
         return open(os.devnull, "w", encoding="utf-8")  # noqa: PTH123 - it stays open
     if hasattr(stream, "reconfigure") and stream.errors in {"strict", "backslashreplace"}:
         stream.reconfigure(errors=HANDLER)
-    return _SafeStream(stream, tell=tell)
+    return _SafeStream(stream, report=report)
 
 
 class _SafeStream:
     """A stream; once it cannot be written, everything goes to the null device."""
 
-    def __init__(self, stream: TextIO, *, tell: bool) -> None:
-        self._stream, self._tell = stream, tell
+    def __init__(self, stream: TextIO, *, report: bool) -> None:
+        self._stream, self._report = stream, report
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._stream, name)
@@ -345,7 +345,7 @@ class _SafeStream:
                 os.dup2(null, self._stream.fileno())
                 os.close(null)
                 self._stream.flush()
-            if self._tell and error.errno != errno.EPIPE:
+            if self._report and error.errno != errno.EPIPE:
                 sys.stderr.write(
                     f"counterbalance: the output could not be printed ({error.strerror}); the "
                     "output files are not affected\n"

@@ -307,7 +307,7 @@ def _changes(
 
 
 def _privacy(balanced: BalancedTable, explorer: dict[str, Any] | None) -> list[str]:
-    """Say how near the new rows are to real ones, and which real rows stand on the page."""
+    """Say how near the new rows are to real ones, and how many real rows the page shows."""
     if not len(balanced.provenance):
         return []
     n_columns = len(balanced.table.names)

@@ -6,7 +6,7 @@ Glossary
     x           (n, d) rows
 
 A layer is a function of ``p``, its name and its input: it holds no state. It is written on
-autograd's numpy, which is numpy itself wherever no gradient is asked for. Training is in single
+autograd's numpy, which is numpy itself if no gradient is requested. Training is in single
 precision, prediction in double, so that a prediction does not depend on the rows beside it.
 """
 
@@ -177,7 +177,7 @@ def checked_rows(model: Any, X: Any, y: Any, **rules: Any) -> tuple[Any, Any]:
 
 
 class NetworkClassifier(ABC):
-    """Gives a classifier with a network its probabilities and labels."""
+    """Base class of classifiers with a network: probabilities and labels."""
 
     classes_: Any
 
@@ -210,7 +210,7 @@ def checked_sizes(name: str, sizes: Any) -> tuple[int, ...]:
 def batches(n_rows: int, size: int, rng: Rng) -> Iterator[Integers]:
     """Yield positions for one step after the other, without end, each pass in a new order.
 
-    A batch is never larger than the table; what a pass leaves over begins the next one.
+    A batch is never larger than the table; the remainder of a pass begins the next one.
     """
     size = min(size, n_rows)
     waiting: Integers = np.empty(0, dtype=np.intp)
