@@ -278,21 +278,21 @@ def _check_rules(rules: GivenRules, user: UserTable, chosen: Settings) -> list[C
 
 def _show(result: Comparison, user: UserTable) -> None:
     """Show the verdict, then the table with its plot, then sentences, code and caveats."""
-    said, table = result.verdict, result.results.plan.table
+    verdict, table = result.verdict, result.results.plan.table
     counts = zip(table.counts_of_file.tolist(), table.classes, strict=True)
     each = ", ".join(f"{count:,} of class {label}" for count, label in counts)
     say(f"{user.path.name}, {user.target}: {table.counts_of_file.sum():,} rows, {each}\n")
-    if said.scope:
-        say(wrapped(said.scope, "") + "\n")
-    say(wrapped(f"VERDICT: {said.headline}", "") + "\n")
+    if verdict.scope:
+        say(wrapped(verdict.scope, "") + "\n")
+    say(wrapped(f"VERDICT: {verdict.headline}", "") + "\n")
     show_tables(result.tables)
-    for sentence in said.sentences:
+    for sentence in verdict.sentences:
         say(wrapped(sentence))
-    if said.code:
-        say("\n" + indent(said.code, "    "))
-    if said.caveats:
+    if verdict.code:
+        say("\n" + indent(verdict.code, "    "))
+    if verdict.caveats:
         say("\nBe careful:")
-    for caveat in said.caveats:
+    for caveat in verdict.caveats:
         say(wrapped(caveat))
 
 

@@ -150,17 +150,21 @@ def _check_frame(frame: pd.DataFrame, names: list[str]) -> None:
 
 
 def _missing_classes(y: pd.Series[Any], known: int, *, drop: bool) -> TableFinding:
-    gone = len(y) - known
+    n_missing = len(y) - known
     if not known:
         raise TableError(f"the target {y.name!r} is empty in every row; name another column")
     if not drop:
         first = int(np.flatnonzero(y.isna().to_numpy())[0])
         raise TableError(
-            f"the target must have a class in every row, but {y.name!r} is empty in {gone} of "
+            f"the target must have a class in every row, but {y.name!r} is empty in {n_missing} of "
             f"{len(y)} rows, the first is row {first}; fill them, or leave these rows out with "
             "--drop-missing-target"
         )
-    rows = "1 row without a class was" if gone == 1 else f"{gone:,} rows without a class were"
+    rows = (
+        "1 row without a class was"
+        if n_missing == 1
+        else f"{n_missing:,} rows without a class were"
+    )
     return TableFinding(Topic.DROPPED, str(y.name), f"{rows} left out, as you asked")
 
 
@@ -226,8 +230,8 @@ def _similar_labels(labels: list[Any], name: str) -> Iterator[TableFinding]:
 
 
 def _missing_cells(X: pd.DataFrame) -> Iterator[TableFinding]:
-    gone = X.isna().sum()
-    columns = gone[gone > 0]
+    n_missing = X.isna().sum()
+    columns = n_missing[n_missing > 0]
     if len(columns):
         worst = ", ".join(str(name) for name in columns.sort_values(ascending=False).index[:LISTED])
         rest = len(columns) - LISTED

@@ -263,8 +263,8 @@ def one_line(text: str) -> str:
     """
     listed = text.strip().replace(":\n  - ", ": ").replace("\n  - ", "; ")
     line = " ".join(line.strip() for line in listed.split("\n") if line.strip())
-    words = LONG_WORD.sub(lambda word: shortened(word[0], LONGEST_WORD), line)
-    return printable(shortened(words))
+    with_short_words = LONG_WORD.sub(lambda word: shortened(word[0], LONGEST_WORD), line)
+    return printable(shortened(with_short_words))
 
 
 def _as_json(value: Any) -> Any:

@@ -76,11 +76,11 @@ def summarise(
     """Return the whole comparison as plain values."""
     table, shown = results.plan.table, score_table(results)
     in_file = table.counts_of_file.tolist()
-    said = {name: list(v) if isinstance(v, tuple) else v for name, v in asdict(verdict).items()}
-    said["table"] = {name: list(getattr(shown, name)) for name in ("columns", "rows", "notes")}
+    decision = {name: list(v) if isinstance(v, tuple) else v for name, v in asdict(verdict).items()}
+    decision["table"] = {name: list(getattr(shown, name)) for name in ("columns", "rows", "notes")}
     return {
         "title": "Should it be resampled?",
-        "verdict": said,
+        "verdict": decision,
         "data": {
             "rows": len(table.codes),
             "rows_of_file": sum(in_file),

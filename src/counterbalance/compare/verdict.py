@@ -99,28 +99,28 @@ def _headline(results: Results, findings: Sequence[ClassifierEvidence]) -> tuple
         tail = f"; nothing is shown to help {_listed(rest, 'or')}" if rest else ""
         return _capital(f"{text}{tail}."), []
     moved, maybe = (_moved(results, findings, least) for least in (LIKELY, POSSIBLE))
-    said = [f"To do: {move} ({moved})."] if moved else []
+    sentences = [f"To do: {move} ({moved})."] if moved else []
     best = [finding.best for finding in findings if finding.best is not None]
     if probable := _in_state(findings, "probably"):
         named = "; ".join(f"{_family(gain)} for {name}" for name, gain in probable.items())
         text = f"{move}; nothing else is sure to help." if moved else "nothing is sure to help."
-        return _capital(text), [*said, f"Worth another look: {named}."]
-    said += [
+        return _capital(text), [*sentences, f"Worth another look: {named}."]
+    sentences += [
         f"Nothing was compared for {finding.classifier}: there was no time."
         for finding in findings
         if finding.best is None and any(name == finding.classifier for _, name in results.late)
     ]
     if any(gain.better > ERROR and _width(gain) > WIDE for gain in best):
-        said.append("The data are too few to rule a gain out.")
+        sentences.append("The data are too few to rule a gain out.")
     if not best:
-        return "No resampling was compared.", said
+        return "No resampling was compared.", sentences
     if moved:
-        return f"Do not resample: {move} instead.", said
+        return f"Do not resample: {move} instead.", sentences
     if maybe:
-        return "Do not resample.", [f"At most, it might help to {move} ({maybe}).", *said]
+        return "Do not resample.", [f"At most, it might help to {move} ({maybe}).", *sentences]
     either = ", and no threshold either" if metric.is_tuned else ""
     tried = f"No strategy that was tried is shown to help{either}."
-    return f"Nothing helps {metric.label}: leave the table as it is.", [tried, *said]
+    return f"Nothing helps {metric.label}: leave the table as it is.", [tried, *sentences]
 
 
 def _too_few(table: ComparedTable) -> tuple[str, list[str]]:
@@ -129,10 +129,10 @@ def _too_few(table: ComparedTable) -> tuple[str, list[str]]:
     label, fewest = table.classes[smallest], table.counts[smallest]
     if table.is_drawn:
         more = f"The file has {table.counts_of_file[smallest]:,} of them"
-        said = [f"{more}: use more with --rows, or --full."]
-        return f"Too few rows were used to tell: {fewest} of class {label!r}.", said
-    said = ["Collect more before you choose a method; the figures are leads, not results."]
-    return f"Too few data to tell: class {label!r} has {fewest} rows.", said
+        sentences = [f"{more}: use more with --rows, or --full."]
+        return f"Too few rows were used to tell: {fewest} of class {label!r}.", sentences
+    sentences = ["Collect more before you choose a method; these scores are too uncertain."]
+    return f"Too few data to tell: class {label!r} has {fewest} rows.", sentences
 
 
 def _in_state(findings: Iterable[ClassifierEvidence], *states: State) -> dict[str, Gain]:

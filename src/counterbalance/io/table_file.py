@@ -202,9 +202,9 @@ def encode_frame(frame: pd.DataFrame, path: Path) -> bytes:
     if suffix in ARROW:
         pyarrow = require("pyarrow", "a parquet, feather or arrow file")
         return _encode_arrow(pyarrow.Table.from_pandas(frame, preserve_index=False), suffix)
-    gone = frame.isna().to_numpy()
+    is_missing = frame.isna().to_numpy()
     cells = frame.astype(object).to_numpy()
-    cells[gone] = None
+    cells[is_missing] = None
     if suffix == SHEET:
         return encode_sheet([names, *cells.tolist()])
     content = csv_text([names, *cells.tolist()], TEXT[suffix] or ",").encode()

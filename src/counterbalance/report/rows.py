@@ -67,7 +67,7 @@ def explore(provenance: Provenance, table: Table) -> dict[str, Any]:
 
 
 def rank_features(provenance: Provenance, table: Table) -> dict[str, Any]:
-    """Return which features change most in rows that f calls their new class, or in all."""
+    """Return which features change most in the counterfactuals; without any, in all new rows."""
     inverted = np.flatnonzero(provenance["origin"].astype(str) == "inversion")
     some = provenance[inverted] if inverted.size else provenance
     counts = _changes(some)
