@@ -52,7 +52,7 @@ def make_app() -> typer.Typer:
 
 
 def run(arguments: list[str]) -> int:
-    """Run a command; whatever goes wrong becomes one line on stderr and an exit code."""
+    """Run a command; an exception becomes one line on stderr and an exit code."""
     debug = DEBUG in arguments
     arguments = [argument for argument in arguments if argument != DEBUG]
     try:

@@ -1,4 +1,4 @@
-"""``counterbalance explain``: what would have to change for rows to be called another class."""
+"""``counterbalance explain``: the smallest changes for which another class is predicted."""
 
 from __future__ import annotations
 
@@ -107,7 +107,7 @@ def explain(
     header: shared.Header = None,
     sheet: shared.Sheet = None,
 ) -> int:
-    """Show what would have to change for rows to be called another class.
+    """Show the smallest changes of rows for which a classifier predicts another class.
 
     A classifier is trained on the table. The first answer is the nearest; the others change other
     features. Every change is needed, and is shown with all values that the classifier would accept

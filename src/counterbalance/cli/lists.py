@@ -1,4 +1,4 @@
-"""``counterbalance datasets`` and ``counterbalance methods``: what comes with the package."""
+"""``counterbalance datasets`` and ``counterbalance methods``: list data sets and methods."""
 
 from __future__ import annotations
 

@@ -47,7 +47,7 @@ class ComparisonDisplay(Display):
     def from_comparison(
         cls, comparison: Comparison, *, metric: str | None = None, ax: Any = None
     ) -> Self:
-        """Draw what :func:`counterbalance.compare.compare` returned.
+        """Draw the result of :func:`counterbalance.compare.compare`.
 
         Parameters
         ----------

@@ -128,5 +128,5 @@ def beside(ax: Any) -> None:
 
 
 def some_of(places: NDArray[np.intp], most: int) -> Integers:
-    """Return at most so many places, evenly spread over all of them."""
+    """Return at most ``most`` of the places, evenly spaced."""
     return places[spread_evenly(len(places), most)]

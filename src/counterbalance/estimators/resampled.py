@@ -498,7 +498,7 @@ class ResampledClassifier(LinksToReference, ClassifierMixin, MetaEstimatorMixin,
         return tags
 
     def __getstate__(self) -> dict[str, Any]:
-        """Return what is pickled: nothing that has a value for each row."""
+        """Return the state to pickle, without arrays of one value for each row."""
         state = super().__getstate__()
         return {name: value for name, value in state.items() if name != "out_of_fold_proba_"}
 

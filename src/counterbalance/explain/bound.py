@@ -136,7 +136,7 @@ def _prove_block(
 def _nearest_in_bins(
     rules: Rules, land: Landscape, m: int, origin: Floats, least: Floats, most: Floats
 ) -> Floats:
-    """Return the nearest value of each bin that rows may have, nan where there is none."""
+    """Return the nearest allowed value of each bin, nan if there is none."""
     near = np.minimum(np.maximum(origin[:, None], least), most)
     if m in rules.at_least:
         step, bins = rules.at_least[m], np.arange(len(least))

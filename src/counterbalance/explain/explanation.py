@@ -1,4 +1,4 @@
-"""Explanation: what would have to change for one row to be called another class.
+"""Explanation: the smallest changes of one row for which f predicts another class.
 
 row              the position of the row in X, or among the new rows that were given
 to               the target class

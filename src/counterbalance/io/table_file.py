@@ -135,7 +135,7 @@ def _encode_arrow(table: Any, suffix: str) -> bytes:
 
 
 def read_table_file(path: Path, reading: Reading = AS_IT_IS) -> TableFile:
-    """Read a table in the format that the suffix of its file names."""
+    """Read a table in the format of its file's suffix."""
     if path.is_dir():
         raise DataNotFoundError(f"TABLE must be a file, and {path} is a folder; name a file in it")
     if not path.exists():

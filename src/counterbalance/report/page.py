@@ -39,7 +39,7 @@ RESOLUTION = 110
 
 
 class SummaryError(CounterbalanceError):
-    """A summary does not hold what is needed to show it."""
+    """A summary lacks values that the page needs."""
 
 
 def render(summary: Mapping[str, Any]) -> str:
@@ -111,7 +111,7 @@ def write_report(
 
 
 def as_svg(draw: Callable[[Any], object], height: float) -> str:
-    """Return what a function draws on axes, as svg."""
+    """Return the plot of a function that draws on axes, as svg."""
     matplotlib = require("matplotlib", "a report", "report")
     figure = require("matplotlib.figure", "a report", "report").Figure
     buffer = io.StringIO()

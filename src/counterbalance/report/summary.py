@@ -1,4 +1,4 @@
-"""Summary: what a fitted sampler did, as a dictionary of plain values: texts, numbers, pictures."""
+"""Summary: the result of a fitted sampler as a dictionary of texts, numbers and plots."""
 
 import shlex
 from collections.abc import Sequence
@@ -56,7 +56,7 @@ def summarise_sampler(
     notes: Sequence[str] = (),
     rows: bool = True,
 ) -> dict[str, Any]:
-    """Return what a fitted sampler did: a map of the rows, new rows beside real ones, features.
+    """Summarise a fitted sampler: a map of the rows, new rows beside real rows, features.
 
     Parameters
     ----------

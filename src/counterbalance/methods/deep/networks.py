@@ -1,4 +1,4 @@
-"""Networks: their layers, the optimiser, and what both systems share while they train.
+"""Networks: layers, the optimiser, and the training loop that both methods share.
 
 Glossary
     p           the parameters of a network: a flat dict from "layer.weight" to array
@@ -168,7 +168,7 @@ class Trainer:
 
 
 def checked_rows(model: Any, X: Any, y: Any, **rules: Any) -> tuple[Any, Any]:
-    """Check the parameters of a classifier and what it is fitted to."""
+    """Check the parameters of a classifier and its training table."""
     model._validate_params()  # noqa: SLF001  # as scikit-learn's own classifiers do in ``fit``
     check_labels(y)
     X, y = validate_data(model, X, y, **rules)
@@ -197,7 +197,7 @@ class NetworkClassifier(ABC):
 
 
 def checked_sizes(name: str, sizes: Any) -> tuple[int, ...]:
-    """Return the sizes of hidden layers, or say what they must be."""
+    """Return the sizes of hidden layers; raise if one is not a positive whole number."""
     found = tuple(sizes)
     if not found or not all(isinstance(n, (int, np.integer)) and n > 0 for n in found):
         raise TableError(
