@@ -80,6 +80,6 @@ def test_no_text_of_a_constraint_is_run_or_ends_in_a_traceback(table, seed, caps
     row = ["--row", "0"]
     assert main(["explain", str(table), "--target", "risk", *row, *options]) in {0, 1, 2}
     said = capsys.readouterr().err
-    assert "this is a fault of counterbalance" not in said
+    assert "this is a bug of counterbalance" not in said
     assert "Traceback" not in said
     assert max(map(len, said.splitlines()), default=0) < 3000

@@ -306,7 +306,7 @@ def test_every_method_of_ours_and_of_the_literature_balances_a_table(folder, tmp
         assert all_rows["patient"].isna().sum() == 74
     said = capsys.readouterr().out
     assert "74 were made within their class and are no counterfactuals." in said
-    assert "74 new rows were made by SMOTE, which does not say what from." in said
+    assert "74 new rows were made by SMOTE, which records no origin." in said
 
 
 def test_the_interior_sampler_has_provenance_rules_and_a_report(folder, tmp_path):

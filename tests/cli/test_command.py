@@ -134,7 +134,7 @@ def test_a_fault_of_counterbalance_is_reported_on_one_line(monkeypatch, capsys):
     monkeypatch.setattr("counterbalance.methods.all_samplers", break_down)
     assert main(["methods"]) == 1
     said = capsys.readouterr().err
-    assert "KeyError: 'lost'; this is a fault of counterbalance" in said
+    assert "KeyError: 'lost'; this is a bug of counterbalance" in said
     assert said.count("\n") == 1
 
 

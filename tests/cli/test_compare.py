@@ -234,7 +234,7 @@ def test_a_page_is_as_private_as_its_table_and_can_do_without_rows(table, capsys
     table.chmod(0o600)
     asked = (table, "--target", "state", "--keep", "patient", *SMALL)
     assert compare(*asked, "--no-rows") == 1
-    assert "--no-rows says what a report leaves out; add --report FILE" in capsys.readouterr().err
+    assert "--no-rows leaves rows out of a report; add --report FILE" in capsys.readouterr().err
     assert compare(*asked, "--report", "r.html", "--no-rows") == 0
     page, folder = table.parent / "r.html", table.parent / "wards-comparison"
     sections = re.findall(r'<section id="(\w+)"', page.read_text("utf-8"))

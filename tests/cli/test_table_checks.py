@@ -95,7 +95,7 @@ def test_a_table_that_is_none_is_refused():
         diagnose(pd.DataFrame([[1, 2, "x"]], columns=["age", "age", "risk"]), "risk")
     with pytest.raises(TableError, match="header but no rows"):
         diagnose(frame().head(0), "risk")
-    with pytest.raises(TableError, match=r"no column is left to work with.*identifier"):
+    with pytest.raises(TableError, match=r"no column can be used.*identifier"):
         diagnose(pd.DataFrame({"nr": range(N), "risk": RISK}), "risk")
     with pytest.raises(TableError, match="neither kept nor used"):
         diagnose(frame(), "risk", keep=["risk"])

@@ -251,7 +251,7 @@ def test_every_metric_gets_its_verdict(metric):
     ("settings", "message"),
     [
         ({"strategies": ("SMOTEE",)}, "got 'SMOTEE' .near: 'SMOTE'.*counterbalance methods lists"),
-        ({"strategies": ("CUSBoost",)}, "methods must make a table of a table, got 'CUSBoost'"),
+        ({"strategies": ("CUSBoost",)}, "methods must return a resampled table, got 'CUSBoost'"),
         ({"classifiers": ("XGB",)}, "LR .logistic regression.*module:object, got 'XGB'"),
         ({"classifiers": ()}, "at least one"),
         ({"metric": "accuracy"}, "metric must be one of g_mean"),
@@ -369,5 +369,5 @@ def test_no_time_at_all_leaves_the_baseline_and_says_so():
     scores = summarise(results, verdict)["comparison"]["rows"]
     (half, _) = (row["scores"]["g_mean"] for row in scores if row["strategy"] == "SMOTE")
     assert half["low"] is half["high"] is None  # of one fold
-    expected = "or for want of time: SMOTE with logistic regression. --full computes them all."
+    expected = "or for lack of time: SMOTE with logistic regression. --full computes them all."
     assert any(text.endswith(expected) for text in verdict.caveats)

@@ -382,5 +382,5 @@ def test_parameters_name_columns_that_are_used(settings, message, tmp_path):
 def test_a_table_of_nothing_but_identifiers_is_refused(tmp_path):
     table = pd.DataFrame({"person": [f"p{n}" for n in range(60)], "y": np.arange(60) % 3 == 0})
     write_parts(table, tmp_path, 2)
-    with pytest.raises(TableError, match="no column is left to work with: column 'person'"):
+    with pytest.raises(TableError, match="no column can be used: column 'person'"):
         balance_files(tmp_path, "y", tmp_path / "out", sampler=sampler())

@@ -205,6 +205,6 @@ def test_the_old_names_are_still_there(wisconsin):
     answer = explain(own(), X, y, 0, "malignant", robust=None).answers[0]
     with pytest.warns(FutureWarning, match="Answer.room is called accepted"):
         assert answer.room == answer.accepted
-    with pytest.warns(FutureWarning, match="now called AcceptedRange"):
+    with pytest.warns(FutureWarning, match="renamed to AcceptedRange"):
         from counterbalance.explain import Room  # noqa: PLC0415
     assert isinstance(answer.accepted["CellSize"], Room)

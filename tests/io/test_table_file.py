@@ -226,7 +226,7 @@ def test_a_table_can_be_written_in_another_format(tmp_path):
     [
         ("t.csv", b"", "is empty"),
         ("t.csv", b"\n\n", "is empty"),
-        ("t.csv", b"a,b\n1,2\n1,2,3\n", r"line 3, saw 3; mend that line"),
+        ("t.csv", b"a,b\n1,2\n1,2,3\n", r"line 3, saw 3; fix that line"),
         ("t.csv", b"PK\x03\x04\0\0", "not a text file"),
         ("t.csv.gz", gzip.compress(b"a,b\n" * 99, mtime=0)[:-9], "packed with gzip but broken"),
         ("t.csv", b"\xff\xfea", "claims to be utf-16-le but is not"),

@@ -245,7 +245,7 @@ def test_rows_made_within_their_class_are_not_called_counterfactuals(wisconsin):
     assert len(summary["map"]) == 1  # no pairs
     assert not any("counterfactual says" in text for text in caveats)
     text = render(summary)
-    assert "of the 217 new rows each feature changed" in text
+    assert "of the 217 new rows in which each feature changed" in text
     assert "malignant →" not in text
 
 

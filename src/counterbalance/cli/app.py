@@ -1,4 +1,4 @@
-"""The command-line application: all commands, one way to end.
+"""The command-line application: its commands and their exit codes.
 
 To add a command, write a function with annotated parameters in a module of its own, and name it
 in COMMANDS with its examples. Heavy imports belong inside the function.
@@ -21,7 +21,7 @@ from counterbalance import __version__
 from counterbalance.cli import balance, compare, explain, lists
 from counterbalance.cli.terminal import one_line
 
-# Each command, and for its help what it may be used for.
+# Each command, with the examples that its help shows.
 COMMANDS: dict[Callable[..., int], dict[str, str]] = {
     balance.balance: balance.EXAMPLES,
     explain.explain: explain.EXAMPLES,
@@ -31,7 +31,7 @@ COMMANDS: dict[Callable[..., int], dict[str, str]] = {
 }
 DONE, FAILED, INTERRUPTED = 0, 1, 130
 DEBUG = "--debug"
-# What counterbalance and its libraries raise on purpose; anything else is our fault.
+# What counterbalance and its libraries raise on purpose; anything else is a bug.
 EXPECTED = (ValueError, ImportError, OSError)
 
 
@@ -47,12 +47,12 @@ def make_app() -> typer.Typer:
     for function, examples in COMMANDS.items():
         lines = [f"\b\n# {what}\n{line}" for what, line in examples.items()]
         epilog = "\n\n".join(["Examples:", *lines, f"{DEBUG} shows the traceback of an error."])
-        app.command(epilog=epilog)(_told_of_a_stop(function))
+        app.command(epilog=epilog)(_report_interrupt(function))
     return app
 
 
 def run(arguments: list[str]) -> int:
-    """Run a command; whatever goes wrong becomes one line on stderr and an exit code."""
+    """Run a command; an exception becomes one line on stderr and an exit code."""
     debug = DEBUG in arguments
     arguments = [argument for argument in arguments if argument != DEBUG]
     try:
@@ -69,12 +69,12 @@ def run(arguments: list[str]) -> int:
     except EXPECTED as error:
         return _failed(error, "", debug=debug)
     except Exception as error:  # noqa: BLE001 - the last resort: a user never sees a traceback
-        remedy = f"; this is a fault of counterbalance, please report what {DEBUG} shows"
+        remedy = f"; this is a bug of counterbalance, please report what {DEBUG} shows"
         return _failed(error, remedy, debug=debug)
 
 
-def _show_version(asked: bool) -> None:  # noqa: FBT001 - typer calls it with one value
-    if asked:
+def _show_version(requested: bool) -> None:  # noqa: FBT001 - typer calls it with one value
+    if requested:
         from counterbalance.search.structure import kernel_status
 
         sys.stdout.write(f"counterbalance {__version__}, {kernel_status()}\n")
@@ -94,8 +94,8 @@ def _all(
     del version
 
 
-def _told_of_a_stop(function: Callable[..., int]) -> Callable[..., int]:
-    """Return a command that says on Ctrl-C what is kept: typer would end it in silence."""
+def _report_interrupt(function: Callable[..., int]) -> Callable[..., int]:
+    """Return a command that reports on Ctrl-C what is kept; typer would exit silently."""
 
     @functools.wraps(function)
     def command(**options: Any) -> int:

@@ -130,13 +130,12 @@ def balance(
     header: shared.Header = None,
     sheet: shared.Sheet = None,
 ) -> int:
-    """Add counterfactuals to the smaller classes of a table, or resample it otherwise.
+    """Add counterfactuals to the smaller classes of a table, or use another resampling method.
 
-    For rows of a larger class, the smallest change is found that makes a trained classifier put
-    them into a smaller class, and the changed rows are added to it. The rows of the file are
-    written as they are, with the new ones below. Columns that look like identifiers, dates or free
-    text are not used and are empty in new rows. --method interior makes rows to train a classifier
-    on.
+    A counterfactual is a row of a larger class with the smallest change that makes a trained
+    classifier predict a smaller class. The rows of the file are written as they are, with the new
+    ones below. Columns that look like identifiers, dates or free text are not used and are empty
+    in new rows. --method interior makes rows to train a classifier on.
     """
     from counterbalance.methods.registry import find_method
 
@@ -186,8 +185,8 @@ def balance(
             plausible=plausibility,
             json=json,
         )
-    elsewhere = {"--scheduler": scheduler, "--workers": workers, "--memory": memory}
-    _refuse(elsewhere, "--engine dask", "add it")
+    dask_only = {"--scheduler": scheduler, "--workers": workers, "--memory": memory}
+    _refuse(dask_only, "--engine dask", "add it")
     if len(tables) > 1:
         raise TableError(
             f"only one table at a time is balanced in memory, got {len(tables)}; "
@@ -228,7 +227,7 @@ def check_no_rows(report: Path | None, *, no_rows: bool) -> None:
     """Refuse --no-rows without a report."""
     if no_rows and report is None:
         raise TableError(
-            "--no-rows says what a report leaves out; add --report FILE, or leave it out"
+            "--no-rows leaves rows out of a report; add --report FILE, or leave it out"
         )
 
 
@@ -249,14 +248,14 @@ def check_outputs(table: Path, outputs: dict[str, Path | None]) -> None:
 
 
 def _refuse(options: dict[str, Any], what: str, remedy: str) -> None:
-    """Refuse options that only another engine or method knows."""
+    """Raise for options that only another engine or method supports."""
     for option, value in options.items():
         if value:
             raise TableError(f"{option} goes with {what} only; {remedy}")
 
 
 def _check_method(method: Method, ratio: Sequence[str], ours: dict[str, Any]) -> None:
-    """Refuse a method that gives no table, and options that it does not know.
+    """Raise for a method that returns no table, and for options that it does not support.
 
     ``ours`` are the options that go with our own samplers only.
     """

@@ -1,4 +1,4 @@
-"""The result of ``balance``: how it is made, and its summary as plain values and as text."""
+"""Run ``balance``, and summarise its result as plain values and as text."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from counterbalance.cli.user_table import UserTable
     from counterbalance.methods import Method
 
-# How many counterfactuals are said in words; how many features, pairs of classes, relations and
-# classes are listed.
+# How many counterfactuals are described in sentences; how many features, pairs of classes,
+# relations and classes are listed.
 EXAMPLES, MOST_CHANGED, MOST_PAIRS, MOST_RELATIONS, MOST_CLASSES = 3, 5, 5, 12, 5
 # A share of the largest class is written with this many digits.
 DIGITS = 3
@@ -82,7 +82,7 @@ def _with_classes(new: Any, labels: Any, user: UserTable) -> Any:
 
 
 def summarise(result: Balanced, ratio: Sequence[str] = ()) -> dict[str, Any]:
-    """Return everything there is to say about the result, as plain values.
+    """Return the summary of the result as plain values.
 
     ``ratio`` is the option as it was given.
     """
@@ -159,12 +159,12 @@ def summarise_new_rows(
     only_shares: bool = False,
     within: bool = False,
 ) -> dict[str, Any]:
-    """Return what there is to say about the origins of the new rows, as plain values.
+    """Return the origins of the new rows and the warnings about them, as plain values.
 
     ``counts`` holds the new rows of each class by origin, ``rows`` its real ones, ``ratio`` the
-    option as it was given, ``most`` the most inversions of one row (0 if unknown);
-    ``only_shares`` says that ``--ratio`` cannot name a class, and ``within`` that the sampler
-    makes all rows within their class.
+    option as it was given, ``most`` the most inversions of one row (0 if unknown). With
+    ``only_shares``, ``--ratio`` cannot name a class. With ``within``, the sampler makes all rows
+    within their class.
     """
     from counterbalance.rows import origins
 
@@ -187,7 +187,7 @@ def summarise_new_rows(
 
 
 def show_summary(summary: Mapping[str, Any]) -> None:
-    """Show what came out first, then what the new rows are, and last what was written."""
+    """Show the class counts, then what the new rows are, then the files that were written."""
     from counterbalance.rows.origins import percent
 
     say(f"{headline(summary['classes'])}")
@@ -244,16 +244,16 @@ def headline(classes: Sequence[Mapping[str, Any]]) -> str:
 
 
 def _made_by(result: Balanced) -> list[str]:
-    """Say what a method of the literature did."""
+    """Say how many rows a method of the literature made and left out."""
     left_out, new = len(result.user.y) - len(result.y) + len(result.new), len(result.new)
-    said = []
+    sentences = []
     if new:
         were = "row was" if new == 1 else "rows were"
-        said.append(f"{new:,} new {were} made by {result.method}, which does not say what from.")
+        sentences.append(f"{new:,} new {were} made by {result.method}, which records no origin.")
     if left_out:
         were = "row of the table was" if left_out == 1 else "rows of the table were"
-        said.append(f"{left_out:,} {were} left out by {result.method}.")
-    return said
+        sentences.append(f"{left_out:,} {were} left out by {result.method}.")
+    return sentences
 
 
 def _yield_in_words(yields: Sequence[Mapping[str, Any]]) -> list[str]:
@@ -268,7 +268,7 @@ def _yield_in_words(yields: Sequence[Mapping[str, Any]]) -> list[str]:
 
 
 def _tables(summary: Mapping[str, Any]) -> list[ResultTable]:
-    """Return the rows of each class, and what the new ones are unless one sentence says it all."""
+    """Return the class counts; the new rows are split by origin if there are several origins."""
     from counterbalance.rows.origins import HEADS
 
     made = {one["class"]: one for one in summary["origins_by_class"]}
@@ -290,7 +290,7 @@ def _tables(summary: Mapping[str, Any]) -> list[ResultTable]:
 
 
 def _say_relations(found: Sequence[Mapping[str, Any]]) -> None:
-    """Say which relations were found in the table, and how to have one ignored."""
+    """Say which relations were found in the table, and how to ignore one."""
     from counterbalance.rows.origins import percent
 
     if not found:
@@ -300,7 +300,7 @@ def _say_relations(found: Sequence[Mapping[str, Any]]) -> None:
         say(f"  {one['relation']}  ({percent(one['kept'])} of the rows: {one['description']})")
     if len(found) > MOST_RELATIONS:
         say(f"  and {len(found) - MOST_RELATIONS} more (--json lists all)")
-    say(f"--ignore-relation {shlex.quote(found[0]['relation'])} takes one out")
+    say(f"--ignore-relation {shlex.quote(found[0]['relation'])} ignores one")
 
 
 def _most_changed(result: Balanced) -> list[dict[str, Any]]:
@@ -336,7 +336,7 @@ def _examples(result: Balanced) -> list[str]:
 def _ratios_for(
     inflated: Sequence[Any], counts: Mapping[Any, Mapping[str, int]], ratio: Sequence[str]
 ) -> str:
-    """Return options that ask for fewer rows of these classes and leave the others as they are."""
+    """Return options that request fewer rows of these classes and leave the others as they are."""
     named = {str(one.label) for one in inflated}
     kept = [text for text in ratio if text.rpartition("=")[0].strip() not in named]
     grown = [label for label, made in counts.items() if sum(made.values())]
@@ -344,8 +344,8 @@ def _ratios_for(
         kept = ["1"]
     elif len(grown) == len(inflated):
         kept = []
-    words = [*kept, *(f"{one.label}={one.sensible}" for one in inflated[:MOST_CLASSES])]
-    text = " ".join(f"--ratio {shlex.quote(word)}" for word in words)
+    values = [*kept, *(f"{one.label}={one.sensible}" for one in inflated[:MOST_CLASSES])]
+    text = " ".join(f"--ratio {shlex.quote(word)}" for word in values)
     return text if len(inflated) <= MOST_CLASSES else f"{text} ..."
 
 

@@ -45,16 +45,18 @@ DRAWS = 5
 
 
 METHODS = (
-    "Methods to try, of those that counterbalance methods lists, and: none, class weights, default "
+    "Methods to try: any that counterbalance methods lists, none, class weights, default "
     "(what matters most), all. none is always tried."
 )
-CLASSIFIERS = "Of LR, GBDT (these two by default), RF, KNN, SVM, NN, or your own as module:object."
+CLASSIFIERS = (
+    "Any of LR, GBDT (these two by default), RF, KNN, SVM, NN, or your own as module:object."
+)
 METRIC = "g_mean, f1, balanced_accuracy, roc_auc, average_precision or brier."
-GROUPS = "Rows with the same value stay together in a fold; it is no feature."
-TIME = "Dates or numbers: train on the past, test on what comes after; it is no feature."
+GROUPS = "Rows with the same value stay together in a fold; it is not used as a feature."
+TIME = "Dates or numbers: train on the past, test on what comes after; it is not used as a feature."
 ROWS = (
-    "Most rows (default 10,000, 1,000 with --quick). Of a larger table the small classes keep what "
-    "they have, as far as there is room, and the figures are corrected for it."
+    "Most rows (default 10,000, 1,000 with --quick). A larger table is sampled: small classes keep "
+    "their rows where possible, and weights correct the scores for it."
 )
 
 
@@ -114,11 +116,11 @@ def compare(
 ) -> int:
     """Say whether resampling helps on a table, and with what.
 
-    Strategies against imbalance are tried in a few minutes: class weights, other decision
-    thresholds, SMOTE, rows within the class, counterfactuals, and any method that counterbalance
-    methods lists. The answer may be: do not. Everything is learned inside training folds,
-    thresholds too, and a gain counts only beyond what a threshold alone gives. Finished trials are
-    kept: stop it at any time and run the same again to resume. Tables (csv) and the summary (json)
+    Try strategies against imbalance in a few minutes: class weights, other decision thresholds,
+    SMOTE, rows within the class, counterfactuals, and any method that counterbalance methods
+    lists. The answer may be not to resample. Everything, thresholds too, is learned inside
+    training folds. Only a gain beyond that of a threshold alone counts. Finished trials are kept:
+    stop the command at any time and run it again to resume. Tables (csv) and the summary (json)
     go into one folder.
     """
     from counterbalance.compare import compare as compare_strategies
@@ -198,8 +200,8 @@ def compare(
     n_trials = len(result.results.records)
     note(f"{n_trials} trials, {result.computed} of them now; tables and summary: {folder}{page}")
     pairs = result.results.pairs.items()
-    is_judged = any(pair.failed is None for (name, _), pair in pairs if name == BASELINE)
-    return 0 if is_judged else 1
+    has_baseline = any(pair.failed is None for (name, _), pair in pairs if name == BASELINE)
+    return 0 if has_baseline else 1
 
 
 def make_settings(
@@ -211,7 +213,7 @@ def make_settings(
     sizes: dict[str, int | None],
     **others: Any,
 ) -> Settings:
-    """Return the settings that the options ask for, an option over --quick or --full."""
+    """Return the settings of the options; an option overrides --quick and --full."""
     from counterbalance.compare import FULL, QUICK, Settings
     from counterbalance.compare.strategies import (
         DEFAULT_STRATEGIES,
@@ -225,9 +227,11 @@ def make_settings(
     chosen: dict[str, Any] = dict(FULL if full else QUICK if quick else {})
     chosen |= {name: size for name, size in sizes.items() if size is not None}
     if methods is not None:
-        meant = {"default": DEFAULT_STRATEGIES, "all": tuple(known_strategies())}
+        aliases = {"default": DEFAULT_STRATEGIES, "all": tuple(known_strategies())}
         listed = [part.strip() for part in methods.split(",") if part.strip()]
-        chosen["strategies"] = [name for part in listed for name in meant.get(part.lower(), [part])]
+        chosen["strategies"] = [
+            name for part in listed for name in aliases.get(part.lower(), [part])
+        ]
     if classifiers is not None:
         chosen["classifiers"] = [part.strip() for part in classifiers.split(",") if part.strip()]
     try:
@@ -240,7 +244,7 @@ def make_settings(
 
 
 def setup_lines(user: UserTable, groups: str | None, time: str | None) -> str:
-    """Return lines of Python that make of the file what was compared."""
+    """Return lines of Python that make the compared X and y from the file."""
     lines = [f"# table: {user.path.name} as a frame, such as pandas.read_csv gives"]
     cells = getattr(user.stored, "cells", None)
     if cells is not None and cells.header is None:
@@ -257,7 +261,7 @@ def setup_lines(user: UserTable, groups: str | None, time: str | None) -> str:
 
 
 def _check_rules(rules: GivenRules, user: UserTable, chosen: Settings) -> list[Constraint]:
-    """Return the constraints; name the methods that they do not concern, refuse if all are."""
+    """Return the constraints. Note the methods that ignore them; raise if every method does."""
     from counterbalance.compare.strategies import known_strategies
 
     found, kinds = rules.checked(user), known_strategies()
@@ -268,32 +272,32 @@ def _check_rules(rules: GivenRules, user: UserTable, chosen: Settings) -> list[C
         )
     others = [name for name in chosen.strategies if kinds[name] == "over"]
     if found and others:
-        note(f"the new rows of {', '.join(others)} keep no constraint: these methods know none")
+        note(f"the new rows of {', '.join(others)} ignore the constraints")
     return found
 
 
 def _show(result: Comparison, user: UserTable) -> None:
-    """Show the verdict, then the table with its picture, then what they rest on."""
-    said, table = result.verdict, result.results.plan.table
+    """Show the verdict, then the table with its plot, then sentences, code and caveats."""
+    verdict, table = result.verdict, result.results.plan.table
     counts = zip(table.counts_of_file.tolist(), table.classes, strict=True)
     each = ", ".join(f"{count:,} of class {label}" for count, label in counts)
     say(f"{user.path.name}, {user.target}: {table.counts_of_file.sum():,} rows, {each}\n")
-    if said.scope:
-        say(wrapped(said.scope, "") + "\n")
-    say(wrapped(f"VERDICT: {said.headline}", "") + "\n")
+    if verdict.scope:
+        say(wrapped(verdict.scope, "") + "\n")
+    say(wrapped(f"VERDICT: {verdict.headline}", "") + "\n")
     show_tables(result.tables)
-    for sentence in said.sentences:
+    for sentence in verdict.sentences:
         say(wrapped(sentence))
-    if said.code:
-        say("\n" + indent(said.code, "    "))
-    if said.caveats:
+    if verdict.code:
+        say("\n" + indent(verdict.code, "    "))
+    if verdict.caveats:
         say("\nBe careful:")
-    for caveat in said.caveats:
+    for caveat in verdict.caveats:
         say(wrapped(caveat))
 
 
 def _page(result: Comparison, *, rows: bool) -> dict[str, Any]:
-    """Return the page; its map and explorer show our sampler on the rows that were used."""
+    """Return the page; its map and rows are those of our sampler on the compared rows."""
     import numpy as np
 
     from counterbalance import CounterfactualOverSampler

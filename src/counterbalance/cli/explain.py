@@ -1,4 +1,4 @@
-"""``counterbalance explain``: what would have to change for rows to be called another class."""
+"""``counterbalance explain``: the smallest changes for which another class is predicted."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ EXAMPLES = {
     "patients.csv --target risk --row 0 --robust 1",
 }
 BINARY = 2
-# Answers to several rows that are shown.
+# At most this many answers to several rows are shown.
 MOST_SHOWN = 20
 # Numbers in this range are written in full: money, not astronomical distances.
 LARGE, TOO_LARGE = 1e4, 1e12
@@ -72,8 +72,8 @@ def explain(
         float,
         shared.valued(
             "SHARE",
-            "Only answers that at least this share of ten refits of the classifier agree "
-            "with, each fitted without a tenth of the rows; 0 shows the share, -1 fits none.",
+            "Only answers that at least this share of ten refits of the classifier accept, each "
+            "fitted without a tenth of the rows; 0 only shows the share, -1 skips the refits.",
             min=-1,
             max=1,
         ),
@@ -82,7 +82,7 @@ def explain(
         bool | None,
         shared.flag(
             "--certify/--no-certify",
-            "Search until the nearest answer is proved, or prove nothing, which is fastest.",
+            "Search until the nearest answer is proved, or skip the proof, which is fastest.",
             show_default="a short proof",
         ),
     ] = None,
@@ -107,13 +107,13 @@ def explain(
     header: shared.Header = None,
     sheet: shared.Sheet = None,
 ) -> int:
-    """Show what would have to change for rows to be called another class.
+    """Show the smallest changes of rows for which a classifier predicts another class.
 
-    A classifier is trained on the table. The first answer is the nearest, the others are near and
-    change other features. Every change is needed; beside it stand all values that the classifier
-    would accept in its place. Below stands how much nearer any answer could be, and how many refits
-    of the classifier agree. Of several rows the nearest answer of each is shown, or written to a
-    file. An answer says what the classifier would predict, not what would happen in the world.
+    A classifier is trained on the table. The first answer is the nearest; the others change other
+    features. Every change is needed, and is shown with all values that the classifier would accept
+    in its place. Each answer has a bound, which says how much nearer any answer could be, and the
+    number of refits that agree. For several rows, the nearest answer of each is shown or written
+    to a file. An answer says what the classifier would predict, not what would happen in the world.
     """
     from counterbalance.explain import Explanation
     from counterbalance.explain import explain as find_answers
@@ -140,7 +140,7 @@ def explain(
     user = read_user_table(
         table, target, keep=keep, use=use, drop_missing_target=drop_missing_target, reading=reading
     )
-    chosen = _chosen(user, row, rows, where)
+    chosen = _requested_rows(user, row, rows, where)
     label = _other_class(user, None if row is None else int(chosen[0]), to)
     counts = {name: int(count) for name, count in user.y.value_counts().items()}
     sampler = make_sampler(user, counts, rules, seed)
@@ -164,8 +164,8 @@ def explain(
     return 0
 
 
-def _chosen(user: UserTable, row: int | None, rows: str | None, where: str | None) -> Any:
-    """Return the numbers of the rows that are asked about."""
+def _requested_rows(user: UserTable, row: int | None, rows: str | None, where: str | None) -> Any:
+    """Return the positions of the requested rows."""
     import numpy as np
 
     n_rows = len(user.y)
@@ -277,7 +277,7 @@ def _one_row(found: Explanation, robust: float, rules: GivenRules, *, json: bool
 
 
 def _other_class(user: UserTable, row: int | None, to: str | None) -> Any:
-    """Return the class to reach; of several rows and two classes each row has its own: None."""
+    """Return the class to reach; None if each of several rows gets the other of two classes."""
     own = None if row is None else user.y.iloc[row]
     classes = user.y.unique().tolist()
     if to is None:
@@ -309,7 +309,7 @@ def _show(found: Explanation, robust: float | None) -> None:
     who = f"the classifier and {robust:.0%} of its refits say" if robust else "the classifier says"
     say(f"accepted: the values for which {who} {in_words(found.to)}, with the other changes kept")
     if any(not one.exact for answer in found.answers for one in answer.accepted.values()):
-        say("about: the classifier was asked at some points only, and the ends are bisected")
+        say("about: the classifier was evaluated at some points only, and the ends are bisected")
     if found.sampled:
         say("answer 1 is the counterfactual that balance finds for this row")
 

@@ -1,4 +1,4 @@
-"""``counterbalance datasets`` and ``counterbalance methods``: what comes with the package."""
+"""``counterbalance datasets`` and ``counterbalance methods``: list data sets and methods."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def methods(
 
 
 def _as_values(method: Method) -> dict[str, Any]:
-    """Return what is known of a method, as plain values; its parameters load the method itself."""
+    """Return a method as plain values; reading its parameters imports the method."""
     return {
         "name": method.name,
         "year": method.year,

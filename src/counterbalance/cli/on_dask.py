@@ -52,7 +52,7 @@ def balance_on_dask(
     plausible: dict[str, Any],
     json: bool,
 ) -> int:
-    """Balance parquet files into a folder of such files, and say what was done."""
+    """Balance parquet files into a folder of parquet files, and show the summary."""
     from counterbalance.cli.table_checks import OPTIONS
     from counterbalance.distributed import balance_files
 
@@ -63,14 +63,14 @@ def balance_on_dask(
             "--method counterfactual or interior"
         )
     if out is None:
-        raise TableError("--engine dask needs --out FOLDER: the result may not fit the memory")
+        raise TableError("--engine dask needs --out FOLDER: the result may not fit into memory")
     strategy: Any = EVERY
     if not asks_for_every(ratio):
         share = share_of_largest(ratio)
         strategy = "auto" if share == 1 else ShareOfLargest(share)
     sampler = method.factory(
         sampling_strategy=strategy,
-        # whether there are such columns is seen in the files
+        # balance_files checks that these columns exist
         constraints=rules.constraints(lambda names, _: list(names)) or None,
         random_state=seed,
         **plausible,

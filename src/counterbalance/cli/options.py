@@ -1,4 +1,4 @@
-"""The options that several commands share, each declared once, and what ``--ratio`` asks for."""
+"""The options that several commands share, and what ``--ratio`` requests."""
 
 from __future__ import annotations
 
@@ -54,9 +54,11 @@ Use = Annotated[Texts, several("COL", "Column to use although it looks like an i
 DropMissingTarget = Annotated[
     bool, flag("--drop-missing-target", "Leave out rows whose target is empty.")
 ]
-NUMBER = "Column of numbers, whatever it looks like; a cell that is not one is missing."
+NUMBER = "Column to read as numbers; a cell that is not a number becomes missing."
 Number = Annotated[Texts, several("COL", NUMBER)]
-Text = Annotated[Texts, several("COL", "Column of texts, even if its cells look like numbers.")]
+Text = Annotated[
+    Texts, several("COL", "Column to read as text, even if its cells look like numbers.")
+]
 Na = Annotated[Texts, several("TEXT", "Text that stands for a missing cell, such as -999.")]
 HEADER = (
     "Whether the first row holds the names of the columns. Without a header they are called "
@@ -70,22 +72,24 @@ Sheet = Annotated[str | None, valued("NAME", SHEET)]
 Immutable = Annotated[Texts, several("COL", "Column that never changes.")]
 Increasing = Annotated[Texts, several("COL", "Column that only grows.")]
 Decreasing = Annotated[Texts, several("COL", "Column that only shrinks.")]
-RANGE = "Column of numbers that stays between two, such as dose=0:40; either may be left out."
+RANGE = "Column that stays between two numbers, such as dose=0:40; either may be left out."
 Range = Annotated[Texts, several("COL=LOW:HIGH", RANGE, "--range")]
 ONE_OF = "Column that takes one of these values, such as ward=A,B."
 OneOf = Annotated[Texts, several("COL=A,B", ONE_OF)]
 RELATION = "Relation between columns that every new row keeps, such as 'word_unique <= word_count'."
 Relation = Annotated[Texts, several("TEXT", RELATION)]
 TRANSITIONS = (
-    "Value of a column that may only become one of others, such as degree=BSc>MSc,PhD; nothing "
-    "behind > keeps it as it is."
+    "Values that a value may change to, such as degree=BSc>MSc,PhD; with nothing after > it never "
+    "changes."
 )
 Transitions = Annotated[Texts, several("COL=A>B,C", TRANSITIONS)]
 AT_LEAST = "Smallest change of a column that counts, such as income=100."
 AtLeast = Annotated[Texts, several("COL=STEP", AT_LEAST)]
-COST = "How much more a change of a column counts, such as age=5."
+COST = "Weight of a column's change in the distance, such as age=5."
 Cost = Annotated[Texts, several("COL=WEIGHT", COST)]
-MaxChanged = Annotated[int | None, valued("N", "Features of a row that change at most.", min=1)]
+MaxChanged = Annotated[
+    int | None, valued("N", "At most this many features of a row change.", min=1)
+]
 
 # The run.
 Seed = Annotated[int, valued("N", "The same seed gives the same result.", min=0)]
@@ -99,7 +103,7 @@ NoRows = Annotated[bool, flag("--no-rows", "Leave all rows, real and new, out of
 
 def typed_again(ctx: typer.Context, table: Path, *leave_out: str) -> str:
     """Return the command as it was typed, without paths of this machine and some options."""
-    words = ["counterbalance", str(ctx.info_name), table.name]
+    argv = ["counterbalance", str(ctx.info_name), table.name]
     for parameter in ctx.command.params:
         value, name = ctx.params.get(str(parameter.name)), str(parameter.name)
         source = ctx.get_parameter_source(name)
@@ -108,15 +112,15 @@ def typed_again(ctx: typer.Context, table: Path, *leave_out: str) -> str:
             continue
         option = parameter.opts[0]
         if isinstance(value, bool):
-            words.append(option if value else parameter.secondary_opts[0])
+            argv.append(option if value else parameter.secondary_opts[0])
             continue
         for one in value if isinstance(value, (list, tuple)) else [value]:
-            words += [option, f"report{one.suffix}" if isinstance(one, Path) else str(one)]
-    return shlex.join(words)
+            argv += [option, f"report{one.suffix}" if isinstance(one, Path) else str(one)]
+    return shlex.join(argv)
 
 
 def asks_for_every(ratio: Sequence[str]) -> bool:
-    """Whether --ratio asks for every counterfactual, and not for a number of rows."""
+    """Whether --ratio requests every counterfactual instead of a number of rows."""
     if EVERY not in ratio:
         return False
     if len(ratio) > 1:
@@ -128,7 +132,7 @@ def asks_for_every(ratio: Sequence[str]) -> bool:
 
 
 def share_of_largest(ratio: Sequence[str]) -> float:
-    """Return the share that --ratio asks for where it cannot name a class."""
+    """Return the share that --ratio requests where it cannot name a class."""
     if len(ratio) > 1 or any("=" in text for text in ratio):
         raise TableError(
             f"--ratio must be one share, or all, with --engine dask, got {', '.join(ratio)}; "
@@ -138,9 +142,9 @@ def share_of_largest(ratio: Sequence[str]) -> float:
 
 
 def rows_wanted(user: UserTable, ratio: Sequence[str]) -> dict[Any, int] | str:
-    """Return how many rows each class is to have in total: a share for all, numbers for some.
+    """Return the requested total of rows of each class.
 
-    "all" stays "all": it takes every counterfactual that is found.
+    A share sets all classes, CLASS=N sets one. "all" is returned as it is.
     """
     if asks_for_every(ratio):
         return EVERY
@@ -172,12 +176,12 @@ def rows_wanted(user: UserTable, ratio: Sequence[str]) -> dict[Any, int] | str:
             )
         wanted[label] = rows
     if wanted == counts:
-        note("every class already has as many rows as asked for; no row is added")
+        note("every class already has as many rows as requested; no row is added")
     return wanted
 
 
 def _whole(text: str) -> int:
-    """Return a whole number, or -1 for anything else, and for numbers that are absurdly long."""
+    """Return a whole number, or -1 for anything else and for numbers of too many digits."""
     digits = text.strip()
     return int(digits) if digits.isdecimal() and len(digits) <= MOST_DIGITS else -1
 

@@ -4,14 +4,14 @@
     --increasing COL        only grows (--decreasing: only shrinks)
     --range COL=LOW:HIGH    stays between two numbers; either may be left out
     --one-of COL=A,B        takes one of these values
-    --max-changed N         at most so many features change
-    --transitions COL=A>B,C A may only become B or C; nothing behind > keeps it as it is
+    --max-changed N         at most this many features change
+    --transitions COL=A>B,C A may only become B or C; with nothing after > A never changes
     --at-least COL=STEP     changes by this much or more, or not at all
-    --cost COL=WEIGHT       a change of it counts so many times
+    --cost COL=WEIGHT       its change has this weight in the distance
     --constraint TEXT       a relation between columns, such as "word_unique <= word_count"
 
-``options`` declares them; a command hands them to ``given_rules``. They and ``--ratio`` become a
-sampler.
+``options`` declares them; a command passes them to ``given_rules``. ``make_sampler`` makes a
+sampler of them and ``--ratio``.
 """
 
 from __future__ import annotations
@@ -28,13 +28,13 @@ if TYPE_CHECKING:
     from counterbalance.cli.user_table import UserTable
     from counterbalance.constraints import Constraint
 
-# Says which columns the texts of an option name, and refuses what is none.
+# Returns the columns that the texts of an option name; raises for an unknown column.
 NameColumns = Callable[[Sequence[str], str], list[str]]
 
 
 @dataclass(frozen=True)
 class GivenRules:
-    """The rules as they were given, text by text."""
+    """The rules as texts, as the user gave them."""
 
     immutable: tuple[str, ...] = ()
     increasing: tuple[str, ...] = ()
@@ -53,9 +53,9 @@ class GivenRules:
         return {_dash(name): value for name, value in vars(self).items() if value}
 
     def constraints(self, columns: NameColumns) -> list[Constraint]:
-        """Return what the options mean; ``columns`` says which columns they name.
+        """Return the constraints of the options; ``columns`` finds the columns that they name.
 
-        What cannot be read, and what contradicts itself, is refused.
+        Raise for a text that cannot be parsed, and for options that contradict each other.
         """
         from counterbalance import constraints as kinds
 
@@ -75,13 +75,13 @@ class GivenRules:
             *(kinds.AtLeast(*_read_number(text, "--at-least", columns)) for text in self.at_least),
             *(kinds.Cost(*_read_number(text, "--cost", columns)) for text in self.cost),
         ]
-        steered = {
+        restricted = {
             "--increasing": growing,
             "--decreasing": shrinking,
             "--range": [name for name, *_ in ranges],
             "--one-of": [name for name, _ in choices],
         }
-        _check_apart(frozen, steered)
+        _check_conflicts(frozen, restricted)
         for text in self.constraint:
             named = _named_in(text, columns)
             if set(named) <= set(frozen):
@@ -93,7 +93,7 @@ class GivenRules:
         return found if self.max_changed is None else [*found, kinds.MaxChanged(self.max_changed)]
 
     def checked(self, user: UserTable) -> list[Constraint]:
-        """Return the same, refused now if the table cannot keep them, and not after a long run."""
+        """Return the constraints; raise now if the table cannot keep them, not after a long run."""
         from counterbalance.constraints import compile_rules
         from counterbalance.table.table import read_table
 
@@ -173,16 +173,16 @@ def _read_transitions(
     return list(found.items())
 
 
-def _check_apart(frozen: Sequence[str], steered: dict[str, list[str]]) -> None:
-    """Refuse a column that never changes and is told how to."""
-    for option, names in steered.items():
+def _check_conflicts(frozen: Sequence[str], restricted: dict[str, list[str]]) -> None:
+    """Raise for a column that is immutable and has another rule, or must grow and shrink."""
+    for option, names in restricted.items():
         for name in names:
             if name in frozen:
                 raise ConstraintError(
                     f"{option} names {name!r}, which --immutable keeps as it is; name it in one "
                     "of them"
                 )
-    both = [name for name in steered["--increasing"] if name in steered["--decreasing"]]
+    both = [name for name in restricted["--increasing"] if name in restricted["--decreasing"]]
     if both:
         raise ConstraintError(
             f"--increasing and --decreasing both name {both[0]!r}, which could then only stay as "
@@ -191,7 +191,7 @@ def _check_apart(frozen: Sequence[str], steered: dict[str, list[str]]) -> None:
 
 
 def _named_in(text: str, columns: NameColumns) -> list[str]:
-    """Return the columns that a relation names; refuse a text that is none."""
+    """Return the columns that a relation names; raise for a text that is not a relation."""
     from counterbalance.constraints import relations
 
     named: list[str] = []
@@ -212,7 +212,7 @@ def make_sampler(
     method: str = "Counterfactual",
     **more: Any,
 ) -> Any:
-    """Return the one of our samplers that the options describe."""
+    """Return one of our samplers, with the parameters that the options describe."""
     from counterbalance.methods import all_samplers
 
     return all_samplers()[method].factory(

@@ -1,12 +1,12 @@
-"""Table checks: what a user's table is like before anything is done with it.
+"""Table checks: what is detected in a user's table before it is used.
 
-    finding     something recognised, with what is done about it
+    finding     something detected, with what is done about it
     target      the column with the classes
     features    the columns that are used
     kept        the columns that stay in the file but are not used
 
-What makes the work impossible (no such target, one class, a quantity for a class) is an
-error; what is only remarkable is a finding, and the work goes on.
+A table that cannot be used (no such target, one class, a quantity for a class) raises an error.
+Anything else is a finding, and the command continues.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ OPTIONS = Remedies(
 
 @dataclass(frozen=True, eq=False)
 class Diagnosis:
-    """What was recognised in a table, and which part of it is used."""
+    """What was detected in a table, and which part of it is used."""
 
     target: str
     rows: NDArray[np.intp]  # positions of the rows that are used
@@ -71,9 +71,9 @@ def diagnose(
     use: Sequence[str] = (),
     drop_missing_target: bool = False,
 ) -> Diagnosis:
-    """Look at a table before it is used.
+    """Check a table before it is used.
 
-    frame                the table, target and all
+    frame                the table, with the target
     target               name of the column with the classes
     keep                 columns that are not to be used
     use                  columns that are to be used whatever they look like
@@ -91,7 +91,7 @@ def diagnose(
     if len(rows) < len(y):
         findings.append(_missing_classes(y, len(rows), drop=drop_missing_target))
         y = y.iloc[rows]
-    findings += _look_at_classes(y)
+    findings += _check_classes(y)
     kept = list(keep)
     features = []
     for name in names:
@@ -99,7 +99,7 @@ def diagnose(
             continue
         column = frame[name].iloc[rows]
         finding = look_at_column(column, name, OPTIONS)
-        if _says_the_class(column, y):
+        if _is_copy_of_target(column, y):
             finding = find_leak(name, OPTIONS)
         if finding is not None and name not in use:
             findings.append(finding)
@@ -109,18 +109,18 @@ def diagnose(
         features.append(name)
     if not features:
         raise TableError(
-            "no column is left to work with: "
+            "no column can be used: "
             + "; ".join(finding.text for finding in findings if finding.column)
             + f"; name columns to use with {OPTIONS.option}"
         )
-    findings = [*_in_one_line(findings), *_missing_cells(frame[features].iloc[rows])]
+    findings = [*_merge_constant(findings), *_missing_cells(frame[features].iloc[rows])]
     return Diagnosis(target, rows, tuple(features), tuple(kept), tuple(findings))
 
 
-def _in_one_line(findings: list[TableFinding]) -> list[TableFinding]:
+def _merge_constant(findings: list[TableFinding]) -> list[TableFinding]:
     """Name all constant columns in one finding."""
     constant = [finding.column for finding in findings if finding.topic is Topic.CONSTANT]
-    if len(constant) < 2:  # noqa: PLR2004  (one is said on its own)
+    if len(constant) < 2:  # noqa: PLR2004  (one has a finding of its own)
         return findings
     more = f" and {len(constant) - LISTED} more" if len(constant) > LISTED else ""
     listed = ", ".join(map(repr, constant[:LISTED])) + more
@@ -129,7 +129,7 @@ def _in_one_line(findings: list[TableFinding]) -> list[TableFinding]:
     return [*rest, TableFinding(Topic.CONSTANT, None, text)]
 
 
-def _says_the_class(column: pd.Series[Any], y: pd.Series[Any]) -> bool:
+def _is_copy_of_target(column: pd.Series[Any], y: pd.Series[Any]) -> bool:
     """Whether every value belongs to one class and every class to one value."""
     few = len(y) < ENOUGH_ROWS or bool(column.isna().any())
     if few or column.dtype == object or column.nunique() != y.nunique():
@@ -150,21 +150,25 @@ def _check_frame(frame: pd.DataFrame, names: list[str]) -> None:
 
 
 def _missing_classes(y: pd.Series[Any], known: int, *, drop: bool) -> TableFinding:
-    gone = len(y) - known
+    n_missing = len(y) - known
     if not known:
         raise TableError(f"the target {y.name!r} is empty in every row; name another column")
     if not drop:
         first = int(np.flatnonzero(y.isna().to_numpy())[0])
         raise TableError(
-            f"the target must have a class in every row, but {y.name!r} is empty in {gone} of "
+            f"the target must have a class in every row, but {y.name!r} is empty in {n_missing} of "
             f"{len(y)} rows, the first is row {first}; fill them, or leave these rows out with "
             "--drop-missing-target"
         )
-    rows = "1 row without a class was" if gone == 1 else f"{gone:,} rows without a class were"
+    rows = (
+        "1 row without a class was"
+        if n_missing == 1
+        else f"{n_missing:,} rows without a class were"
+    )
     return TableFinding(Topic.DROPPED, str(y.name), f"{rows} left out, as you asked")
 
 
-def _look_at_classes(y: pd.Series[Any]) -> Iterator[TableFinding]:
+def _check_classes(y: pd.Series[Any]) -> Iterator[TableFinding]:
     counts = y.value_counts()
     n, name = len(y), str(y.name)
     if len(counts) == 1:
@@ -193,14 +197,14 @@ def _look_at_classes(y: pd.Series[Any]) -> Iterator[TableFinding]:
     if len(few) > LISTED:
         text = f"{len(few) - LISTED} more classes have fewer than {FEW_ROWS} rows"
         yield TableFinding(Topic.FEW_ROWS, name, text)
-    yield from _alike(list(counts.index), name)
+    yield from _similar_labels(list(counts.index), name)
     if counts.iloc[0] == counts.iloc[-1]:
         text = f"all classes have {counts.iloc[0]:,} rows: the table is balanced already"
         yield TableFinding(Topic.BALANCED, name, text)
 
 
 def _check_quantity(y: pd.Series[Any], different: int) -> None:
-    """Refuse numbers that are measured, not classes."""
+    """Raise for a target of measured numbers."""
     if y.dtype.kind not in "iuf":
         return
     numbers = y.to_numpy(dtype="float64")
@@ -213,7 +217,7 @@ def _check_quantity(y: pd.Series[Any], different: int) -> None:
         )
 
 
-def _alike(labels: list[Any], name: str) -> Iterator[TableFinding]:
+def _similar_labels(labels: list[Any], name: str) -> Iterator[TableFinding]:
     spellings: dict[str, list[Any]] = {}
     for label in labels:
         if isinstance(label, str):
@@ -226,8 +230,8 @@ def _alike(labels: list[Any], name: str) -> Iterator[TableFinding]:
 
 
 def _missing_cells(X: pd.DataFrame) -> Iterator[TableFinding]:
-    gone = X.isna().sum()
-    columns = gone[gone > 0]
+    n_missing = X.isna().sum()
+    columns = n_missing[n_missing > 0]
     if len(columns):
         worst = ", ".join(str(name) for name in columns.sort_values(ascending=False).index[:LISTED])
         rest = len(columns) - LISTED

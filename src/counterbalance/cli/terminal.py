@@ -1,11 +1,11 @@
 r"""Output: tables and sentences for people, JSON for machines, and streams that never fail.
 
-Results go to stdout, everything else (notes, warnings, progress) to stderr. Whatever comes from a
-user's table is shown as text: no control character of it is obeyed.
+Results go to stdout, everything else (notes, warnings, progress) to stderr. Control characters
+from a user's table are written as escapes.
 
-A reader that went away (``| head``), a full disk behind ``>`` or an encoding without arrows must
-not lose a file, nor turn success into failure. A character that the encoding lacks is written in
-ASCII: -> for an arrow, \u4e2d for a letter.
+A closed pipe (``| head``), a full disk or an encoding without arrows neither loses a file nor
+changes the exit code. A character that the encoding lacks is written in ASCII: -> for an arrow,
+\u4e2d for a letter.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 LONGEST_LINE, LONGEST_CELL, LONGEST_WORD = 1500, 80, 300
 LONG_WORD = re.compile(rf"\S{{{LONGEST_WORD + 1},}}")
 CUT = " ... "
-# However narrow a terminal says that it is.
+# Shortest line, also on a terminal that reports fewer characters.
 FEWEST_CHARACTERS = 20
 # The characters beyond ASCII in our own texts.
 PLAIN = {
@@ -97,7 +97,7 @@ def note(text: str) -> None:
 
 def show_json(value: Any) -> None:
     """Write a value as JSON to stdout; what JSON lacks (nan, a date) becomes null or text."""
-    # Where the stream lacks a character, no other may take its place in the user's data.
+    # A character of the user's data that the stream lacks is escaped, never replaced.
     is_unicode = (sys.stdout.encoding or "utf-8").lower().startswith("utf")
     text = json.dumps(
         _as_json(value), ensure_ascii=not is_unicode, indent=2, allow_nan=False, default=str
@@ -109,14 +109,14 @@ def show_json(value: Any) -> None:
 def working(text: str, *, told: type[Warning] | None = None) -> Iterator[Callable[[str], None]]:
     """Show on a terminal, after two seconds, that work is going on; its warnings become notes.
 
-    Warnings of the category ``told`` are left out: the result itself says the same. What is
-    given says how far the work is.
+    Warnings of the category ``told`` are left out, because the result states them. The function
+    that is yielded updates the text.
     """
     shown = _Status(text)
     with warnings.catch_warnings(record=True) as warned:
         warnings.simplefilter("ignore")  # such as pandas' advice to programmers
         warnings.simplefilter("always", UserWarning)
-        # The diagnosis of the table has said it, with the options of the command.
+        # The table checks have reported these, with the options of the command.
         for category in filter(None, (told, IdentifierWarning)):
             warnings.simplefilter("ignore", category)
         try:
@@ -158,9 +158,9 @@ class _Status:
 
 
 class Progress:
-    """Says what is being done and how long that step will take.
+    """Show the current step and how long it will take.
 
-    On a terminal ``tell`` shows it; anywhere else, such as in a log, it is a line once a minute.
+    ``tell`` shows it on a terminal. Elsewhere, such as in a log, a line is written once a minute.
     """
 
     def __init__(
@@ -170,7 +170,7 @@ class Progress:
         self._began = self._last = self._said = clock()
 
     def __call__(self, what: str, done: int, total: int) -> None:
-        """Say it, if it is time to."""
+        """Show the step; in a log at most once a minute."""
         now = self._clock()
         if what != self._step:  # it began when the step before it ended
             self._step, self._began = what, self._last
@@ -244,7 +244,7 @@ def printable(text: str) -> str:
 
 
 def shortened(text: str, most: int = LONGEST_LINE) -> str:
-    """Cut a text that is too long in its middle, because its end is the remedy.
+    """Cut a text that is too long in its middle; its end holds the remedy.
 
     >>> shortened("a" * 50 + "b" * 50, 16)
     'aaaaaaa ... bbbb'
@@ -263,8 +263,8 @@ def one_line(text: str) -> str:
     """
     listed = text.strip().replace(":\n  - ", ": ").replace("\n  - ", "; ")
     line = " ".join(line.strip() for line in listed.split("\n") if line.strip())
-    words = LONG_WORD.sub(lambda word: shortened(word[0], LONGEST_WORD), line)
-    return printable(shortened(words))
+    with_short_words = LONG_WORD.sub(lambda word: shortened(word[0], LONGEST_WORD), line)
+    return printable(shortened(with_short_words))
 
 
 def _as_json(value: Any) -> Any:
@@ -306,24 +306,24 @@ codecs.register_error(HANDLER, _write_plainly)
 
 def protect_streams() -> None:
     """Replace stdout and stderr of this process by streams that never fail."""
-    sys.stdout = _protected(sys.stdout, tell=True)
-    sys.stderr = _protected(sys.stderr, tell=False)  # there is nowhere else to report it
+    sys.stdout = _protected(sys.stdout, report=True)
+    sys.stderr = _protected(sys.stderr, report=False)  # there is nowhere else to report it
 
 
-def _protected(stream: Any, *, tell: bool) -> Any:
+def _protected(stream: Any, *, report: bool) -> Any:
     """Return a stream like this one that never fails; a missing one becomes the null device."""
     if stream is None:
         return open(os.devnull, "w", encoding="utf-8")  # noqa: PTH123 - it stays open
     if hasattr(stream, "reconfigure") and stream.errors in {"strict", "backslashreplace"}:
         stream.reconfigure(errors=HANDLER)
-    return _Forgiving(stream, tell=tell)
+    return _SafeStream(stream, report=report)
 
 
-class _Forgiving:
+class _SafeStream:
     """A stream; once it cannot be written, everything goes to the null device."""
 
-    def __init__(self, stream: TextIO, *, tell: bool) -> None:
-        self._stream, self._tell = stream, tell
+    def __init__(self, stream: TextIO, *, report: bool) -> None:
+        self._stream, self._report = stream, report
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._stream, name)
@@ -336,17 +336,17 @@ class _Forgiving:
         return len(text)
 
     def flush(self) -> None:
-        """Hand everything over to the system."""
+        """Flush the stream; if that fails, redirect it to the null device."""
         try:
             self._stream.flush()
         except OSError as error:
             with suppress(OSError, ValueError):
-                nowhere = os.open(os.devnull, os.O_WRONLY)
-                os.dup2(nowhere, self._stream.fileno())
-                os.close(nowhere)
+                null = os.open(os.devnull, os.O_WRONLY)
+                os.dup2(null, self._stream.fileno())
+                os.close(null)
                 self._stream.flush()
-            if self._tell and error.errno != errno.EPIPE:
+            if self._report and error.errno != errno.EPIPE:
                 sys.stderr.write(
                     f"counterbalance: the output could not be printed ({error.strerror}); the "
-                    "files that you asked for are not affected\n"
+                    "output files are not affected\n"
                 )

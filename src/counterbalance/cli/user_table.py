@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from counterbalance.io import TableFile
     from counterbalance.io.column_checks import TableFinding
 
-# From so many further columns on they share a line, and how many of them it names.
+# With this many further columns, equal findings share a line, and how many columns it names.
 MANY, MOST_NAMED = 2, 5
 
 
@@ -34,7 +34,7 @@ class UserTable:
     X: pd.DataFrame  # their features: every column but the target and those in `kept`
     y: pd.Series[Any]  # their classes
     kept: tuple[str, ...]  # columns that stay in the file but are not used
-    # What was recognised in the table and what was done about it.
+    # What was detected in the table and what was done about it.
     findings: tuple[TableFinding, ...]
     use: tuple[str, ...] = ()  # columns that are used, and may change, whatever they look like
 
@@ -91,7 +91,7 @@ def read_user_table(
 ) -> UserTable:
     """Read a file, check what it holds, and write the findings to stderr.
 
-    ``apart`` names, for an option, a column that has a role of its own and is no feature.
+    ``apart`` maps an option to its column, such as the groups; that column is not a feature.
     """
     from counterbalance.cli.table_checks import diagnose
     from counterbalance.io import read_table_file
@@ -100,7 +100,7 @@ def read_user_table(
     with working(f"reading {path.name}"):
         stored = read_table_file(path, replace(reading, target=target))
         frame = stored.frame
-    # Said before anything can be refused, because they may explain it.
+    # Report these before any error, because they may explain it.
     reading_notes = tuple(TableFinding(Topic.READING, None, text) for text in stored.notes)
     for finding in reading_notes:
         note(finding.text)
@@ -141,7 +141,7 @@ def make_reading(
     na: Sequence[str] | None,
     sheet: str | None,
 ) -> Reading:
-    """Return how the options of a command say that a file is read."""
+    """Return the options of a command that say how to read a file."""
     return Reading(header, tuple(number or ()), tuple(text or ()), tuple(na or ()), sheet)
 
 

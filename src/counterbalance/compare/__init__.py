@@ -1,4 +1,4 @@
-"""Should this table be resampled, and with what? Cross-validated on the user's own rows."""
+"""Compare strategies against imbalance by cross-validation on the user's own rows."""
 
 from counterbalance.compare.plan import FULL, QUICK, ComparisonError, Settings
 from counterbalance.compare.run import Comparison, compare

@@ -1,15 +1,15 @@
 """The table that is compared on: features, class codes, groups or times.
 
     codes          the class of each row: 0 the largest class, C - 1 the smallest
-    y              the same as places among the sorted labels, which is what a model is fitted to
+    y              the same as positions in the sorted labels, which a model is fitted to
     groups         rows with the same number stay together in a fold, or None
     times          the rank of each row's moment, or None; the rows are in its order
     counts_of_file rows of each class in the whole table
 
-Of a large table only some rows are used. They are drawn by class share, but a small class keeps
-all it has up to n / 2C of n rows, because resampling is about them.
-Where that gives a class a larger share than it has in the table, metrics weight the rows back, and
-the probabilities of a model are corrected for the prior (see `trials`).
+A large table is sampled. Rows are drawn in proportion to the classes, but a small class keeps all
+its rows up to n / 2C of n rows, because resampling is about them. If that gives a class a larger
+share than it has in the table, metrics weight the rows by their share in the table, and the
+probabilities of a model are corrected for the prior (see `trials`).
 """
 
 from __future__ import annotations
@@ -73,9 +73,9 @@ class ComparedTable:
 
     @cached_property
     def class_weights(self) -> Floats | None:
-        """What a row of each class counts for in a metric; None where all count the same.
+        """The weight of a row of each class in a metric; None where all weights are equal.
 
-        A class that has another share than in the file, beyond rounding, is weighted back to it.
+        The weights restore the share that each class has in the file.
         """
         by_share = self.counts_of_file * (len(self.codes) / self.counts_of_file.sum())
         is_same = (np.abs(self.counts - by_share) < 1).all()
@@ -100,7 +100,7 @@ class ComparedTable:
 def read_compared(
     X: Any, y: Any, *, groups: Any = None, times: Any = None, rows: int = 0
 ) -> ComparedTable:
-    """Check a table and draw at most so many of its rows, keeping small classes; 0 takes all."""
+    """Check a table and draw at most ``rows`` of it, keeping small classes; 0 takes all."""
     pd = require_pandas()
     frame = X.reset_index(drop=True) if isinstance(X, pd.DataFrame) else pd.DataFrame(np.asarray(X))
     frame = frame.set_axis([str(name) for name in frame.columns], axis=1)
@@ -138,8 +138,8 @@ def kept_counts(counts: Integers, rows: int) -> Integers:
     by_share = rows * counts / counts.sum()
     least = np.minimum(counts, rows // (2 * len(counts)))
     above = np.maximum(by_share - least, 0)
-    room = rows - np.maximum(by_share, least).sum() + above.sum()
-    wanted = least + above * (room / above.sum())
+    left_over = rows - np.maximum(by_share, least).sum() + above.sum()
+    wanted = least + above * (left_over / above.sum())
     kept = np.floor(wanted).astype(np.intp)
     most_left = np.argsort(kept - wanted, kind="stable")  # the largest remainder first
     kept[most_left[: rows - int(kept.sum())]] += 1
@@ -147,7 +147,7 @@ def kept_counts(counts: Integers, rows: int) -> Integers:
 
 
 def kept_rows(codes: Integers, kept: Integers) -> Integers:
-    """Draw so many rows of each class, always the same ones, in their order."""
+    """Draw the given number of rows of each class, always the same ones, in their order."""
     rng = np.random.default_rng(0)
     drawn = [
         rng.permutation(np.flatnonzero(codes == code))[:count] for code, count in enumerate(kept)

@@ -1,13 +1,14 @@
-"""Evidence: what the folds say of each strategy against doing nothing but moving the threshold.
+"""Evidence: compare each strategy with a tuned threshold without resampling, fold by fold.
 
-The reference is ``none`` at the better of its two thresholds, 0.5 and the tuned one, and each
-strategy is compared with it at both of its own. The results are looked at several times. After
-each look a strategy is left out that can no longer be shown to help. A classifier is settled when
-no strategy is left, or when one is shown to help. Neither makes a false claim more probable:
+The reference is ``none`` at the better of its two thresholds, 0.5 and the tuned one. Each strategy
+is compared with it at both of its own thresholds. The results are evaluated several times, at
+looks. After each look, strategies that can no longer be shown to help are dropped. A classifier is
+settled when no strategy is left, or when one is shown to help. Neither makes a false claim more
+probable:
 
     a claim needs a probability of 1 - 0.05 / (m looks), where m counts the candidates and looks
     the times at which a claim can be made: any claim about a classifier is wrong with 0.05
-    a strategy that was left out is never said to help, and still counts in m
+    a dropped strategy is never reported to help, and still counts in m
 
 The variance of the posterior is var(d) (1 / n + ratio) (see `results`). More folds of the same rows
 only reduce its first part. So after a few folds it is known how far the mean can still move, and
@@ -30,21 +31,21 @@ from counterbalance.compare.strategies import BASELINE, COUNTERFACTUAL, INTERIOR
 
 ERROR = 0.05
 LIKELY = 1 - ERROR
-POSSIBLE = 0.75  # below this a threshold is not worth speaking of
+POSSIBLE = 0.75  # below this probability a threshold is not mentioned
 LEAST_CHANCE = 0.05  # below this probability of still being shown to help a strategy is left out
 State = Literal["helps", "probably", "no"]
 
 
 def chance(d: Floats, ratio: float, folds: int, bound: float, level: float) -> float:
-    """Return how probable it is that ``folds`` folds will put the mean above a bound.
+    """Return the probability that the mean over ``folds`` folds will be shown to exceed a bound.
 
-    ``level`` is how sure the posterior has to be of it then.
+    ``level`` is the posterior probability that this needs.
 
     >>> gains = np.array([0.01, -0.02, 0.03, 0.0, -0.01])
     >>> round(chance(gains, 1 / 4, 15, bound=0.01, level=0.95), 3)
     0.009
     """
-    if len(d) < 2:  # noqa: PLR2004 - one fold says nothing of another
+    if len(d) < 2:  # noqa: PLR2004 - one fold has no variance
         return 1.0
     spread = float(np.std(d, ddof=1))
     wanted = bound + float(t.ppf(level, folds - 1)) * spread * np.sqrt(1 / folds + ratio)
@@ -54,7 +55,7 @@ def chance(d: Floats, ratio: float, folds: int, bound: float, level: float) -> f
 
 @dataclass(frozen=True)
 class Gain:
-    """What a strategy at a threshold adds to the reference."""
+    """The gain of a strategy at a threshold over the reference."""
 
     strategy: str
     threshold: str
@@ -71,12 +72,12 @@ class Gain:
 
 @dataclass(frozen=True)
 class ClassifierEvidence:
-    """What the folds say of one classifier."""
+    """The evidence about one classifier."""
 
     classifier: str
-    # What each candidate adds, the largest mean gain first; none that failed on a fold.
+    # The gain of each candidate, the largest mean first; none that failed on a fold.
     gains: tuple[Gain, ...]
-    # What threshold and calibration add without resampling; None where they change nothing.
+    # The gain of threshold and calibration without resampling; None where they change nothing.
     moving: Gain | None
     looks: int = 1  # at how many looks a claim can be made
 
@@ -87,9 +88,9 @@ class ClassifierEvidence:
 
     @cached_property
     def best(self) -> Gain | None:
-        """The candidate to speak of: the largest gain among those that are surest.
+        """The candidate to report: the largest gain among those of the highest certainty.
 
-        Of those that are as good, one to train on goes before counterfactuals, which are to read.
+        Among equally good ones, Interior comes first and Counterfactual last, which is for reading.
         """
         whole = [gain for gain in self.gains if gain.is_whole]
         for least in (self.bar, LIKELY):
@@ -108,7 +109,7 @@ class ClassifierEvidence:
 
 
 def find(results: Results) -> list[ClassifierEvidence]:
-    """Return what was found for each classifier whose baseline could be computed."""
+    """Return the evidence for each classifier whose baseline could be computed."""
     bases = [results.pairs[BASELINE, name] for name in results.plan.settings.classifiers]
     return [_evidence(results, base) for base in bases if base.failed is None]
 
@@ -129,8 +130,8 @@ def _evidence(results: Results, base: Pair) -> ClassifierEvidence:
     plan, rope = results.plan, results.plan.settings.rope
     metric = METRICS[plan.settings.metric]
     thresholds = (HALF, TUNED) if metric.is_tuned else (HALF,)
-    free = [base.values(metric.name, threshold) for threshold in thresholds]
-    reference = max(free, key=lambda values: metric.sign * float(values.mean()))
+    baseline_values = [base.values(metric.name, threshold) for threshold in thresholds]
+    reference = max(baseline_values, key=lambda values: metric.sign * float(values.mean()))
     gains = []
     for (strategy, classifier), pair in results.pairs.items():
         is_tried = len(pair.records) >= min(FEWEST_FOLDS, len(plan.folds))
@@ -145,7 +146,7 @@ def _evidence(results: Results, base: Pair) -> ClassifierEvidence:
             belief = posterior(d, plan.ratio)
             gains.append(Gain(strategy, threshold, belief, rope, to_come, is_whole))
     gains.sort(key=lambda gain: -gain.belief.mean)
-    moved = posterior(metric.sign * (free[-1] - free[0]), plan.ratio)
+    moved = posterior(metric.sign * (baseline_values[-1] - baseline_values[0]), plan.ratio)
     moving = Gain(BASELINE, TUNED, moved, rope) if metric.is_tuned else None
     claims = sum(look > FEWEST_FOLDS for look in plan.looks)  # at the end of each repeat
     return ClassifierEvidence(base.classifier, tuple(gains), moving, max(claims, 1))

@@ -3,7 +3,7 @@
     p         (N, C) probabilities, classes from the largest to the smallest
     y         (N,) class codes
     answer    (N,) class codes
-    weights   (N,) what each row counts for, or None where all count the same
+    weights   (N,) the weight of each row, or None where all are equal
 
 Two classes: the F-measure, the average precision and the Brier score are those of the
 minority. More classes: the G-mean is the geometric mean of all recalls, F1, ROC AUC and average
@@ -24,7 +24,7 @@ BINARY = 2
 
 @dataclass(frozen=True)
 class Metric:
-    """A figure of merit."""
+    """A metric."""
 
     name: str  # in the code
     label: str  # for people
@@ -38,7 +38,7 @@ class Metric:
 
     @property
     def sign(self) -> int:
-        """What makes a larger number the better one."""
+        """1, or -1 for a metric of which lower values are better."""
         return 1 if self.higher_is_better else -1
 
 
@@ -68,8 +68,8 @@ def answer_scores(
     0.5
     """
     counts = confusion_matrix(y, answer, labels=np.arange(n_classes), sample_weight=weights)
-    right, true, said = np.diag(counts).astype(float), counts.sum(axis=1), counts.sum(axis=0)
-    recall, f1 = right / true, 2 * right / (true + said)
+    right, true, predicted = np.diag(counts).astype(float), counts.sum(axis=1), counts.sum(axis=0)
+    recall, f1 = right / true, 2 * right / (true + predicted)
     return {
         "g_mean": float(recall.prod() ** (1 / n_classes)),
         "f1": float(f1[1] if n_classes == BINARY else f1.mean()),

@@ -1,13 +1,13 @@
-"""Models: a strategy with a classifier as the scikit-learn object that is compared, and pasted.
+"""Models: a strategy with a classifier, as the scikit-learn object that is compared and printed.
 
     none, class weights   ResampledClassifier(prepare -> f, "passthrough")
     our samplers          ResampledClassifier(prepare -> f, sampler), which resamples the table
     others                prepare -> ResampledClassifier(f, sampler)
     SMOTE, mixed table    prepare, levels as codes -> ResampledClassifier(one-hot -> f, SMOTENC)
 
-``prepare`` is `TablePreparation`. That is the ``tuned`` model: its probabilities are corrected for
-the prior and calibrated, its threshold is tuned, both inside the rows that it is fitted to. The
-plain model, at a threshold of 0.5, is what it holds: the sampler, then the classifier.
+f is the classifier, ``prepare`` is `TablePreparation`. These are the ``tuned`` models: their
+probabilities are corrected for the prior and calibrated, and their threshold is tuned, inside the
+rows that they are fitted to. The plain model, at a threshold of 0.5, is the sampler, then f.
 """
 
 import inspect
@@ -46,7 +46,7 @@ Imports = set[tuple[str, str]]
 class Parts(NamedTuple):
     """A strategy with a classifier, unfitted."""
 
-    before: Any  # what goes before sampler and classifier; None where the sampler takes the table
+    before: Any  # the step before sampler and classifier; None where the sampler takes the table
     resampled: ResampledClassifier
 
     def model(self, threshold: str) -> Any:
@@ -62,7 +62,7 @@ class Parts(NamedTuple):
 
 
 def make_parts(plan: ComparisonPlan, strategy: str, classifier: str) -> Parts:
-    """Return what a strategy with a classifier is made of, for this table and these settings."""
+    """Return the parts of a strategy with a classifier, for this table and these settings."""
     settings, kinds = plan.settings, plan.table.kinds
     f = new_classifier(classifier, settings.seed)
     before, sampler = None, "passthrough"
@@ -99,7 +99,7 @@ def make_parts(plan: ComparisonPlan, strategy: str, classifier: str) -> Parts:
 
 
 def _seeded(sampler: Any, plan: ComparisonPlan) -> Any:
-    """Give a sampler its seed, and imbalanced-learn's no more neighbours than every fold has."""
+    """Set the seed of a sampler; limit imbalanced-learn's neighbours to what every fold has."""
     usual, given = sampler.get_params(), {}
     if usual.get("random_state", 0) is None:
         given["random_state"] = plan.settings.seed
@@ -110,13 +110,13 @@ def _seeded(sampler: Any, plan: ComparisonPlan) -> Any:
 
 
 def smote_of(plan: ComparisonPlan) -> str:
-    """Return which SMOTE a table gets."""
+    """Return the variant of SMOTE that fits the columns of a table."""
     ordered = [kind.has_order for kind in plan.table.kinds]
     return "SMOTE" if all(ordered) else "SMOTENC" if any(ordered) else "SMOTEN"
 
 
 def as_code(value: Any, imports: Imports) -> str:
-    """Write a value as the expression that makes it, and note what that needs to import.
+    """Write a value as a Python expression, and add what it needs to ``imports``.
 
     >>> from sklearn.linear_model import LogisticRegression
     >>> needed = set()
@@ -136,7 +136,7 @@ def as_code(value: Any, imports: Imports) -> str:
 
 
 def as_call(value: Any, imports: Imports) -> tuple[str, list[str]]:
-    """Return what is called to make an estimator, and with which arguments."""
+    """Return the call that makes an estimator: the name and the arguments."""
     name, module = type(value).__name__, type(value).__module__
     if isinstance(value, Pipeline):
         imports.add((f"{module.partition('.')[0]}.pipeline", "make_pipeline"))

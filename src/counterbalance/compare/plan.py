@@ -1,11 +1,11 @@
-"""Plan of a comparison: its settings, which rows train and which test, and when to look.
+"""Plan of a comparison: its settings, its folds, and when the results are evaluated.
 
     plain      stratified by class, shuffled, repeated with other seeds
     grouped    the same, but a group is never split
     timed      scikit-learn's TimeSeriesSplit, but rows of one moment are never split
 
-A fold whose training part has fewer than two rows of a class, or whose test part lacks a
-class, can neither be resampled nor scored: it is left out and counted.
+A fold whose training part has fewer than two rows of a class, or whose test part lacks a class,
+cannot be resampled or scored: it is left out.
 """
 
 from dataclasses import asdict, dataclass
@@ -32,7 +32,7 @@ from counterbalance.errors import CounterbalanceError, TableError
 
 FEWEST_ROWS = 200
 FEWEST_TO_TRAIN = 2
-FEWEST_FOLDS = 3  # that anything is concluded from
+FEWEST_FOLDS = 3  # fewest folds for any conclusion
 QUICK: dict[str, Any] = {"repeats": 1, "inner_folds": 2, "rows": 1000, "seconds": 30}
 FULL: dict[str, Any] = {"strategies": FULL_STRATEGIES, "classifiers": FULL_CLASSIFIERS}
 FULL |= {"rows": 0, "seconds": 0, "adaptive": False}
@@ -44,16 +44,16 @@ class ComparisonError(CounterbalanceError):
 
 @dataclass(frozen=True)
 class Settings:
-    """What is compared and how much is computed.
+    """What `compare` tries, and how much it computes.
 
     Parameters
     ----------
     strategies : tuple of str
-        What is done about the imbalance; ``"none"`` is always among them.
+        Names of strategies against imbalance; ``"none"`` is always added.
     classifiers : tuple of str
         Names of classifiers, or the user's own as ``module:object``.
     metric : str
-        The metric that the verdict is about.
+        The metric of the verdict.
     rope : float
         Half the width of the region of practical equivalence: a smaller difference does not
         count.
@@ -61,8 +61,8 @@ class Settings:
         Folds of the cross-validation, how often it is repeated with other folds, and folds
         inside a training part, for threshold and calibration.
     adaptive : bool
-        Whether to leave out what can no longer be shown to help, and to end when the answer is
-        settled or the time is over.
+        Whether to drop strategies that can no longer be shown to help, and to stop when the
+        answer is settled or the time is over.
     seconds : float or None
         Most processor time; None depends on the number of rows, 0 is no limit.
     draws : int
@@ -72,7 +72,7 @@ class Settings:
     seed : int
         Seed of the folds, the samplers and the classifiers.
     constraints : constraint, str or list of them
-        What the new rows of our samplers keep; the other methods know no constraints.
+        Constraints for the new rows of our samplers; the other methods ignore them.
     """
 
     strategies: tuple[str, ...] = DEFAULT_STRATEGIES
@@ -129,7 +129,7 @@ class Fold(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class ComparisonPlan:
-    """The table, the settings and the folds, as every process gets them."""
+    """The table, the settings and the folds; every process gets the same."""
 
     table: ComparedTable
     settings: Settings
@@ -160,7 +160,7 @@ class ComparisonPlan:
 
     @cached_property
     def looks(self) -> list[int]:
-        """Numbers of folds after which the results are looked at; the last is all of them."""
+        """Numbers of folds after which the results are evaluated; the last is all of them."""
         if not self.settings.adaptive:
             return [len(self.folds)]
         ends = {sum(fold.repeat <= one.repeat for fold in self.folds) for one in self.folds}
@@ -168,7 +168,7 @@ class ComparisonPlan:
 
     @cached_property
     def fewest(self) -> int:
-        """Rows of the smallest class in the smallest part that anything is fitted to."""
+        """Rows of the smallest class in the smallest training part, inner folds included."""
         parts = [self.table.part(fold.train) for fold in self.folds]
         inner = (self.settings.inner_folds, self.settings.seed)
         parts += [part.part(rows) for part in parts for rows, _ in splits(part, *inner)]

@@ -1,7 +1,7 @@
-"""Results: what the trials gave, as figures of each strategy with each classifier.
+"""Results: the scores of each strategy with each classifier.
 
-The Bayesian correlated t-test: folds share training rows, so what they give is correlated, by
-about ratio / (1 + ratio), ratio being the rows of a test part over those of its training part
+The Bayesian correlated t-test: folds share training rows, so their scores are correlated, by
+about ratio / (1 + ratio), where ratio is the size of a test part over that of its training part
 (Nadeau and Bengio). With a flat prior, the mean of n folds d has a Student posterior with n - 1
 degrees of freedom around mean(d), with variance var(d) (1 / n + ratio) (Corani and Benavoli,
 Machine Learning 2015). Our tests check against baycomp, which assumes folds of equal size.
@@ -33,7 +33,7 @@ PACKAGES = ("numpy", "scipy", "scikit-learn", "imbalanced-learn", "pandas")
 
 @dataclass(frozen=True)
 class Posterior:
-    """Where a mean is believed to lie."""
+    """Posterior distribution of a mean."""
 
     mean: float
     scale: float
@@ -66,7 +66,7 @@ def posterior(d: Floats, ratio: float) -> Posterior:
 
 @dataclass(frozen=True, eq=False)
 class Pair:
-    """A strategy with a classifier: what its folds gave, in their order."""
+    """A strategy with a classifier, and its trials in the order of the folds."""
 
     plan: ComparisonPlan
     strategy: str
@@ -111,11 +111,11 @@ class Pair:
 
 @dataclass(frozen=True, eq=False)
 class Results:
-    """All that came out of a plan, so far."""
+    """All trials of a plan that are done so far."""
 
     plan: ComparisonPlan
     records: Sequence[TrialRecord]
-    late: tuple[tuple[str, str], ...] = ()  # pairs that were left out for want of time
+    late: tuple[tuple[str, str], ...] = ()  # pairs that were dropped for lack of time
 
     @cached_property
     def pairs(self) -> dict[tuple[str, str], Pair]:

@@ -1,8 +1,8 @@
 """Run a comparison: trials, look by look, then the verdict.
 
-first fold      how long each strategy takes: what cannot fit into the time is left out
-three folds     what can no longer be shown to help is left out
-each repeat     the same; a classifier is settled when nothing is left, or something helps
+first fold      measures the time of each strategy; the slowest that exceed the limit are dropped
+three folds     strategies that can no longer be shown to help are dropped
+each repeat     the same; a classifier is settled when no strategy is left, or one helps
 """
 
 from collections.abc import Callable
@@ -26,28 +26,30 @@ from counterbalance.compare.trust import compute_trust, summarise_trust, trust_t
 from counterbalance.compare.verdict import Verdict, decide, scope
 from counterbalance.result_table import ResultTable, as_html
 
-# Settings that the figures of a trial depend on; the trial itself names the others.
+# Settings that the scores of a trial depend on; the trial itself holds the others.
 TRIAL_SETTINGS = ("folds", "inner_folds", "seed", "constraints")
 Pairs = list[tuple[str, str]]  # of strategy and classifier
 
 
 @dataclass(frozen=True, eq=False)
 class Comparison:
-    """What came out."""
+    """The result of `compare`."""
 
-    verdict: Verdict  # the answer in words
-    results: Results  # the figures of every strategy
+    verdict: Verdict  # the answer
+    results: Results  # the scores of every strategy
     tables: tuple[ResultTable, ...]  # to read: scores and gains, and trust with draws
     summary: dict[str, Any]  # all of it as plain values
     computed: int  # trials that were not in the store
 
     def _repr_html_(self) -> str:
-        """Return the verdict and its table for a notebook; the evidence is folded away."""
-        said = self.verdict
-        lines = "".join(f"<li>{escape(text)}</li>" for text in (*said.sentences, *said.caveats))
+        """Return the verdict and its table for a notebook; the evidence is collapsed."""
+        verdict = self.verdict
+        lines = "".join(
+            f"<li>{escape(text)}</li>" for text in (*verdict.sentences, *verdict.caveats)
+        )
         return (
-            f"<p><strong>{escape(said.headline)}</strong></p><p>{escape(said.scope)}</p>"
-            f"{''.join(map(as_html, self.tables))}<pre>{escape(said.code)}</pre>"
+            f"<p><strong>{escape(verdict.headline)}</strong></p><p>{escape(verdict.scope)}</p>"
+            f"{''.join(map(as_html, self.tables))}<pre>{escape(verdict.code)}</pre>"
             f"<details><summary>Evidence</summary><ul>{lines}</ul></details>"
         )
 
@@ -75,44 +77,45 @@ def compare(
     y : array-like
         The class of each row.
     store : path, optional
-        File that finished trials are kept in. Run the same again to resume after Ctrl-C or a
-        kill. A file of another table or other settings is begun anew.
+        File for finished trials. Call `compare` again to resume after Ctrl-C or a kill. A file of
+        another table or other settings is overwritten.
     settings : Settings, optional
         What is tried and how it is scored.
     groups, time : array-like, optional
         Rows of one group stay together; training never sees the time of the test or later.
     jobs : int, default=1
-        Number of processes; -1 is one per core. It never changes a figure. With more than one,
+        Number of processes; -1 is one per core. It never changes a score. With more than one,
         call this in a script under ``if __name__ == "__main__"``.
     progress, announce : callable, optional
-        Get after each trial which folds it is about, how many are done and how many there are;
-        and before the run sentences that say on which rows it is.
+        ``progress`` is called after each trial with the name of the folds, the number of finished
+        trials and their total. ``announce`` is called before the run with sentences about the
+        rows that are used.
     setup : str
-        Lines of Python that make X and y, to stand before the lines to paste.
+        Lines of Python that make X and y, printed before the lines of the model.
     like : Path, optional
-        Nobody may read the store who may not read this file.
+        Users who may not read this file may not read the store.
 
     Returns
     -------
     comparison : Comparison
-        The verdict, the figures and the table; a notebook shows them.
+        The verdict, the scores and the table; a notebook shows them.
 
     See Also
     --------
-    counterbalance.displays.ComparisonDisplay : Draws what came out.
+    counterbalance.displays.ComparisonDisplay : Draws the scores.
     counterbalance.report.write_report : Makes a page of ``comparison.summary``.
     """
     settings = settings or Settings()
     table = read_compared(X, y, groups=groups, times=time, rows=settings.rows)
     for name in settings.classifiers:
-        new_classifier(name, settings.seed)  # what cannot be imported is said before the run
+        new_classifier(name, settings.seed)  # fail before the run if it cannot be imported
     plan = ComparisonPlan(table, settings)
-    most = len(plan.pairs) * len(plan.folds)  # what cannot be cut is said before the run, too
+    most = len(plan.pairs) * len(plan.folds)  # fails before the run if there are no folds
     kept = TrialFile(None if store is None else Path(store), made_by(plan), like)
     before = len(kept.done)
-    anew = "the trials in the folder are of something else, and computed anew" * kept.replaced
+    restart = "the trials are of another table or settings; all are computed again" * kept.replaced
     stop = f"at most {most:,} trials; stop with Ctrl-C, and run the same again to resume"
-    for text in filter(None, (anew, scope(table), stop)):
+    for text in filter(None, (restart, scope(table), stop)):
         announce(text)
     results = run_looks(plan, kept, jobs=jobs, progress=progress)
     records = run(trust_trials(plan), partial(compute_trust, plan), kept, jobs=jobs)
@@ -125,7 +128,7 @@ def compare(
 def run_looks(
     plan: ComparisonPlan, kept: TrialFile, *, jobs: int = 1, progress: Progress | None = None
 ) -> Results:
-    """Compute folds until all is tried, or the answer is settled, or the time is over."""
+    """Compute folds until all are done, the answer is settled, or the time is over."""
     pairs, results, done = plan.pairs, Results(plan, []), 0
     one_repeat = sum(fold.repeat == 0 for fold in plan.folds)
     for look, following in zip(plan.looks, [*plan.looks[1:], 0], strict=True):
@@ -141,7 +144,7 @@ def run_looks(
         wanted = pairs if look < FEWEST_FOLDS else still_open(results, look)
         wanted = [pair for pair in wanted if pair in healthy and following]
         pairs, late = affordable(results, wanted, following - look)
-        if look < one_repeat:  # less than that is too little to speak of a threshold
+        if look < one_repeat:  # the baseline needs one whole repeat
             pairs = [p for p in healthy if p in pairs or p[0] == BASELINE]
         results = replace(results, late=(*results.late, *late))
         if not pairs:
@@ -150,9 +153,9 @@ def run_looks(
 
 
 def affordable(results: Results, pairs: Pairs, folds: int) -> tuple[Pairs, Pairs]:
-    """Return the pairs that there is time for on so many folds, and those that there is none for.
+    """Return the pairs that fit into the time left for ``folds`` more folds, and the others.
 
-    The slowest goes first; a classifier with nothing left to compare is left out.
+    The slowest is dropped first. A classifier without strategies to compare is dropped, too.
     """
     left = results.plan.seconds - sum(record.seconds for record in results.records)
     taken = {pair: [record.seconds for record in results.pairs[pair].records] for pair in pairs}
@@ -169,7 +172,7 @@ def affordable(results: Results, pairs: Pairs, folds: int) -> tuple[Pairs, Pairs
 
 
 def made_by(plan: ComparisonPlan) -> dict[str, Any]:
-    """Return what makes the figures: the table, some settings, versions, the user's own code."""
+    """Return what the scores depend on: the table, some settings, versions, the user's own code."""
     settings = plan.settings.as_dict()
     made = {"table": plan.table.digest(), "own code": own_code(plan.settings.classifiers)}
     return {**made, **versions(), **{name: settings[name] for name in TRIAL_SETTINGS}}

@@ -1,11 +1,11 @@
-"""Runner: compute independent trials, and keep each in a file the moment it is done.
+"""Runner: compute independent trials, and append each to a file when it is done.
 
-    first line    what makes the figures: the table, the settings, versions, the user's own code
+    first line    what the scores depend on: table, settings, versions, the user's own code
     other lines   a finished trial each
 
-A trial is a mapping of short texts and whole numbers that names everything its figures depend on.
-Run the same again after Ctrl-C or a kill, and only what is missing is computed. A file whose first
-line differs is begun anew. Trials that failed are not kept: they are tried again.
+A trial is a mapping of short texts and whole numbers that holds everything its scores depend on.
+A second run after Ctrl-C or a kill computes only the missing trials. A file whose first line
+differs is overwritten. Failed trials are not kept; they are computed again.
 """
 
 from __future__ import annotations
@@ -30,21 +30,21 @@ from counterbalance.safe_path import safe_path_for_children
 
 Trial = Mapping[str, str | int]
 Compute = Callable[[Trial], Mapping[str, float]]  # takes a trial, returns its figures
-# Gets what is done, how many of it, and of how many.
+# Called with the name of the step, the number that is done, and the total.
 Progress = Callable[[str, int, int], None]
 
 
 class RunError(CounterbalanceError):
-    """A run could not go on; what it has finished is kept."""
+    """A run failed; its finished trials are kept."""
 
 
 class RunInterruptedError(KeyboardInterrupt):
-    """Ctrl-C ended a run; the message says how to go on."""
+    """Ctrl-C ended a run; the message says how to resume."""
 
 
 @dataclass(frozen=True)
 class TrialRecord:
-    """What came of a trial: figures, or an error."""
+    """The result of a trial: scores, or an error."""
 
     trial: Trial
     figures: Mapping[str, float] = field(default_factory=dict)
@@ -69,9 +69,9 @@ class TrialFile:
     path : Path or None
         The file; its folder is made if it is not there. None keeps them in memory only.
     made_by : mapping
-        What makes the figures, as plain JSON.
+        What the scores depend on, as plain JSON.
     like : Path, optional
-        Nobody may read the file who may not read this one.
+        Users who may not read this file may not read the trials.
     """
 
     def __init__(
@@ -79,7 +79,7 @@ class TrialFile:
     ) -> None:
         self.path = path
         self.done: dict[str, TrialRecord] = {}
-        self.replaced = False  # whether there was a file that something else had made
+        self.replaced = False  # whether there was a file of another table or other settings
         if path is None:
             return
         head = json.dumps({"made_by": made_by}, sort_keys=True)
@@ -87,12 +87,12 @@ class TrialFile:
         self.replaced = bool(lines) and lines[0] != head
         kept = [] if self.replaced else [line for line in lines[1:] if self._read(line)]
         make_folder(path.parent, like)
-        # Once more as a whole: a kill may have left half a line at the end.
+        # Rewrite the file: a kill may have left half a line at its end.
         with written_whole(path, like=like) as part:
             part.write_text("\n".join([head, *kept, ""]), "utf-8")
 
     def _read(self, line: str) -> bool:
-        """Take over a line; say whether it is whole."""
+        """Read a trial from a line; return whether the line is complete."""
         try:
             record = TrialRecord(**json.loads(line))
         except (ValueError, TypeError):
@@ -119,9 +119,10 @@ def run(
 ) -> list[TrialRecord]:
     """Compute the trials that a file does not have, and return the records of all.
 
-    What ``compute`` raises is part of the record, and the run goes on. One job is this process,
-    -1 one per core; it never changes a figure. ``progress`` gets after each trial how many are
-    settled, called ``what``. After Ctrl-C, trials in flight are lost and all others are kept.
+    An exception of ``compute`` becomes part of the record, and the run continues. One job is this
+    process, -1 is one per core; it never changes a score. ``progress`` is called after each trial
+    with ``what``, the number that is done, and the total. After Ctrl-C, running trials are lost
+    and all others are kept.
     """
     found = {key_of(trial): file.done.get(key_of(trial)) for trial in trials}
     waiting = [trial for trial in trials if found[key_of(trial)] is None]
@@ -160,18 +161,18 @@ def _records(compute: Compute, trials: list[Trial], jobs: int) -> Iterable[Trial
 def _computed(compute: Compute, trial: Trial, parent: int = 0) -> TrialRecord:
     """Compute one trial, here or in a process of its own; an error is part of the record.
 
-    Numeric libraries get one thread: a figure must not depend on how many a machine has. Warnings
-    of what is only tried are not shown.
+    Numeric libraries get one thread: a score must not depend on the number of cores. Warnings are
+    not shown.
     """
     if parent not in {0, os.getpid()}:
-        signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the parent's to decide
+        signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent handles Ctrl-C
     start, figures, error = time.process_time(), {}, ""
     try:
         with threadpoolctl.threadpool_limits(1), warnings.catch_warnings():
             warnings.simplefilter("ignore")
             figures = {name: float(value) for name, value in compute(trial).items()}
     except CounterbalanceError as raised:
-        error = str(raised)  # ours say everything in the message
+        error = str(raised)  # our own messages need no type
     except (Exception, SystemExit) as raised:  # noqa: BLE001 - recorded, and the run goes on
         error = f"{type(raised).__name__}: {raised}"
     return TrialRecord(trial, figures, time.process_time() - start, error)

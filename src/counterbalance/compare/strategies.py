@@ -1,8 +1,8 @@
-"""Strategies: what can be done about the imbalance, and with which classifiers, by their names.
+"""Strategies against imbalance and classifiers, by name.
 
-A tuned threshold is no strategy of its own: every strategy is scored with one, and ``none`` with
-a tuned threshold is what the others have to beat. Classifiers are the paper's six by readable
-names, with scikit-learn's defaults, or the user's own as ``module:object``.
+A tuned threshold is not a strategy of its own: every strategy is scored with one, and ``none``
+with a tuned threshold is the baseline. Classifiers are the six of the paper, with scikit-learn's
+defaults, or the user's own as ``module:object``.
 """
 
 import hashlib
@@ -26,13 +26,13 @@ from counterbalance.methods.registry import all_samplers, find_method
 
 BASELINE, WEIGHTS = "none", "class weights"
 INTERIOR, COUNTERFACTUAL = "Interior", "Counterfactual"
-# What matters first; the full comparison has more.
+# Most useful first; the full comparison has more.
 DEFAULT_STRATEGIES = (BASELINE, WEIGHTS, "SMOTE", INTERIOR, COUNTERFACTUAL)
 FULL_STRATEGIES = (
     *(BASELINE, WEIGHTS, "Random oversampling", "Random undersampling", "SMOTE", "ADASYN"),
     *(INTERIOR, COUNTERFACTUAL),
 )
-# what people write for what is no method
+# other names of strategies that are not resampling methods
 ALIASES = {"threshold": BASELINE, "tuned threshold": BASELINE, "none": BASELINE}
 ALIASES |= {"weights": WEIGHTS, "class_weight": WEIGHTS, "class weights": WEIGHTS}
 CLASSIFIERS = {
@@ -67,7 +67,7 @@ def strategy_name(given: str) -> str:
     """
     name = ALIASES.get(" ".join(given.split()).lower()) or find_method(given, "methods").name
     if name not in known_strategies():
-        raise TableError(f"methods must make a table of a table, got {name!r}; leave it out")
+        raise TableError(f"methods must return a resampled table, got {name!r}; leave it out")
     return name
 
 
@@ -95,7 +95,7 @@ def new_classifier(name: str, seed: int) -> Any:
 
 
 def weighted(classifier: Any) -> Any:
-    """Let every class weigh the same in a classifier."""
+    """Set balanced class weights in a classifier."""
     names = [name for name in classifier.get_params() if name.endswith("class_weight")]
     if not names:
         raise ClassifierError(
@@ -120,7 +120,7 @@ def _import(name: str) -> Any:
     module, _, attribute = name.partition(":")
     here = str(Path.cwd())
     if here not in sys.path:  # a worker gets the path of the process that started it
-        sys.path.append(here)  # last: a numpy.py that lies there must not stand for numpy
+        sys.path.append(here)  # last: a numpy.py in that folder must not replace numpy
     try:
         found = getattr(import_module(module), attribute)
         is_made = hasattr(found, "get_params") and not isinstance(found, type)

@@ -1,4 +1,4 @@
-"""Summary: what a comparison found, as one table to read, as csv, and as plain values for JSON."""
+"""Summary of a comparison: one table to read, csv files, and plain values for JSON."""
 
 import json
 from collections.abc import Iterator, Sequence
@@ -18,14 +18,14 @@ from counterbalance.extras import require_pandas
 from counterbalance.io.atomic import make_folder, written_whole
 from counterbalance.result_table import ABSENT, FAILED, ResultTable
 
-WIDTH = 12  # characters on either side of the upright line of the picture
+WIDTH = 12  # characters on either side of the vertical line of an interval
 SCORE = ("mean", "low", "high")
 
 
 def score_table(results: Results) -> ResultTable:
-    """Return the one table: what each strategy reaches, and what it adds to a threshold."""
+    """Return the table of scores: each strategy, and its gain over a threshold."""
     metric = METRICS[results.plan.settings.metric]
-    cuts = (HALF, TUNED) if metric.is_tuned else (HALF,)
+    thresholds = (HALF, TUNED) if metric.is_tuned else (HALF,)
     gains = {
         (gain.strategy, finding.classifier): gain
         for finding in find(results)
@@ -36,7 +36,7 @@ def score_table(results: Results) -> ResultTable:
     most = max([0.02, *map(abs, ends)])
     rows, last = [], ""
     for (strategy, classifier), pair in results.pairs.items():
-        scores = [pair.score(metric.name, cut) for cut in cuts]
+        scores = [pair.score(metric.name, threshold) for threshold in thresholds]
         cells = [ABSENT if score is None else f"{score[0]:.3f}" for score in scores]
         if pair.failed and pair.records:
             cells[0] = FAILED
@@ -50,7 +50,10 @@ def score_table(results: Results) -> ResultTable:
         label = "" if classifier == last else classifier
         rows.append([label, strategy, *cells, *shown[:3], str(len(pair.done)), shown[3]])
         last = classifier
-    heads = [f"{metric.label} {cut}" if metric.is_tuned else metric.label for cut in cuts]
+    heads = [
+        f"{metric.label} {threshold}" if metric.is_tuned else metric.label
+        for threshold in thresholds
+    ]
     axis = f"-{most:.2f}".ljust(WIDTH) + "0" + f"+{most:.2f}".rjust(WIDTH)
     note = (
         f"P: probability that the gain is above {results.plan.settings.rope:g}. In the line none: "
@@ -70,14 +73,14 @@ def score_table(results: Results) -> ResultTable:
 def summarise(
     results: Results, verdict: Verdict, trust: Sequence[dict[str, Any]] = ()
 ) -> dict[str, Any]:
-    """Return everything that there is to say of a comparison, as plain values."""
+    """Return the whole comparison as plain values."""
     table, shown = results.plan.table, score_table(results)
     in_file = table.counts_of_file.tolist()
-    said = {name: list(v) if isinstance(v, tuple) else v for name, v in asdict(verdict).items()}
-    said["table"] = {name: list(getattr(shown, name)) for name in ("columns", "rows", "notes")}
+    decision = {name: list(v) if isinstance(v, tuple) else v for name, v in asdict(verdict).items()}
+    decision["table"] = {name: list(getattr(shown, name)) for name in ("columns", "rows", "notes")}
     return {
         "title": "Should it be resampled?",
-        "verdict": said,
+        "verdict": decision,
         "data": {
             "rows": len(table.codes),
             "rows_of_file": sum(in_file),
@@ -110,7 +113,7 @@ def summarise(
 def write_files(summary: dict[str, Any], folder: Path, like: Path | None = None) -> list[Path]:
     """Write tables as csv and the summary as JSON; each appears whole or not at all.
 
-    Nobody may read them who may not read the file ``like``.
+    Users who may not read the file ``like`` may not read them.
     """
     make_folder(folder, like)
     texts = {

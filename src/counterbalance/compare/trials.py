@@ -1,4 +1,4 @@
-"""Trials: independent pieces of work, each a function of the plan and itself.
+"""Trials: one fit and its scores, computed from the plan and the trial alone.
 
     {"strategy": "SMOTE", "classifier": "gradient boosting", "fold": 3}
 
@@ -6,9 +6,9 @@ The model of `models` is fitted to the training part of a fold and scored on its
 Everything that is learned (imputation, scaling, encoding, new rows, the classifier, calibration,
 threshold) is learned inside the training part, by the model itself.
 
-Of a table that was drawn with other class shares, metrics and thresholds weight the rows back to
-the shares of the file, and the probabilities of a model are corrected for that prior. The plain
-model of a strategy that changes the shares itself is left as it is.
+If the table was sampled with other class shares than the file, metrics and thresholds use weights
+that restore the shares of the file, and the probabilities of a model are corrected for that prior.
+The plain model of a strategy that changes the shares itself is not corrected.
 """
 
 from typing import Any
@@ -35,7 +35,7 @@ def compute(plan: ComparisonPlan, trial: Trial) -> dict[str, float]:
     weights, n_classes = table.class_weights, len(table.classes)
     w = None if weights is None else weights[test.codes]
     f, calibrated = model.estimator_, at_shares_of_file(model.predict_proba(X), part, weights)
-    # a classifier without probabilities has those of its calibration
+    # a classifier without probabilities uses those of its calibration
     raw = np.asarray(f.predict_proba(X)) if hasattr(f, "predict_proba") else calibrated
     if not np.isfinite(raw).all():
         raise ClassifierError(
@@ -67,7 +67,7 @@ def fit_parts(plan: ComparisonPlan, parts: Parts, part: ComparedTable, X: Any) -
         model.set_params(cv=inner or settings.inner_folds)
     if before is not None:
         rows, X = before.fit_transform(rows), before.transform(X)
-    # a small part may have the minority in one group or block only: still nothing from outside
+    # in a small part the minority may be in one group only: tune without groups, inside the part
     model.fit(rows, part.y, groups=part.groups if inner else None)
     if not hasattr(model, "out_of_fold_proba_"):
         raise TableError(

@@ -1,10 +1,11 @@
-"""Trust: whether the new rows of a strategy lie where their class lies.
+"""Trust: whether the new rows of a strategy lie where real rows of their class lie.
 
-The table is halved at random, by class. From the first half some rows of the largest class are
-hidden: as many as the smaller classes have on average, but never so many that it is no longer
-clearly the largest. A sampler sees what is left. The figures of its new rows are those of ``NOTE``;
-distances are Euclidean on prepared features, and the committee (logistic regression and boosting,
-class-weighted) is fitted to the second half. Real rows, each left out in turn, have the same.
+The table is halved at random, stratified by class. In the first half some rows of the largest
+class are hidden: as many as the smaller classes have on average, but never so many that the class
+is no longer clearly the largest. The sampler gets the remaining rows. ``NOTE`` defines the metrics
+of its new rows. Distances are Euclidean on prepared features. The committee (logistic regression
+and boosting, class-weighted) is fitted to the second half. Real rows get the same metrics, each
+left out in turn.
 """
 
 from collections.abc import Sequence
@@ -53,11 +54,11 @@ def trust_trials(plan: ComparisonPlan) -> list[Trial]:
 
 
 def compute_trust(plan: ComparisonPlan, trial: Trial) -> dict[str, float]:
-    """Judge the new rows of a sampler, or the real rows of the smaller classes."""
+    """Score the new rows of a sampler, or the real rows of the smaller classes."""
     seed = plan.settings.seed + int(trial["draw"])
     seen, hidden, other = (plan.table.part(rows) for rows in halves(plan.table, seed))
     preparation = TablePreparation().fit(seen.X)
-    real, concealed, learned_from = (preparation.transform(p.X) for p in (seen, hidden, other))
+    real, hidden_rows, learned_from = (preparation.transform(p.X) for p in (seen, hidden, other))
     is_real = trial["strategy"] == REAL_ROWS
     if is_real:
         rows, labels = real[seen.codes > 0], seen.codes[seen.codes > 0]
@@ -78,7 +79,7 @@ def compute_trust(plan: ComparisonPlan, trial: Trial) -> dict[str, float]:
         outside[ours] = _nearest(rows[ours], own, left_out=is_real, k=k) > usual
     apart = _nearest(real[seen.codes > 0], real, left_out=True)
     measure = float(np.median(apart)) or float(np.mean(apart)) or 1.0
-    to_hidden = _nearest(rows, concealed, left_out=False)
+    to_hidden = _nearest(rows, hidden_rows, left_out=False)
     far = float(np.median(_nearest(rows, real, left_out=is_real))) / measure
     shares = (to_hidden < to_own, votes == labels)
     figures = (len(rows), *(float(s.mean()) for s in shares), far, float(outside.mean()))
@@ -115,7 +116,7 @@ def halves(table: ComparedTable, seed: int) -> tuple[Integers, Integers, Integer
     half, other = next(splitter.split(table.codes, table.codes))
     largest = half[table.codes[half] == 0]
     smaller = np.bincount(table.codes[half])[1:]
-    most = (len(largest) - int(smaller.max())) // 2  # half of what makes it the largest
+    most = (len(largest) - int(smaller.max())) // 2  # half of its lead over the second largest
     rng = np.random.default_rng(seed)
     hidden = rng.permutation(largest)[: max(1, min(most, int(smaller.mean())))]
     return np.setdiff1d(half, hidden), np.sort(hidden), other
@@ -124,7 +125,7 @@ def halves(table: ComparedTable, seed: int) -> tuple[Integers, Integers, Integer
 def new_rows(
     plan: ComparisonPlan, strategy: str, seen: ComparedTable, preparation: TablePreparation
 ) -> tuple[Floats, Integers]:
-    """Return what a sampler adds to the rows that it sees, prepared, with class codes."""
+    """Return the new rows that a sampler makes from ``seen``, prepared, with class codes."""
     parts = make_parts(plan, strategy, DEFAULT_CLASSIFIERS[0])
     X = seen.X if parts.before is None else parts.before.fit_transform(seen.X)
     made, y = parts.resampled.sampler.fit_resample(X, seen.y)
@@ -141,7 +142,7 @@ def new_rows(
 
 
 def _nearest(rows: Floats, others: Floats, *, left_out: bool, k: int = 1) -> Floats:
-    """Return the distance to the k-th nearest row; one left out does not count for itself."""
+    """Return the distance to the k-th nearest row; with ``left_out`` without the row itself."""
     neighbours = min(k + left_out, len(others))
     distances, _ = NearestNeighbors(n_neighbors=neighbours).fit(others).kneighbors(rows)
     return np.asarray(distances[:, -1])

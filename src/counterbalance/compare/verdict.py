@@ -1,7 +1,7 @@
-"""The verdict in plain words: one headline, the evidence, the model to use, and what to mind.
+"""The verdict: one headline, the evidence, the model to use, and caveats.
 
-The model is the very object that was compared, as lines of Python to paste. It is made first and
-written from what it is, so that the lines give it again. They expect X and y.
+The model is the object that was compared, as lines of Python to paste. The lines are written from
+the object, so that they make the same model. They expect X and y.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -27,7 +27,7 @@ from counterbalance.compare.results import Results
 from counterbalance.compare.strategies import BASELINE, COUNTERFACTUAL, known_strategies
 
 FEWEST_MINORITY, FEWEST_IN_TEST = 20, 10
-WIDE = 0.2  # the width of an interval that leaves anything open
+WIDE = 0.2  # an interval of this width allows no conclusion
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -35,8 +35,8 @@ class Verdict:
     """The answer: what to do, why, and how far to trust it."""
 
     headline: str  # one plain sentence
-    scope: str = ""  # which rows it speaks of, where they are not all
-    sentences: tuple[str, ...] = ()  # what it rests on
+    scope: str = ""  # which rows were used, unless all
+    sentences: tuple[str, ...] = ()  # the evidence
     caveats: tuple[str, ...] = ()  # what to be careful about
     code: str = ""  # lines of Python that make the model to use, where there is one
 
@@ -72,7 +72,7 @@ def decide(results: Results, setup: str = "") -> Verdict:
 
 
 def scope(table: ComparedTable) -> str:
-    """Say which part of the table was compared on; nothing where it was all of it."""
+    """Say which part of the table was used; return nothing if all of it was."""
     if not table.is_drawn:
         return ""
     counts = zip(table.classes, table.counts, table.counts_of_file, strict=True)
@@ -85,7 +85,7 @@ def scope(table: ComparedTable) -> str:
 
 
 def _headline(results: Results, findings: Sequence[ClassifierEvidence]) -> tuple[str, list[str]]:
-    """Return one plain sentence, and what has to be said right after it."""
+    """Return the headline, and the sentences that follow it."""
     table, metric = results.plan.table, METRICS[results.plan.settings.metric]
     if table.counts.min() < FEWEST_MINORITY:
         return _too_few(table)
@@ -99,44 +99,44 @@ def _headline(results: Results, findings: Sequence[ClassifierEvidence]) -> tuple
         tail = f"; nothing is shown to help {_listed(rest, 'or')}" if rest else ""
         return _capital(f"{text}{tail}."), []
     moved, maybe = (_moved(results, findings, least) for least in (LIKELY, POSSIBLE))
-    said = [f"To do: {move} ({moved})."] if moved else []
+    sentences = [f"To do: {move} ({moved})."] if moved else []
     best = [finding.best for finding in findings if finding.best is not None]
     if probable := _in_state(findings, "probably"):
         named = "; ".join(f"{_family(gain)} for {name}" for name, gain in probable.items())
         text = f"{move}; nothing else is sure to help." if moved else "nothing is sure to help."
-        return _capital(text), [*said, f"Worth another look: {named}."]
-    said += [
+        return _capital(text), [*sentences, f"Worth another look: {named}."]
+    sentences += [
         f"Nothing was compared for {finding.classifier}: there was no time."
         for finding in findings
         if finding.best is None and any(name == finding.classifier for _, name in results.late)
     ]
     if any(gain.better > ERROR and _width(gain) > WIDE for gain in best):
-        said.append("The data are too few to rule a gain out.")
+        sentences.append("The data are too few to rule a gain out.")
     if not best:
-        return "No resampling was compared.", said
+        return "No resampling was compared.", sentences
     if moved:
-        return f"Do not resample: {move} instead.", said
+        return f"Do not resample: {move} instead.", sentences
     if maybe:
-        return "Do not resample.", [f"At most, it might help to {move} ({maybe}).", *said]
+        return "Do not resample.", [f"At most, it might help to {move} ({maybe}).", *sentences]
     either = ", and no threshold either" if metric.is_tuned else ""
     tried = f"No strategy that was tried is shown to help{either}."
-    return f"Nothing helps {metric.label}: leave the table as it is.", [tried, *said]
+    return f"Nothing helps {metric.label}: leave the table as it is.", [tried, *sentences]
 
 
 def _too_few(table: ComparedTable) -> tuple[str, list[str]]:
-    """Say that there are too few rows; those that our own cut left out need no collecting."""
+    """Say that there are too few rows: too few in the file, or too few of it used."""
     smallest = int(table.counts.argmin())
     label, fewest = table.classes[smallest], table.counts[smallest]
     if table.is_drawn:
         more = f"The file has {table.counts_of_file[smallest]:,} of them"
-        said = [f"{more}: use more with --rows, or --full."]
-        return f"Too few rows were used to tell: {fewest} of class {label!r}.", said
-    said = ["Collect more before you choose a method; the figures are leads, not results."]
-    return f"Too few data to tell: class {label!r} has {fewest} rows.", said
+        sentences = [f"{more}: use more with --rows, or --full."]
+        return f"Too few rows were used to tell: {fewest} of class {label!r}.", sentences
+    sentences = ["Collect more before you choose a method; these scores are too uncertain."]
+    return f"Too few data to tell: class {label!r} has {fewest} rows.", sentences
 
 
 def _in_state(findings: Iterable[ClassifierEvidence], *states: State) -> dict[str, Gain]:
-    """Return the classifiers in one of these states, each with the strategy to speak of."""
+    """Return the classifiers in one of these states, each with the strategy to report."""
     return {f.classifier: f.best for f in findings if f.state in states and f.best is not None}
 
 
@@ -176,7 +176,7 @@ def _mean(results: Results, classifier: str, strategy: str, threshold: str) -> f
 
 
 def _best_supported(results: Results, offer: Offer) -> str:
-    """Name the best pair of classifier and strategy, which may be one that needs nothing."""
+    """Name the best pair of classifier and strategy, which may be no resampling."""
     metric = METRICS[results.plan.settings.metric]
     named = _named(results, offer.strategy, offer.threshold)
     return f"Best supported by {metric.label}: {offer.classifier} with {named}, {offer.score:.3f}."
@@ -207,7 +207,7 @@ def advise(plan: ComparisonPlan, offer: Offer, setup: str = "") -> tuple[str, st
 
 
 def _about_rows(results: Results, findings: Sequence[ClassifierEvidence]) -> Iterator[str]:
-    """Say how far rows, folds and candidates let the verdict be trusted."""
+    """Yield caveats about rows, folds and the number of candidates."""
     plan, table = results.plan, results.plan.table
     fewest = int(np.mean([np.bincount(table.codes[fold.test]).min() for fold in plan.folds]))
     if fewest < FEWEST_IN_TEST:
@@ -226,7 +226,7 @@ def _about_rows(results: Results, findings: Sequence[ClassifierEvidence]) -> Ite
     if many:
         yield (
             f"{len(many[0].gains)} candidates were tried, and the best of many looks better than "
-            f"it is: one has to reach a probability of {many[0].bar:.3f} to be said to help."
+            f"it is: a strategy helps only with a probability of at least {many[0].bar:.3f}."
         )
     if table.times is not None:
         yield "Folds follow the time: each block is tested with what was learned before it."
@@ -237,13 +237,13 @@ def _about_rows(results: Results, findings: Sequence[ClassifierEvidence]) -> Ite
 
 
 def _about_trials(results: Results) -> Iterator[str]:
-    """Say what was not computed, and what failed."""
+    """Yield caveats about trials that were not computed or that failed."""
     planned, computed = len(results.pairs) * len(results.plan.folds), len(results.records)
     if computed < planned:
         late = ", ".join(f"{strategy} with {name}" for strategy, name in results.late)
         yield (
             f"{computed} of {planned} trials were enough; {planned - computed} were saved, because "
-            f"more folds could not change the answer{f', or for want of time: {late}' * bool(late)}"
+            f"more folds could not change the answer{f', or for lack of time: {late}' * bool(late)}"
             ". --full computes them all."
         )
     by_reason: dict[tuple[str, str], list[str]] = {}

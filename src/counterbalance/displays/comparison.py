@@ -24,7 +24,7 @@ class ComparisonDisplay(Display):
 
     A filled dot is the tuned threshold, an open one 0.5 (a metric without a threshold has the
     first only). A dashed line in the colour of each classifier marks its better score without
-    resampling: what the others have to beat. Strategies that failed are not drawn.
+    resampling, the baseline. Strategies that failed are not drawn.
 
     Make it with :meth:`from_comparison` or :meth:`from_summary`.
 
@@ -47,12 +47,12 @@ class ComparisonDisplay(Display):
     def from_comparison(
         cls, comparison: Comparison, *, metric: str | None = None, ax: Any = None
     ) -> Self:
-        """Draw what :func:`counterbalance.compare.compare` returned.
+        """Draw the result of :func:`counterbalance.compare.compare`.
 
         Parameters
         ----------
         comparison : Comparison
-            What came out.
+            The result of :func:`~counterbalance.compare.compare`.
         metric, ax
             See :meth:`from_summary`.
         """
@@ -71,7 +71,7 @@ class ComparisonDisplay(Display):
         metric : str, optional
             Name of a metric; by default that of the verdict.
         ax : matplotlib axes, optional
-            What to draw on; by default a new figure.
+            Axes to draw on; by default those of a new figure.
         """
         scores = summary.get("comparison")
         if scores is None:
@@ -113,9 +113,11 @@ class ComparisonDisplay(Display):
             height = strategies.index(dot["strategy"]) + STEP * place
             self._draw_dot(ax, dot, height, colour, "white" if is_open else colour)
         for code, classifier in enumerate(classifiers):
-            to_beat = self._to_beat(classifier)
-            if to_beat is not None:
-                ax.axvline(to_beat, color=colour_of(code), linestyle="--", linewidth=1, zorder=1)
+            baseline_score = self._baseline_score(classifier)
+            if baseline_score is not None:
+                ax.axvline(
+                    baseline_score, color=colour_of(code), linestyle="--", linewidth=1, zorder=1
+                )
             ax.plot([], [], "o", color=colour_of(code), label=as_written(classifier))
         if len(thresholds) > 1:
             ax.plot([], [], "o", color="grey", label="tuned threshold")
@@ -130,7 +132,7 @@ class ComparisonDisplay(Display):
             ax.figure.set_figheight(max(LEAST, HEIGHT * len(strategies) * len(classifiers)))
         return self._drawn(ax)
 
-    def _to_beat(self, classifier: str) -> float | None:
+    def _baseline_score(self, classifier: str) -> float | None:
         """Return the better score of a classifier without resampling."""
         means = [
             dot["scores"][self.metric["name"]]["mean"]

@@ -1,4 +1,4 @@
-"""Drawing: what the displays share: axes, colours, texts, points that do not hide each other."""
+"""Drawing: axes, colours, texts and jitter of points, shared by the displays."""
 
 import unicodedata
 from typing import Any
@@ -14,7 +14,7 @@ from counterbalance.rows.provenance import Provenance
 
 # Okabe and Ito's colours, which colour-blind readers can distinguish.
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#F0E442", "#000000")
-# Rows that pile up on whole numbers are spread by at most so much of a step.
+# Points that coincide on whole numbers are jittered by at most this share of a step.
 SPREAD = 0.25
 MOST_LEVELS = 12
 LONGEST_LABEL = 48
@@ -32,12 +32,12 @@ NEW: dict[str, Any] = {
 
 
 class Display:
-    """What can be drawn on axes.
+    """Base class of the displays.
 
     Attributes
     ----------
     ax_ : matplotlib axes
-        What was drawn on last.
+        The axes of the last plot.
     figure_ : matplotlib figure
         The figure of these axes.
     """
@@ -46,13 +46,13 @@ class Display:
     figure_: Any
 
     def _drawn(self, ax: Any) -> Any:
-        """Note and return the axes that were drawn on."""
+        """Store and return the axes that were drawn on."""
         self.ax_, self.figure_ = ax, ax.figure
         return ax
 
 
 def provenance_of(sampler: Any) -> Provenance:
-    """Return where the rows of a sampler came from; it must have been run."""
+    """Return the provenance of a fitted sampler."""
     provenance: Provenance | None = getattr(sampler, "provenance_", None)
     if provenance is None:
         raise TableError(
@@ -71,9 +71,10 @@ def axes_or_new(ax: Any) -> Any:
 
 
 def visible(text: str) -> str:
-    r"""Return a text in which every character can be seen.
+    r"""Return a text without invisible characters.
 
-    Controls, marks of direction, characters of no width and broken Unicode become their numbers.
+    Control characters, direction marks, zero-width characters and broken Unicode become code
+    points.
 
     >>> visible("age\x00 \u202eega")
     'age[U+0000] [U+202E]ega'
@@ -90,12 +91,12 @@ def visible(text: str) -> str:
 
 
 def shortened(text: str, most: int = LONGEST_LABEL) -> str:
-    """Return a text that fits a place; dots stand for what is cut off."""
+    """Cut a text to ``most`` characters; dots replace the rest."""
     return text if len(text) <= most else text[: most - 1].rstrip() + "…"
 
 
 def as_written(text: Any) -> str:
-    """Return a name of the user's as matplotlib shows it: no formula, and never left out."""
+    """Escape a name of the user for matplotlib: it is no formula, and the legend shows it."""
     written = shortened(visible(str(text))).replace("$", r"\$")
     return f"\u200b{written}" if written.startswith("_") else written
 
@@ -106,7 +107,7 @@ def colour_of(code: int) -> str:
 
 
 def spread(points: Floats, projection: Projection) -> Floats:
-    """Move points that pile up on whole numbers or levels a little apart, always the same way."""
+    """Jitter points that coincide on whole numbers or levels, with a fixed seed."""
     offset = np.random.default_rng(0).uniform(-SPREAD, SPREAD, points.shape)
     return points + offset * [projection.stepped(0), projection.stepped(1)]
 
@@ -127,5 +128,5 @@ def beside(ax: Any) -> None:
 
 
 def some_of(places: NDArray[np.intp], most: int) -> Integers:
-    """Return at most so many places, evenly spread over all of them."""
+    """Return at most ``most`` of the places, evenly spaced."""
     return places[spread_evenly(len(places), most)]

@@ -1,4 +1,4 @@
-"""Displays of new rows: beside the real rows they came from, and over what a classifier says."""
+"""Displays of new rows: joined to their real rows, and with a decision boundary."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -51,7 +51,7 @@ class CounterfactualDisplay(Display):
     projection : Projection
         The two features, or principal components, that are shown.
     changed : dict
-        For each feature in which share of the counterfactuals it changed, most first.
+        For each feature, the share of the counterfactuals in which it changed, largest first.
 
     Examples
     --------
@@ -83,7 +83,7 @@ class CounterfactualDisplay(Display):
         max_pairs: int = 200,
         ax: Any = None,
     ) -> Self:
-        """Draw what a fitted sampler made.
+        """Draw the counterfactuals of a fitted sampler.
 
         Parameters
         ----------
@@ -182,9 +182,9 @@ def _two_most_changed(changed: dict[str, float], X: Any) -> list[int]:
     return places[:2]
 
 
-# A row colours the places around it: smoothing and reach, as shares of the width that is shown.
+# Colours are smoothed over nearby rows: bandwidth and reach are shares of the width of an axis.
 NEIGHBOURS, BANDWIDTH, REACH = 40, 0.03, 0.13
-# So much is left out at each end, so that single rows far outside do not squeeze the others.
+# Share of rows beyond each end of an axis, so that outliers do not compress the plot.
 FAR_OUT, MARGIN = 0.01, 0.08
 
 
@@ -192,9 +192,9 @@ FAR_OUT, MARGIN = 0.01, 0.08
 class BoundaryDisplay(Display):
     """The decision boundary of a classifier, with real and new rows.
 
-    Of a table with two columns every place is coloured by what the classifier says of it. A table
-    with more is shown in two dimensions, where a place stands for many rows: it is coloured by
-    what the classifier says of most of the rows nearby, and not at all where there are none. So
+    For a table with two columns, the colour of a point is the class that the classifier predicts
+    there. For a table with more columns, a point of the plot stands for many rows: its colour is
+    the class that is predicted for most of the rows nearby, and it has none without such rows. So
     a row can lie on the wrong side of the boundary here, and on the right one for the classifier.
 
     Make it with :meth:`from_sampler` or :meth:`from_estimator`.
@@ -204,7 +204,7 @@ class BoundaryDisplay(Display):
     grid : tuple of two ndarray
         Coordinates of the columns and rows of the grid.
     shares : ndarray of shape (len(grid[1]), len(grid[0]), n_classes)
-        The share of each class among the answers at each point of the grid; nan without rows.
+        The share of each class among the predictions at each point of the grid; nan without rows.
     classes : ndarray
         The classes, by code.
     points : ndarray of shape (n_shown, 2)
@@ -250,14 +250,14 @@ class BoundaryDisplay(Display):
         estimator: Any = None,
         **options: Any,
     ) -> Self:
-        """Draw the boundary of a sampler's f, or of another ``estimator``, and the new rows.
+        """Draw the new rows, and the boundary of the sampler's classifier (f in the paper).
 
         Parameters
         ----------
         sampler, X_resampled, y_resampled
             See :meth:`CounterfactualDisplay.from_sampler`.
         estimator : fitted classifier, optional
-            By default the sampler's own, ``sampler.estimator_``.
+            Another classifier; by default f, which is ``sampler.estimator_``.
         **options
             See :meth:`from_estimator`.
         """
@@ -305,15 +305,15 @@ class BoundaryDisplay(Display):
         ax : matplotlib axes, optional
             See :meth:`CounterfactualDisplay.from_sampler`.
         """
-        said_of = read_labels(y)
+        labels = read_labels(y)
         projection = Projection.from_table(X, features, categorical_features)
-        is_new = np.arange(len(said_of.codes)) >= (len(said_of.codes) if n_real is None else n_real)
-        most = max(1, max_points // (2 * len(said_of.classes)))
+        is_new = np.arange(len(labels.codes)) >= (len(labels.codes) if n_real is None else n_real)
+        most = max(1, max_points // (2 * len(labels.classes)))
         shown = np.concatenate(
             [
-                some_of(np.flatnonzero((said_of.codes == code) & (is_new == new)), most)
+                some_of(np.flatnonzero((labels.codes == code) & (is_new == new)), most)
                 for new in (False, True)
-                for code in range(len(said_of.classes))
+                for code in range(len(labels.classes))
             ]
         )
         points = spread(projection.place(shown), projection)
@@ -331,11 +331,11 @@ class BoundaryDisplay(Display):
                 f"estimator {type(estimator).__name__} cannot predict rows of X: {error}; "
                 "pass a classifier that is fitted to a table with the columns of X"
             ) from error
-        classes = np.unique(np.concatenate([said_of.classes, answers]))
+        classes = np.unique(np.concatenate([labels.classes, answers]))
         hits = (answers[:, None] == classes).astype(np.float64)
         shares = hits if projection.is_whole else shares_nearby(points, hits, places)
         shares = shares.reshape(grid_resolution, grid_resolution, len(classes))
-        codes = np.searchsorted(classes, said_of.values[shown])
+        codes = np.searchsorted(classes, labels.values[shown])
         display = cls((grid[0], grid[1]), shares, classes, points, codes, is_new[shown], projection)
         display.plot(ax=ax)
         return display
@@ -383,10 +383,10 @@ class BoundaryDisplay(Display):
 
 
 def shares_nearby(points: Floats, hits: Floats, places: Floats) -> Floats:
-    """Return for every place the share of each class among the answers nearby, nan if none is.
+    """Return, for each place, the share of each class among nearby predictions; nan without any.
 
     points  (n, 2) rows
-    hits    (n, n_classes) 1 for the class that the classifier answers, 0 for all others
+    hits    (n, n_classes) 1 for the class that the classifier predicts, 0 for all others
     places  (n_places, 2)
     """
     unit = np.ptp(places, axis=0)

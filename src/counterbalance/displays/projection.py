@@ -128,7 +128,7 @@ class Projection:
         return [str(level) for level in sorted(codes, key=codes.__getitem__)]
 
     def stepped(self, axis: int) -> bool:
-        """Whether places along an axis are whole numbers or levels, so that rows pile up."""
+        """Whether values along an axis are whole numbers or levels, so that points coincide."""
         if self.features is None:
             return False
         m = self.features[axis]

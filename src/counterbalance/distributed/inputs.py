@@ -290,7 +290,7 @@ def choose_columns(
     used = [name for name in names if name not in kept]
     if len(used) == 1:
         raise TableError(
-            "no column is left to work with: "
+            "no column can be used: "
             + "; ".join(finding.text for finding in findings)
             + f"; name columns to use with {remedies.option}"
         )

@@ -1,1 +1,1 @@
-"""Estimators: classifiers that resample inside, with probabilities and answers to deploy."""
+"""Estimators: classifiers that resample inside ``fit``, with calibrated probabilities."""

@@ -4,12 +4,13 @@
     base     (C,) shares of the classes in the table, where the model is used
     prior    (C,) shares of the classes in the rows that the model was fitted to
     cut      the least probability of the rarest class at which it is predicted (two classes)
-    factors  (C,) what the probabilities are multiplied by before the largest wins (more classes)
+    factors  (C,) factors of the probabilities, before the largest product is chosen (more classes)
     cost     (C, C) the cost of predicting k (column) where c is the truth (row)
 
-A model that was fitted to resampled rows predicts for their shares. ``prior_corrected`` undoes
-that, a ``Calibration`` corrects what is left, a ``Rule`` chooses the class; both are learned from
-out-of-fold scores of real rows.
+The probabilities of a model that was fitted to resampled rows hold for the class shares of these
+rows. ``prior_corrected`` converts them to the shares of the table, a ``Calibration`` corrects the
+remaining error, and a ``Rule`` chooses the class. Calibration and rule are learned from out-of-fold
+scores of real rows.
 """
 
 from __future__ import annotations
@@ -32,8 +33,8 @@ BINARY = 2
 TOLERANCE = 1e-12
 # Quantiles that are thresholds of a curve of precision and recall.
 CURVE = 101
-# With so many rows of the rarest class, a cut is chosen by their classes and by their probabilities
-# in equal parts (development suite: with 30 to 300 the scores were lower by up to .006).
+# With this many rows of the rarest class, their classes and their probabilities have equal weight
+# in the choice of a cut (development suite: with 30 to 300 the scores were lower by up to .006).
 EXPECTED = 1000
 # Standard deviation of the prior of a sigmoid's slope around 1 and intercept around 0.
 SIGMOID_PRIOR = 1.0
@@ -123,10 +124,10 @@ def precision_recall(p: Floats, y: Integers, weights: Floats | None = None) -> d
 def best_cut(
     p: Floats, y: Integers, metric: str, weights: Floats | None = None, cost: Floats | None = None
 ) -> float:
-    """Return the cut that is best for the rows, and for their own probabilities.
+    """Return the cut with the best score, from the classes of rows and their probabilities.
 
-    Each row counts for both classes: by its class and, with the weight of ``EXPECTED`` rows of
-    the rarest class, by its probabilities. This keeps a few rows from moving the cut.
+    The label of each row is its class, shrunk towards its probability with the weight of
+    ``EXPECTED`` rows of the rarest class. So a few rows do not move the cut.
 
     >>> p, y = np.array([0.1, 0.2, 0.3, 0.7]), np.array([0, 0, 1, 1])
     >>> round(best_cut(p, y, "f1"), 3)
@@ -144,7 +145,7 @@ def _middle_best(score: Floats) -> int:
 
 @dataclass(frozen=True, eq=False)
 class Rule:
-    """How a class is chosen: by a cut if there are two classes, by factors and costs if more."""
+    """Rule that chooses a class: a cut with two classes, factors and costs with more."""
 
     factors: Floats
     cost: Floats | None = None
@@ -186,7 +187,7 @@ def tuned_rule(
     shares = np.maximum(base, EDGE)
     starts = [np.ones(n_classes), 1 / np.sqrt(shares), 1 / shares]
     factors = max(starts, key=lambda start: _score(p, y, start, metric, weights, cost))
-    return Rule(_climbed(p, y, factors, metric, weights, cost), cost, rarest)
+    return Rule(_improved_factors(p, y, factors, metric, weights, cost), cost, rarest)
 
 
 def rarest_of(shares: Floats) -> int:
@@ -194,10 +195,10 @@ def rarest_of(shares: Floats) -> int:
     return int(len(shares) - 1 - np.argmin(shares[::-1]))
 
 
-def _climbed(
+def _improved_factors(
     p: Floats, y: Integers, factors: Floats, metric: str, weights: Floats | None, cost: Any
 ) -> Floats:
-    """Change the factor of one class after the other while the score improves."""
+    """Optimise the factors by coordinate ascent, one class after the other."""
     best = _score(p, y, factors, metric, weights, cost)
     for _ in range(SWEEPS):
         before = best
@@ -291,7 +292,7 @@ def _on_curve(curve: Mapping[str, Any], scores: Floats) -> Floats:
 
 
 def _sigmoid(scores: Floats, hit: Any, weights: Floats | None) -> dict[str, float]:
-    """Fit Platt's sigmoid, with a prior around the curve that changes nothing.
+    """Fit Platt's sigmoid, with a prior around the identity.
 
     The prior counts for about one row: it keeps slope and intercept finite if a class has few
     rows.
@@ -301,10 +302,10 @@ def _sigmoid(scores: Floats, hit: Any, weights: Floats | None) -> dict[str, floa
 
     def loss(at: Floats) -> tuple[float, Floats]:
         margin = signs * (at[0] * scores + at[1])
-        pull = -w * signs * expit(-margin)
-        away = (at - [1.0, 0.0]) / SIGMOID_PRIOR**2
-        value = -(w * log_expit(margin)).sum() + (away * (at - [1.0, 0.0])).sum() / 2
-        return float(value), np.array([(pull * scores).sum(), pull.sum()]) + away
+        gradient = -w * signs * expit(-margin)
+        prior_gradient = (at - [1.0, 0.0]) / SIGMOID_PRIOR**2
+        value = -(w * log_expit(margin)).sum() + (prior_gradient * (at - [1.0, 0.0])).sum() / 2
+        return float(value), np.array([(gradient * scores).sum(), gradient.sum()]) + prior_gradient
 
     bounds = [(LEAST_SLOPE, None), (None, None)]
     found = minimize(loss, np.array([1.0, 0.0]), jac=True, method="L-BFGS-B", bounds=bounds)

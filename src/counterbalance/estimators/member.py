@@ -1,6 +1,6 @@
 """Member: an estimator that is fitted to resampled rows, and its corrected probabilities.
 
-rows of a part -> sampler -> estimator; asked: probabilities at ``prior`` -> at ``base``
+fit: rows of a part -> sampler -> estimator; predict: probabilities at ``prior`` -> at ``base``
 """
 
 from inspect import signature
@@ -99,7 +99,7 @@ def seeded(part: Any, seed: int) -> Any:
 def _resampled(
     sampler: Any, X: Any, y: Any, weights: Floats | None, *, is_part: bool
 ) -> tuple[Any, Any]:
-    """Resample rows; name a sampler that fails, or that returns something else."""
+    """Resample rows; raise a TableError that names a sampler that fails."""
     parameters = {}
     if weights is not None and "sample_weight" in signature(sampler.fit_resample).parameters:
         parameters["sample_weight"] = weights

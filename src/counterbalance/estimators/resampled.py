@@ -1,7 +1,7 @@
 """Resampled: cross-fitted members behind a sampler, with one calibration and one threshold.
 
-table -> folds -> a member for each (`member`) -> scores of the rows that it has not seen
--> calibration -> rule (`decision`); asked: scores of each member -> probabilities -> class
+fit: table -> folds -> a member for each (`member`) -> out-of-fold scores -> calibration -> rule
+(`decision`); predict: scores of each member -> probabilities -> class
 """
 
 from numbers import Integral, Real
@@ -103,7 +103,7 @@ class ResampledClassifier(LinksToReference, ClassifierMixin, MetaEstimatorMixin,
         Number of jobs that fit the folds. It never changes the result.
 
     random_state : int, RandomState instance or None, default=None
-        Seed of the folds, and of estimator and sampler where they have none of their own.
+        Seed of the folds, and of estimator and sampler if their ``random_state`` is None.
 
     Attributes
     ----------
@@ -119,8 +119,8 @@ class ResampledClassifier(LinksToReference, ClassifierMixin, MetaEstimatorMixin,
         The least probability of the rarest class at which it is predicted; None with more than
         two classes. Set it to another number to move the threshold of a fitted classifier.
     class_factors_ : ndarray of shape (n_classes,)
-        With more than two classes: each probability is multiplied by the factor of its class
-        before the largest wins.
+        With more than two classes: each probability is multiplied by the factor of its class, and
+        the class with the largest product is predicted.
     calibration_ : list of dict or None
         The calibration curves: one for two classes, else one for each class.
     out_of_fold_proba_ : ndarray of shape (n_samples, n_classes)
@@ -368,7 +368,9 @@ class ResampledClassifier(LinksToReference, ClassifierMixin, MetaEstimatorMixin,
         weights = None if weights is None else weights[known]
         self.calibration_ = None
         if self.calibration is not None and known.any():
-            fitted = Calibration.of(self.calibration, self._on_a_line(scores), codes, weights)
+            fitted = Calibration.of(
+                self.calibration, self._calibration_inputs(scores), codes, weights
+            )
             self.calibration_ = fitted.curves
         if self.calibration_ is None and not self._has_probabilities:
             raise ClassifierError(
@@ -395,14 +397,14 @@ class ResampledClassifier(LinksToReference, ClassifierMixin, MetaEstimatorMixin,
             is_rarest = (codes == self._rarest).astype(np.intp)
             self.out_of_fold_curve_ = precision_recall(p[:, self._rarest], is_rarest, weights)
 
-    def _on_a_line(self, scores: Floats) -> Floats:
+    def _calibration_inputs(self, scores: Floats) -> Floats:
         """Return the scores that a curve is fitted to: the logits of probabilities."""
         return logits(scores) if self._has_probabilities else scores
 
     def _calibrated(self, scores: Floats) -> Floats:
         if self.calibration_ is None:
             return scores
-        return Calibration(self.calibration_).probabilities(self._on_a_line(scores))
+        return Calibration(self.calibration_).probabilities(self._calibration_inputs(scores))
 
     def _cost_matrix(self) -> Floats | None:
         """Return ``threshold`` as a cost matrix, if it is one."""
@@ -475,7 +477,7 @@ class ResampledClassifier(LinksToReference, ClassifierMixin, MetaEstimatorMixin,
         return sample_weight is not None and takes_weights(self._estimator())
 
     def get_metadata_routing(self) -> MetadataRouter:
-        """Return who takes the weights: this classifier, and its estimator if it asks for them.
+        """Return the metadata routing: weights go to this classifier, and to its estimator.
 
         Returns
         -------
@@ -488,7 +490,7 @@ class ResampledClassifier(LinksToReference, ClassifierMixin, MetaEstimatorMixin,
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        # what is left out takes any table
+        # the default estimator and sampler take any table
         parts = [part for part in (self.estimator, self.sampler) if hasattr(part, "get_params")]
         for name in ("sparse", "allow_nan", "categorical", "string"):
             holds = all(getattr(get_tags(part).input_tags, name) for part in parts)
@@ -497,7 +499,7 @@ class ResampledClassifier(LinksToReference, ClassifierMixin, MetaEstimatorMixin,
         return tags
 
     def __getstate__(self) -> dict[str, Any]:
-        """Return what is pickled: nothing that has a value for each row."""
+        """Return the state to pickle, without arrays of one value for each row."""
         state = super().__getstate__()
         return {name: value for name, value in state.items() if name != "out_of_fold_proba_"}
 

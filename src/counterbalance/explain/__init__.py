@@ -1,4 +1,4 @@
-"""Explain: what would have to change for a row to be called another class."""
+"""Explain: the smallest changes of a row for which a classifier predicts another class."""
 
 from typing import Any
 
@@ -13,7 +13,7 @@ def __getattr__(name: str) -> Any:
     if name == "Room":
         import warnings  # noqa: PLC0415  (only here)
 
-        text = "Room is now called AcceptedRange; the old name goes with version 0.4"
+        text = "Room was renamed to AcceptedRange; the old name will be removed in 0.4"
         warnings.warn(text, FutureWarning, stacklevel=2)
         return AcceptedRange
     raise AttributeError(f"module 'counterbalance.explain' has no attribute {name!r}")

@@ -1,10 +1,10 @@
-"""Answers: the smallest changes that have rows called another class.
+"""Answers: the smallest changes for which f predicts another class.
 
 The first answer is the nearest row that the search finds: the one that ``search="minimum"`` of the
-sampler makes of this row, or a nearer one that the proof of the bound comes upon. Each of the
-others was searched for without some of the changes of an answer before.
+sampler makes from this row, or a nearer one that the proof of the bound finds. To find another
+answer, the search is repeated without some of the changes of an earlier answer.
 
-All rows are searched for at once: in every round each row that has something left to try tries it.
+All rows are searched together: each round makes one search for every row that has one left.
 """
 
 from __future__ import annotations
@@ -32,19 +32,19 @@ from counterbalance.search.minimum import Minimum
 from counterbalance.search.structure import Structure, read_structure
 from counterbalance.sklearn_private import fit_trees
 
-# Times as many draws as the sampler makes of a row.
+# This many times the draws that the sampler makes for a row.
 MORE_DRAWS = 100
-# How often a row is searched for without some changes, to find other answers.
+# Most searches for a row without some changes, to find other answers.
 MOST_SEARCHES = 30
-# How often f is fitted again, each time without one of so many folds.
+# Number of refits of f, and of folds: each refit leaves out one fold.
 REFITS = 10
-# Of answers that are farther than the nearest by at most this share, the best supported is first.
+# Among answers that are farther than the nearest by at most this share, that with most refits wins.
 NEARLY_EQUAL = 0.05
 
 
 @dataclass(frozen=True, eq=False)
 class Question:
-    """Rows, the class that each is to be called, and what was asked for."""
+    """Rows, the target class of each, and the options of the explanation."""
 
     prepared: Prepared
     known: Integers  # the class code that f gives each row of the table
@@ -67,7 +67,7 @@ class Question:
         return replace(self, ids=self.ids[at], called=self.called[at], target=self.target[at])
 
     def structure(self, target: int) -> Structure:
-        """Return what is known of f; of f and its refits together nothing is."""
+        """Return the trees or weights of f; with refits there are none."""
         return self.minimum(target).structure
 
     def minimum(self, target: int) -> Minimum:
@@ -81,7 +81,7 @@ class Question:
             else:
                 structure = read_structure(prepared.space, prepared.f, prepared.table)
             references = find_references(prepared, self.known, [target])
-            # One row can be drawn often: where f is only asked, that is where a search may start.
+            # One row allows many draws: without trees or weights, the search starts from them.
             space = replace(prepared.space, n_draws=MORE_DRAWS * prepared.space.n_draws)
             self.searches[target] = Minimum(space, structure, references)
         return self.searches[target]
@@ -94,7 +94,7 @@ class Question:
         return np.asarray(scores[np.arange(len(rows)), target])
 
     def agreed(self, rows: Floats, ids: Integers, target: Integers) -> Floats:
-        """Return the share of refits that call the rows the class."""
+        """Return the share of refits that predict the target class for each row."""
         if not self.refits or not len(rows):
             return np.full(len(rows), np.nan)
         return np.asarray(
@@ -106,7 +106,7 @@ class Question:
 class FoundAnswers:
     """Answers to rows, row by row, the nearest first."""
 
-    row: Integers  # the place of the row among those asked about
+    row: Integers  # the position of the row among those that are explained
     codes: Floats
     distance: Floats
     bound: Floats
@@ -121,14 +121,14 @@ class FoundAnswers:
 
 @dataclass(frozen=True, eq=False)
 class _WithRefits(Structure):
-    """An f that calls a row the class only where enough refits do."""
+    """An f that predicts the target class only where enough refits do."""
 
     agreed: Any = None
     share: float = 0.0
     target: int = 0
 
     def predict(self, x: Floats, ids: Integers) -> Integers:
-        """Return what f says of rows, or -1 where it says the class and too few refits do."""
+        """Return f's class codes, or -1 where f predicts the target class and too few refits do."""
         answer = self.f.predict_codes(x, ids)
         here = np.flatnonzero(answer == self.target)
         agreed = self.agreed(x[here], ids[here], answer[here])
@@ -139,7 +139,7 @@ class _WithRefits(Structure):
 def fit_again(
     prepared: Prepared, sampler: CounterfactualOverSampler, robust: float | None
 ) -> Iterator[Classifier]:
-    """Fit f again without each of some folds; without ``robust`` only where that can be done."""
+    """Refit f without each of some folds; with ``robust=0`` skip an f that cannot be refitted."""
     f, table, labels = prepared.f, prepared.table, prepared.labels
     if robust is None or (isinstance(f.f, FrozenEstimator) and not robust):
         return
@@ -161,17 +161,17 @@ def fit_again(
     split = StratifiedKFold(folds, shuffle=True, random_state=prepared.space.seed % 2**32)
     for train, _ in split.split(labels.codes, labels.codes):
         weight = None if weights is None else weights[train]
-        X, again = f.decode(table.rows(train), train), clone(f.f)
-        if own and type(again) is ExtraTreesClassifier and isinstance(X, np.ndarray):
-            fit_trees(again, X, labels.values[train], weight)
+        X, refit = f.decode(table.rows(train), train), clone(f.f)
+        if own and type(refit) is ExtraTreesClassifier and isinstance(X, np.ndarray):
+            fit_trees(refit, X, labels.values[train], weight)
         else:
             given = {} if weight is None else {"sample_weight": weight}
-            again.fit(X, labels.values[train], **given)
-        yield replace(f, f=again, screen=None)
+            refit.fit(X, labels.values[train], **given)
+        yield replace(f, f=refit, screen=None)
 
 
 def answer(question: Question) -> FoundAnswers:
-    """Find the answers to all rows; a row that is called the class already has none."""
+    """Find the answers to all rows; a row for which f predicts the target class has none."""
     width = len(question.prepared.table.names)
     parts = [
         FoundAnswers(
@@ -214,12 +214,12 @@ def _answer_class(question: Question, target: int) -> FoundAnswers:
     row = np.array(rows, dtype=np.intp)
     new = np.array(codes).reshape(len(rows), x.shape[1])
     known = minimum.by_trees is not None or minimum.by_weights is not None
-    # Of an f that is only asked the sampler's row may be farther: here is looked longer.
+    # Without trees or weights, the sampler's row may be farther: this search is longer.
     nearest = np.asarray(~differs(new, first[row]).any(axis=1) | (not known))
-    return FoundAnswers(row, new, _far(minimum, x[row], new), bound[row], nearest)
+    return FoundAnswers(row, new, _distances_of(minimum, x[row], new), bound[row], nearest)
 
 
-def _far(minimum: Minimum, x: Floats, rows: Floats) -> Floats:
+def _distances_of(minimum: Minimum, x: Floats, rows: Floats) -> Floats:
     space = minimum.space
     return distance(space.profile, space.order, x, rows)
 
@@ -260,16 +260,15 @@ def _other_answers(
 
 
 def _diverse(question: Question, minimum: Minimum, place: int, pool: Floats) -> Floats:
-    """Return near rows that change other features, or in other directions, the nearest first.
+    """Select near rows that change other features, or in other directions, the nearest first.
 
-    The first that is taken is the one that most refits support, of those that are nearly as near as
-    the nearest.
+    The first selected is, among those nearly as near as the nearest, that which most refits accept.
     """
     if len(pool) == 1:
         return pool
     x = question.x[place]
     changes = [_directions(new, x) for new in pool]
-    far = _far(minimum, np.repeat(x[None, :], len(pool), axis=0), pool)
+    far = _distances_of(minimum, np.repeat(x[None, :], len(pool), axis=0), pool)
     ranked = np.argsort(far, kind="stable").tolist()
     near = [k for k in ranked if far[k] <= far[ranked[0]] * (1 + NEARLY_EQUAL)]
     if question.refits and len(near) > 1:

@@ -1,4 +1,4 @@
-"""Bound: a proof of how near a row of another class can be.
+"""Bound: a proved lower bound on the distance to a row of another class.
 
     answer     a row of the class that a search found, and how far it is
     bound      no row of the class is nearer: proved
@@ -6,12 +6,13 @@
 
     trees      branch and bound over the boxes of the ensemble (``bound_kernel``)
     linear     the search is exact
-    any other  f is only asked, and nothing is proved
+    any other  there are only predictions, and nothing is proved
 
-The boxes know ranges, levels, directions, categories, missing cells, costs, transitions, the least
-change of a column, and how many columns may change. They do not know relations between columns,
-nor what rows of the table have together: there the bound is that of a problem with fewer rules,
-which is valid but lower. Where the nearest row of that problem keeps all rules, it is the answer.
+f is the classifier (f in the paper). The boxes represent ranges, levels, directions, categories,
+missing cells, costs, transitions, the least change of a column, and how many columns may change.
+They do not represent relations between columns, nor pairs of values. With those, the bound is that
+of a problem with fewer rules, which is valid but lower. If the nearest row of that problem keeps
+all rules, it is the answer.
 """
 
 from __future__ import annotations
@@ -34,17 +35,17 @@ try:
 except ImportError:  # not built
     kernel = None  # type: ignore[assignment]
 
-# Boxes that are looked at for each row, and with ``certify``.
+# Boxes that are examined for each row: by default, and with ``certify``.
 N_BOXES, MANY_BOXES = 150, 20_000
 # Steps that raise the bound of a box; the first box gets four times as many.
 N_STEPS = 8
-# Cells of the costs that are held at a time.
+# Cells of the costs that are in memory at a time.
 MOST_CELLS = 2**22
 
 
 @dataclass(frozen=True)
 class Proof:
-    """Answers, how far they are, and how near any can be."""
+    """Answers, their distances, and the bounds."""
 
     rows: Floats
     distance: Floats
@@ -60,7 +61,10 @@ def prove(
     far: Floats,
     n_boxes: int = N_BOXES,
 ) -> Proof:
-    """Prove how near the class ``target`` is to each row; ``rows`` are the answers so far."""
+    """Return a lower bound on the distance from each row to ``target``, and nearer answers.
+
+    ``rows`` are the answers so far.
+    """
     structure = minimum.structure
     if minimum.by_weights is not None:
         return Proof(rows, far, np.where(np.isfinite(far), far, np.nan))
@@ -89,7 +93,7 @@ def _prove_block(
 ) -> tuple[Floats, Floats, Floats]:
     structure, space = minimum.structure, minimum.space
     rules, land = space.rules, structure.land
-    assert land is not None  # noqa: S101  (the caller looked)
+    assert land is not None  # noqa: S101  (the caller checked)
     boxes = Boxes.around(space, land, x)
     found = boxes.home.copy()
     distance, bound, is_nearer = far.copy(), np.zeros(len(x)), np.zeros(len(x), dtype=np.uint8)
@@ -132,7 +136,7 @@ def _prove_block(
 def _nearest_in_bins(
     rules: Rules, land: Landscape, m: int, origin: Floats, least: Floats, most: Floats
 ) -> Floats:
-    """Return the nearest value of each bin that rows may have, nan where there is none."""
+    """Return the nearest allowed value of each bin, nan if there is none."""
     near = np.minimum(np.maximum(origin[:, None], least), most)
     if m in rules.at_least:
         step, bins = rules.at_least[m], np.arange(len(least))
@@ -161,7 +165,7 @@ def _nearest_in_bins(
 
 @dataclass(frozen=True, eq=False)
 class Boxes:
-    """The bins that rows may move to, and what each adds to the distance."""
+    """The bins that rows may move to, and the distance that each adds."""
 
     x: Floats
     land: Landscape
@@ -171,7 +175,7 @@ class Boxes:
 
     @classmethod
     def around(cls, space: Space, land: Landscape, x: Floats) -> Boxes:
-        """Measure every bin."""
+        """Compute the cost of every bin around the rows ``x``."""
         rules, profile = space.rules, space.profile
         low, high = np.full((2, *x.shape), np.inf)
         low *= -1

@@ -6,15 +6,15 @@ r"""Branch and bound over the boxes of an ensemble of trees, compiled.
     cost       what a bin of a feature adds to the distance from the row, at least; infinite for a
                bin that the row may not move to
     corner     the bins of a box with the least cost
-    gain       the score of the wanted class minus that of another one (a rival)
+    gain       the score of the target class minus that of another class
     live       a node of a tree that a row in the box can reach at a cost below the best known
     edge       the step from a live node to a child: "bin <= cut" or "bin > cut"
 
 The bound on the cost of a box is that of a Lagrangian dual. A row in the class has a leaf of every
-tree, and their gains add up to at least zero. Trees and row are taken apart: each tree may choose
-any live leaf, the row any bin of each feature. A tree that takes an edge pays a price for it
-(``price``), and the row earns the same price if its bin lies on that side, so that it pays nobody
-to differ; gains are worth ``worth`` each. For any prices >= 0 and any worth >= 0
+tree, and their gains add up to at least zero. The dual decouples trees and row: each tree may
+choose any live leaf, the row any bin of each feature. A tree that takes an edge pays a price for
+it (``price``), and the row earns the same price if its bin lies on that side, so that differing
+gains nothing; gains are worth ``worth`` each. For any prices >= 0 and any worth >= 0
 
     sum over features of min over bins (cost - prices earned)
         + sum over trees of min over leaves (prices paid - worth * gain)
@@ -31,12 +31,12 @@ from libc.string cimport memcpy, memset
 
 import numpy as np
 
-# How far the worth of gains moves beside the prices, and the first step, as a share of Polyak's.
+# Step of the worth of gains relative to that of prices, and the first step, relative to Polyak's.
 cdef double SCALE = 3.0, FIRST = 0.5
 # After so many steps without a better bound they become so much shorter.
 cdef int PATIENCE = 3
 cdef double EASE = 0.8
-# What a cut is worth where it costs nothing to pass it, as a share of the distance.
+# The weight of a cut that costs nothing to pass, as a share of the distance.
 cdef double FREE = 0.1
 cdef double NEARLY = 1 - 1e-9  # a bound is proved up to rounding
 cdef enum:
@@ -140,7 +140,7 @@ cdef class Prover:
     cdef const int32_t[::1] roots, first_bin
     cdef const double[:, ::1] value  # (nodes, scores)
     cdef Py_ssize_t M, T, C, R, n_bins
-    cdef double[:, ::1] gain  # (rivals, nodes) of the target
+    cdef double[:, ::1] gain  # (other classes, nodes) of the target
     cdef Py_ssize_t target
     cdef Boxes open
     # Of the row.
@@ -405,7 +405,7 @@ cdef class Prover:
             self.failed = True
 
     cdef bint is_accepted(self) noexcept nogil:
-        """Ask whether the row that was found is in the class, and keeps all rules."""
+        """Check whether the row that was found is in the class, and keeps all rules."""
         cdef bint accepted = False
         with gil:
             try:
@@ -519,7 +519,7 @@ cdef class Prover:
         return False
 
     cdef int corner(self) noexcept nogil:
-        """Say where the corner is: in the class, outside, or too close to call."""
+        """Say where the corner is: in the class, outside, or undecided within rounding."""
         cdef Py_ssize_t m, r, t
         cdef int32_t node, bin
         cdef double worst = INFINITY

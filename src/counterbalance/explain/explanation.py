@@ -1,22 +1,22 @@
-"""Explanation: what would have to change for one row to be called another class.
+"""Explanation: the smallest changes of one row for which f predicts another class.
 
 row              the position of the row in X, or among the new rows that were given
-to               the class that it would be called
+to               the target class
 answer           a counterfactual of the row: every change in it is needed
 accepted range   of a changed feature: the values that the classifier (f in the paper) accepts, with
                  the other changes kept
 refit            f, fitted again without one fold of the table
 
-    span     the accepted values without a gap around the value that the row has
-    exact    whether every value of the span is known to be accepted, and its ends to be its ends
+    span     the accepted values around the value of the row, without a gap
+    exact    whether all values of the span, and only these, are known to be accepted
 
-How it is found depends on what is known of the column and of f:
+The search for the span depends on the column and on f:
 
-    few values   categories, whole numbers, a grid: f is asked about each of them        exact
-    trees        f is asked once between any two thresholds of its trees: it cannot tell
-                 values between them apart                                                exact
+    few values   categories, whole numbers, a grid: f predicts each of them                exact
+    trees        f predicts once between any two neighbouring thresholds of its trees, where
+                 its prediction is constant                                                exact
     linear       the scores of the classes are lines in the feature and meet in one point  exact
-    any other    f is asked at ASKED points, and the ends are bisected                     not exact
+    any other    f predicts at ASKED points, and the ends are bisected                     not exact
 
 A value that breaks a rule is not accepted, and none lies outside the values of the table.
 """
@@ -49,13 +49,13 @@ class AcceptedRange:
     """The values of a changed feature that f accepts, with the other changes kept."""
 
     low: Any
-    """The least of them; None if no value of the table is too low."""
+    """The lowest accepted value; None if no value of the table is too low."""
     high: Any
-    """The largest of them; None if no value of the table is too high."""
+    """The highest accepted value; None if no value of the table is too high."""
     values: tuple[Any, ...] | None
-    """All of them, of a feature without an order; None for others."""
+    """All accepted values of a feature without an order; None for others."""
     exact: bool
-    """Whether the ends are known; otherwise f was asked at some points, and they are bisected."""
+    """Whether the ends are exact; otherwise f predicts at some points, and they are bisected."""
 
     def tell(self, value: Any) -> str:
         """Write the range around the ``value`` that an answer has; ends are rounded inwards.
@@ -91,13 +91,13 @@ class Answer:
     accepted: dict[str, AcceptedRange]
     """For each feature that changes, the values that f would accept."""
     robust: float
-    """The share of refits that call it the class, too; nan where there were none."""
+    """The share of refits that predict the class, too; nan without refits."""
     bound: float = np.nan
     """No row of the class is nearer than this: proved. nan where nothing is known."""
 
     @property
     def gap(self) -> float:
-        """By which share the answer may be farther than the nearest row; 0: it is the nearest."""
+        """Share by which the answer may be farther than the nearest row; 0: it is the nearest."""
         return self.distance / self.bound - 1 if self.bound > 0 else np.nan
 
     @property
@@ -108,25 +108,26 @@ class Answer:
 
 @dataclass(frozen=True)
 class Explanation:
-    """What f says of a row, and the changes that make it say another class."""
+    """The prediction of f for a row, and the changes for which f predicts another class."""
 
     row: int
     own_class: Any
     """The class of the row; None of a new row, whose class is not known."""
     called: Any
-    """What f calls the row as it is."""
+    """The class that f predicts for the row as it is."""
     to: Any
     score: float
     """f's score of the class ``to`` for the row as it is, nan where f has none."""
     cells: dict[str, Any]
     answers: tuple[Answer, ...]
-    """The nearest first; the others are near and unlike it."""
+    """The nearest first; the others are near and change other features."""
     sampled: bool
-    """Whether the first answer is what the sampler makes of this row.
+    """Whether the first answer is the row that the sampler makes from this row.
 
-    It makes none of a row that f gets wrong, none of a larger class, and it may find none."""
+    The sampler makes none if f misclassifies the row, if the target class is not smaller, or if
+    it finds no inversion."""
     refits: int
-    """How many refits were asked; 0 where f cannot be fitted again, or with ``robust=None``."""
+    """Number of refits; 0 if f cannot be fitted again, or with ``robust=None``."""
 
 
 def _inwards(end: Any, value: Any, *, up: bool) -> str:
@@ -148,9 +149,9 @@ def _listed(values: list[str]) -> str:
     return " or ".join(filter(None, [", ".join(values[:-1]), values[-1]]))
 
 
-# A column with at most so many values is asked about each of them.
+# In a column with at most this many values, f predicts each of them.
 FEW = 1000
-# Where nothing is known of f: points that it is asked at, and halvings of what lies between two.
+# Without trees or weights: points at which f predicts, and steps of the bisection between two.
 ASKED = 65
 HALVINGS = 60
 
@@ -205,7 +206,7 @@ class Ranges:
                 return self._between_cuts(land, m, row[m], low, high, accepts)
             if screen is not None:
                 return self._on_a_line(screen, row, m, target, low, high, accepts)
-        return self._asked(m, row[m], low, high, accepts)
+        return self._bisected(m, row[m], low, high, accepts)
 
     def _few_values(self, m: int, low: float, high: float) -> Floats | None:
         """Return every value that a column can hold, if these are few."""
@@ -240,7 +241,7 @@ class Ranges:
         high: float,
         accepts: Accepts,
     ) -> Span:
-        """Move from the row's value to where another class draws level, on either side."""
+        """Find, on either side, the value at which another class reaches the same score."""
         ahead = (screen.weight[target] - screen.weight) @ row
         ahead += screen.intercept[target] - screen.intercept
         slope = screen.weight[target, m] - screen.weight[:, m]
@@ -251,7 +252,7 @@ class Ranges:
         ends = [self._last_accepted(m, row[m], float(end), accepts) for end in (low, high)]
         return Span(ends[0], ends[1], exact=True)
 
-    def _asked(self, m: int, value: float, low: float, high: float, accepts: Accepts) -> Span:
+    def _bisected(self, m: int, value: float, low: float, high: float, accepts: Accepts) -> Span:
         points = self._snapped(np.append(np.linspace(low, high, ASKED), value), m)
         points = np.unique(np.clip(points, low, high))
         good = accepts(points)

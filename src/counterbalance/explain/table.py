@@ -1,6 +1,6 @@
 """Explanations of many rows: a table, sentences, and the explanation of each row.
 
-rows      positions in X, or new rows that the classifier (f in the paper) has never seen
+rows      positions in X, or new rows that the classifier (f in the paper) was not fitted to
 answer    1 for the nearest of a row, 2 for another one, ...
 changes   what would have to change, such as ``age 30 → 41, dose 2 → 3``
 """
@@ -34,7 +34,7 @@ from counterbalance.table.dummies import with_groups
 from counterbalance.table.labels import in_words, plain
 from counterbalance.table.table import read_table
 
-# Rows that are worked on at a time, between two signs of progress.
+# Rows that are processed at a time, between two calls of ``progress``.
 ROWS_AT_ONCE = 256
 # How many answers a notebook shows.
 SHOWN = 20
@@ -56,47 +56,47 @@ def explain(
     constraints: Any = None,
     progress: Callable[[int, int], None] | None = None,
 ) -> Explanation | Explanations:
-    """Find the smallest changes that have rows called the class ``to``.
+    """Find the smallest changes of rows for which the model predicts the class ``to``.
 
     Parameters
     ----------
     model : fitted classifier, or CounterfactualOverSampler
-        A classifier or pipeline of scikit-learn's kind, fitted: what it says is explained. Or a
-        sampler: its estimator is fitted to X and y, and its constraints and seed are used.
+        A fitted classifier or pipeline with scikit-learn's API, whose predictions are explained.
+        Or a sampler: its estimator is fitted to X and y, and its constraints and seed are used.
     X : dataframe or array
-        The table; it shows which values a column has, and how far apart they are.
+        The table. It defines the values of each column and the distances between them.
     y : array-like, default=None
-        The classes of its rows; without them the classes that a fitted classifier gives the rows.
+        The classes of the rows of X; by default the predictions of a fitted classifier.
     rows : int, list, mask, dataframe or array, default=None
         The rows to explain: a position in X, several, a mask of its rows, or new rows with the
         columns of X. All rows of X by default.
     to : label, default=None
-        The class that they would be called; of two classes the one that a row is not called.
+        The class to reach; with two classes, by default the one that is not predicted for a row.
     row : int, default=None
         The same as ``rows`` with one position.
     n_answers : int, default=None
-        How many answers a row gets at most, the nearest first: 3 for one row, 1 for several. Of
-        all others that are found, those are taken that are near and unlike: one that shares a part
-        p of its changes with an answer before counts as 1 / (1 - p) times as far.
+        Most answers for each row, the nearest first: by default 3 for one row, 1 for several.
+        Further answers are selected to be near and diverse: the distance of one that shares a part
+        p of its changes with an earlier answer is multiplied by 1 / (1 - p).
     robust : float, default=0.0
         A share of refits, from 0 to 1. The classifier is fitted again ten times, each time without
-        a tenth of the rows, and only changes count that it and at least this share of the refits
-        call ``to``; 0 only tells the share. ``None`` fits nothing again. A classifier that was
-        given fitted has no refits.
+        a tenth of the rows. Only changes count for which it and at least this share of the refits
+        predict ``to``; 0 only reports the share. ``None`` skips the refits. A model that is passed
+        fitted has no refits.
     certify : bool, default=None
-        Whether to prove how near any answer can be, for trees and linear classifiers: ``None``
-        looks at 150 boxes a row, ``True`` at up to 20,000, so that the answer may get nearer,
-        and ``False`` proves nothing, which is fastest.
+        Whether to prove a lower bound on the distance, for trees and linear classifiers. ``None``
+        examines 150 boxes for each row. ``True`` examines up to 20,000, so that the answer may get
+        nearer. ``False`` skips the proof, which is fastest.
     constraints : list, default=None
-        What an answer has to keep (see :mod:`counterbalance.constraints`), for a fitted
+        The constraints of the answers (see :mod:`counterbalance.constraints`), for a fitted
         classifier; a sampler has constraints of its own.
     progress : callable, default=None
-        Called with the number of rows that are done, and of all rows.
+        Called with the number of rows that are done and the number of all rows.
 
     Returns
     -------
     found : Explanation or Explanations
-        Of a single position the explanation of this row, of others those of all rows.
+        The explanation of one row for a single position, else the explanations of all rows.
 
     See Also
     --------
@@ -114,7 +114,7 @@ def explain(
     >>> found.sentences()[1]
     'Row 10 would be called high if x0 changed from 10 to 12: distance 0.4, proved the smallest.'
     """
-    rows = _one_of(rows, row)
+    rows = _merge_rows(rows, row)
     single = isinstance(rows, (int, np.integer)) and not isinstance(rows, (bool, np.bool_))
     n_answers = (3 if single else 1) if n_answers is None else n_answers
     if n_answers < 1:
@@ -143,7 +143,7 @@ def explain(
     return found[0] if single else found
 
 
-def _one_of(rows: Any, row: int | None) -> Any:
+def _merge_rows(rows: Any, row: int | None) -> Any:
     if row is not None and rows is not None:
         raise TableError("rows and row are both given; name the rows in one of them")
     return rows if row is None else row
@@ -179,7 +179,7 @@ def _as_sampler(
 def _find_rows(
     prepared: Prepared, rows: Any, sampler: CounterfactualOverSampler
 ) -> tuple[Prepared, Integers, Integers]:
-    """Return the table with all rows that are asked about, their ids, and the numbers to show."""
+    """Return the table with the requested rows, their ids, and the numbers to show."""
     n_rows = len(prepared.labels.codes)
     if rows is None:
         return prepared, np.arange(n_rows), np.arange(n_rows)
@@ -208,12 +208,12 @@ def _find_rows(
 
 
 def _with_rows(prepared: Prepared, rows: Any, sampler: CounterfactualOverSampler) -> Prepared:
-    """Return the same with new rows below those of the table; f, profile and rules stay."""
+    """Append new rows to the table; f, profile and rules stay the same."""
     table, native, n_rows = prepared.table, prepared.table.native, len(prepared.labels.codes)
     names = frames.column_names(native)
     if frames.has_columns(native):
         if containers.kind(rows) != containers.kind(native):
-            raise TableError("rows must be what X is: frames of one kind")
+            raise TableError("rows must be a frame of the same kind as X")
         absent = [name for name in names if name not in list(rows.columns)]
         if absent:
             raise TableError(f"rows lacks the column {absent[0]!r} of X; give it all columns")
@@ -247,7 +247,7 @@ def _below(native: Any, rows: Any) -> Any:
 
 
 def _check_levels(prepared: Prepared, rows: Any) -> None:
-    """Refuse categories that the table does not have."""
+    """Raise for categories that the table does not have."""
     table = prepared.table
     grouped = {m for group in table.groups for m in group.columns}
     for m, kind in enumerate(table.kinds):
@@ -259,7 +259,7 @@ def _check_levels(prepared: Prepared, rows: Any) -> None:
             if cell not in known:
                 raise TableError(
                     f"rows has {cell!r} in the column {table.names[m]!r}, which X never has; the "
-                    "search knows the values of X only: leave such rows out"
+                    "search uses the values of X only: leave such rows out"
                 )
 
 
@@ -276,7 +276,7 @@ def _targets(prepared: Prepared, called: Integers, to: Any) -> Integers:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Explanations:
-    """Explanations of several rows: a table, sentences, and by position the one of each row."""
+    """Explanations of several rows: a table, sentences, and the explanation of row ``k`` as [k]."""
 
     question: Question
     found: FoundAnswers
@@ -301,7 +301,7 @@ class Explanations:
 
     @cached_property
     def refits_agree(self) -> Floats:
-        """For each answer the share of the refits that call it the class; nan without refits."""
+        """For each answer, the share of refits that predict the target class, or nan."""
         question, row = self.question, self.found.row
         return question.agreed(self.found.codes, self._ids, question.target[row])
 
@@ -315,7 +315,7 @@ class Explanations:
 
     @cached_property
     def _number(self) -> Integers:
-        """Which answer of its row each is, from 0."""
+        """The number of each answer within its row, from 0."""
         row = self.found.row
         return np.asarray(np.arange(len(row)) - np.searchsorted(row, row))
 
@@ -342,7 +342,7 @@ class Explanations:
 
     @cached_property
     def table(self) -> Any:
-        """A line for each answer: a frame of the kind of X, a record array where X is an array."""
+        """A frame of the kind of X with a row for each answer; a record array if X is an array."""
         question, row = self.question, self.found.row
         labels = question.prepared.labels.classes
         columns = {
@@ -443,7 +443,7 @@ class Explanations:
         )
 
     def _is_sampled(self, place: int) -> bool:
-        """Say whether the first answer is what the sampler makes of a row."""
+        """Whether the first answer is the row that the sampler makes from a row."""
         question, labels = self.question, self.question.prepared.labels
         row, target = question.ids[place], question.target[place]
         if row >= len(labels.codes) or self.sampler.search != "minimum" or question.share > 0:

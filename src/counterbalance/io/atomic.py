@@ -1,4 +1,4 @@
-"""Outputs: files are written whole, together, privately, and never over their own source.
+"""Outputs: write files whole, together, with private permissions, and never over their source.
 
 part     the file while it is written, beside its place: .NAME.counterbalance-XXXXXXXX.part
 lock     held by the process that writes a part; the system frees it when the process dies
@@ -16,7 +16,7 @@ from counterbalance.errors import CounterbalanceError
 
 try:
     import fcntl
-except ImportError:  # Windows has other locks: what a kill leaves there stays
+except ImportError:  # Windows has other locks: leftovers of a kill stay there
     fcntl = None  # type: ignore[assignment]
 
 # Permissions of a file: everybody that the umask allows, or the owner alone.
@@ -56,8 +56,8 @@ def written_together(paths: Sequence[Path], like: Path | None = None) -> Iterato
     """Yield a temporary file for each path; at the end all of them move to their places.
 
     Whoever opens a path, even after a kill or a power failure, finds the old file or the new one,
-    never part of it. Parts that a killed process left in these folders are removed first. From the
-    first byte on, nobody may read a file who may not read ``like``.
+    never part of it. Parts that a killed process left in these folders are removed first. Users who
+    may not read ``like`` may never read the files.
     """
     for path in paths:
         check_output(path)
@@ -139,7 +139,7 @@ def scratch_folder(within: str | os.PathLike[str] | None = None) -> Iterator[Pat
         if fcntl is None:
             yield Path(folder)
             return
-        # Locked before it has the name that makes others look at it.
+        # Lock the file before it gets the name that other processes check.
         handle = os.open(Path(folder, "lock"), os.O_RDWR | os.O_CREAT, OWN)
         try:
             fcntl.flock(handle, fcntl.LOCK_EX)
@@ -195,7 +195,7 @@ def _refuse_link(path: Path, option: str, what: str = "file") -> None:
 
 
 def make_folder(path: Path, like: Path | None = None, option: str = "path") -> None:
-    """Make a folder if it is not there; nobody may open it who may not read ``like``."""
+    """Make a folder if it is not there; users who may not read ``like`` may not open it."""
     check_folder(path, option)
     readable = 0o777 if like is None else like.stat().st_mode
     allowed = 0o700 | (0o070 if readable & 0o040 else 0) | (0o007 if readable & 0o004 else 0)

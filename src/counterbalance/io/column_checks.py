@@ -1,10 +1,10 @@
-"""Column checks: what is remarkable in a single column, and whether it is to be used at all.
+"""Column checks: what is detected in a single column, and whether the column is used.
 
-    finding     something recognised, with what is done about it
-    remedy      how a user changes that, in the words of whoever reads it: a parameter or an option
+    finding     something detected, with what is done about it
+    remedy      how a user changes that: a parameter in Python, an option on the command line
 
 Identifiers, dates, free text and empty columns stay in the file but are not used. The same
-function looks at a table in memory and at columns of parquet files on Dask.
+function checks a table in memory and columns of parquet files on Dask.
 """
 
 from __future__ import annotations
@@ -26,10 +26,10 @@ if TYPE_CHECKING:
 
     import pandas as pd
 
-# Texts of so few kinds are categories, even if most of them are numbers.
+# Columns with at most this many different texts are categories, even if most are numbers.
 FEW_LEVELS = 10
 MOSTLY = 0.8
-# Cells that tell whether a column of texts holds dates.
+# So many cells are checked to see whether a column of texts holds dates.
 LOOKED_AT = 1000
 # Columns that a message lists, and characters of a cell that it shows.
 MOST_LISTED, MOST_SHOWN = 20, 40
@@ -63,7 +63,7 @@ LEFT_OUT = frozenset({Topic.IDENTIFIER, Topic.DATE, Topic.EMPTY, Topic.UNUSABLE,
 
 @dataclass(frozen=True)
 class TableFinding:
-    """Something recognised: what it is about, in which column, and a sentence to read."""
+    """Something detected: its topic, its column, and a sentence to read."""
 
     topic: Topic
     column: str | None
@@ -72,21 +72,21 @@ class TableFinding:
 
 @dataclass(frozen=True)
 class Remedies:
-    """How a user changes what is done about a column, in the words of a caller.
+    """How a user changes what is done about a column, as parameters or as options.
 
     In the texts ``{name!r}`` stands for the column, and ``{quoted}`` for it in a shell.
     """
 
     option: str  # what names columns that are to be used whatever they look like
-    use: str  # how one column is used all the same
+    use: str  # how one column is used anyway
     number: str  # how a column of numbers with some texts among them is read as numbers
 
     def using(self, name: str) -> str:
-        """Say how a column is used all the same."""
+        """Say how a column is used anyway."""
         return self.use.format(name=name, quoted=shlex.quote(name))
 
     def added_to(self, finding: TableFinding) -> TableFinding:
-        """Return a finding with the remedy behind it, if it has one that depends on the caller."""
+        """Return a finding with its remedy appended, if that depends on the caller."""
         name = str(finding.column)
         remedies = {
             Topic.IDENTIFIER: f"{self.using(name)} uses it",
@@ -127,17 +127,17 @@ def check_columns(given: Sequence[str], names: Sequence[str], option: str) -> li
 def look_at_column(
     column: pd.Series[Any], name: str, remedies: Remedies = IN_PYTHON
 ) -> TableFinding | None:
-    """Return what is remarkable in a column: the one thing that matters most."""
-    finding = _look_at_cells(column, name)
+    """Return the most important finding about a column, or None."""
+    finding = _check_cells(column, name)
     return None if finding is None else remedies.added_to(finding)
 
 
-def _look_at_cells(column: pd.Series[Any], name: str) -> TableFinding | None:
+def _check_cells(column: pd.Series[Any], name: str) -> TableFinding | None:
     known = column.dropna()
     if known.empty:
         return _left_out(Topic.EMPTY, name, "is empty in every row")
     if known.dtype == object:
-        finding = _look_at_objects(known, name)
+        finding = _check_objects(known, name)
         if finding is not None:
             return finding
     different = int(known.nunique())
@@ -146,7 +146,7 @@ def _look_at_cells(column: pd.Series[Any], name: str) -> TableFinding | None:
             Topic.CONSTANT,
             name,
             f"column {name!r} holds {short_text(known.iloc[0])} in every row that has a value; "
-            "it tells nothing and stays as it is",
+            "it carries no information and stays as it is",
         )
     if known.dtype.kind in "mM":  # also those with a time zone
         return _date(name)
@@ -154,12 +154,12 @@ def _look_at_cells(column: pd.Series[Any], name: str) -> TableFinding | None:
         is_number_of_row = numbers_identify(name, known.to_numpy(dtype="float64"), different)
         return _identifier(name, different, len(known)) if is_number_of_row else None
     if isinstance(known.iloc[0], str) and str(known.dtype) != "category":
-        return _look_at_texts(known, name, different)
+        return _check_texts(known, name, different)
     return None
 
 
-def _look_at_objects(known: pd.Series[Any], name: str) -> TableFinding | None:
-    """Return a finding if the objects are neither texts, nor numbers, nor truths."""
+def _check_objects(known: pd.Series[Any], name: str) -> TableFinding | None:
+    """Return a finding if the objects are neither texts, nor numbers, nor booleans."""
     kinds = set(map(type, known))
     for usable in ((str,), (bool, np.bool_), (int, float, np.number)):
         if all(issubclass(kind, usable) for kind in kinds):
@@ -170,7 +170,7 @@ def _look_at_objects(known: pd.Series[Any], name: str) -> TableFinding | None:
     return _left_out(Topic.UNUSABLE, name, f"holds {listed}, which cannot be perturbed")
 
 
-def _look_at_texts(known: pd.Series[Any], name: str, different: int) -> TableFinding | None:
+def _check_texts(known: pd.Series[Any], name: str, different: int) -> TableFinding | None:
     if known.head(LOOKED_AT).str.fullmatch(DATE).mean() > DIFFERENT:
         return _date(name)
     if different > FEW_LEVELS:
@@ -181,7 +181,7 @@ def _look_at_texts(known: pd.Series[Any], name: str, different: int) -> TableFin
                 Topic.MIXED,
                 name,
                 f"column {name!r} is read as text because of cells such as "
-                # rounded down: what is not all is not shown as all
+                # rounded down: an incomplete share never shows as 100%
                 f"{short_text(filled[~numbers].iloc[0])}, though {int(100 * numbers.mean())}% are "
                 "numbers",
             )

@@ -1,4 +1,4 @@
-"""Text files: a csv or tsv file; the result is its own bytes with new rows below.
+"""Text files: csv or tsv; the result is the bytes of the file with new rows below.
 
 The dialect of a file (encoding, separator, line end, decimal mark) is detected once, and new rows
 are written in it.
@@ -48,8 +48,8 @@ MARKS = (
 )
 # Tried in turn where there is no mark; the last one reads any bytes.
 ENCODINGS = ("utf-8", "cp1252", "latin-1")
-# For the decimal mark of a file: 3,14 or 1.234,56, perhaps with a unit; what is either that or
-# thousands (1,234); and what can only be a decimal point.
+# To find the decimal mark of a file: numbers such as 3,14 or 1.234,56, perhaps with a unit; those
+# whose comma may separate thousands (1,234); and those that have a decimal point for certain.
 COMMA_NUMBER = r"\s*[^\w,.]?\s*[+-]?(?:[1-9]\d{0,2}(?:\.\d{3})+|\d+)(?:,\d+)?\s*[^\w,.]?\s*"
 MAYBE_THOUSANDS = r"\s*[^\w,.]?\s*[+-]?[1-9]\d{0,2}(?:,\d{3})*\s*[^\w,.]?\s*"
 POINT_NUMBER = r"\s*[+-]?(?:\d+\.(?:\d{1,2}|\d{4,})|0\.\d+|\d+,\d{3}\.\d+)\s*"
@@ -115,8 +115,8 @@ def read_cells(
         for text in reading.missing
         if not any(matches_any(texts[m], (text,)).any() for m in texts)
     ]
-    said = (*notes, *renamed, *_styles(names, columns, texts), *unused)
-    return TextCells(texts, names, columns, header, said)
+    all_notes = (*notes, *renamed, *_styles(names, columns, texts), *unused)
+    return TextCells(texts, names, columns, header, all_notes)
 
 
 @dataclass(frozen=True, eq=False)
@@ -170,7 +170,7 @@ class CsvTable:
         return old + self._packed(text.encode(self.encoding))
 
     def _packed(self, content: bytes) -> bytes:
-        """Pack as the file is: a gzip file may have several parts, and gets no date."""
+        """Compress new content if the file is gzip: as a further part, without a date."""
         packed = content and self.content.startswith(GZIP)
         return gzip.compress(content, mtime=0) if packed else content
 
@@ -228,13 +228,13 @@ def _rows(text: str, separator: str, name: str) -> pd.DataFrame:
     except pandas.errors.ParserError as error:
         reason = str(error).removeprefix("Error tokenizing data. C error: ").strip()
         raise TableError(
-            f"{name} cannot be split into cells: {reason}; mend that line, or save the table again"
+            f"{name} cannot be split into cells: {reason}; fix that line, or save the table again"
         ) from None
     return rows.fillna("")
 
 
 def unpack(content: bytes, name: str) -> bytes:
-    """Unpack gzip, whatever the file is called, unless it grows far beyond what a table would."""
+    """Unpack gzip, whatever the suffix of the file; raise if the result is too large."""
     if not content.startswith(GZIP):
         return content
     most = most_unpacked(len(content))
@@ -272,12 +272,12 @@ def _decode(content: bytes, name: str) -> tuple[str, str, bool]:
 
 
 def _separator(text: str) -> str:
-    """Return what splits the header into the most cells, and most rows into as many."""
+    """Return the separator that splits the header into the most cells, and most rows alike."""
     best, most = ",", 1
     for separator in SEPARATORS:
         rows = csv.reader(io.StringIO(text, newline=None), delimiter=separator)
         widths: list[int] = []
-        with suppress(csv.Error):  # such as a huge cell: the rows before it have to do
+        with suppress(csv.Error):  # such as a huge cell: use the rows before it
             widths += (len(row) for row in itertools.islice(rows, ROWS_FOR_SEPARATOR) if row)
         if widths and widths[0] > most and widths.count(widths[0]) > len(widths) / 2:
             best, most = separator, widths[0]

@@ -1,4 +1,4 @@
-r"""Columns of texts: their cells as values, and new values written as the column writes them.
+r"""Columns of texts: read their cells as values, and write new values in the style of the column.
 
 A column of texts becomes the narrowest of these types that holds all its known cells:
 
@@ -9,8 +9,8 @@ A column of texts becomes the narrowest of these types that holds all its known 
 
 Money, percentages and numbers with thousands separators are numbers: ``$84,835.00`` is 84835 and
 ``12%`` is 12. Among numbers and booleans, a blank cell and what people write for "not known" are
-missing. Digits that are a name are texts: leading zeros (``007``), and groups of the same shape in
-every cell (``612 345 678`` is a phone number, ``192.168.100.101`` an address).
+missing. Digits that identify something are texts: leading zeros (``007``), and groups of the same
+shape in every cell (``612 345 678`` is a phone number, ``192.168.100.101`` an address).
 """
 
 from __future__ import annotations
@@ -112,8 +112,8 @@ class TextColumn:
         first = ~self.series.duplicated()
         seen = dict(zip(self.series[first].tolist(), texts[first].tolist(), strict=True))
         return [
-            blank if is_gone else seen.get(value) or self._write_one(value)
-            for value, is_gone in zip(new.tolist(), new.isna(), strict=True)
+            blank if is_missing else seen.get(value) or self._write_one(value)
+            for value, is_missing in zip(new.tolist(), new.isna(), strict=True)
         ]
 
     def _write_one(self, value: Any) -> str:
@@ -142,12 +142,12 @@ def read_column(
 def _read(
     texts: pd.Series[str], decimal: str, kind: str | None, missing: tuple[str, ...]
 ) -> TextColumn:
-    gone = texts.isin(MISSING) | matches_any(texts, missing)
+    is_missing = texts.isin(MISSING) | matches_any(texts, missing)
     if kind == "label":
-        gone |= texts.str.strip() == ""
-    if gone.all() and kind != "text":
-        return TextColumn(texts.where(~gone, None).astype("float64"))
-    known = texts[~gone]
+        is_missing |= texts.str.strip() == ""
+    if is_missing.all() and kind != "text":
+        return TextColumn(texts.where(~is_missing, None).astype("float64"))
+    known = texts[~is_missing]
     not_known = known.head(0)
     found = None
     if kind != "text":
@@ -164,7 +164,7 @@ def _read(
             return TextColumn(texts.where(texts.isna(), None).astype("float64"))
     if found is None:  # spaces in front of every cell belong to the separator
         led = known.str.match(r"\s+\S")
-        return TextColumn((texts.str.strip() if led.all() else texts).mask(gone))
+        return TextColumn((texts.str.strip() if led.all() else texts).mask(is_missing))
     dtype = str(found.series.dtype)
     if len(found.series) < len(texts):
         dtype = {"int64": "Int64", "bool": "boolean"}.get(dtype, dtype)
@@ -185,9 +185,9 @@ def matches_any(texts: pd.Series[str], missing: tuple[str, ...]) -> pd.Series[bo
 
 def _plain(known: pd.Series[str], decimal: str) -> TextColumn | None:
     """Read numbers without signs and separators, and booleans; None if there is anything else."""
-    truths = known.str.strip().str.lower()
-    if truths.isin(TRUTHS).all():
-        return TextColumn(truths.map(TRUTHS).astype("bool"))
+    booleans = known.str.strip().str.lower()
+    if booleans.isin(TRUTHS).all():
+        return TextColumn(booleans.map(TRUTHS).astype("bool"))
     if known.str.fullmatch(CODE).any() and not known.str.contains(r"[.,]").any():
         return None
     if known.str.fullmatch(WHOLE).all():

@@ -1,7 +1,7 @@
-"""Reading a file: what the user says about it, how much of it is read, its column names.
+"""Reading a file: its options, the limits of its size, and the names of its columns.
 
-A table is read into memory as a whole. A file that cannot fit is refused with a sentence; so is a
-packed one that unpacks to far more than any table would, and what is not a regular file.
+A table is read into memory as a whole. A file that does not fit, a packed file that unpacks to
+far more than a table would, and anything but a regular file raise a TableError.
 
 The first row is a header unless it holds numbers wherever the rows below hold numbers.
 Consecutive numbers (0, 1, 2 or 2019, 2020) are names: pandas writes such headers, and so do
@@ -26,14 +26,14 @@ if TYPE_CHECKING:
 
     import pandas as pd
 
-# Packing shrinks a table to a tenth, sometimes to a hundredth; a bomb to a thousandth.
+# Compression shrinks a table to a tenth, sometimes a hundredth; a zip bomb to a thousandth.
 MOST_TIMES, ALWAYS_FINE = 200, 2**28
 UNKNOWN_MEMORY = 2**36
 GIGABYTE = 1e9
 
 
 class HeaderError(TableError):
-    """It cannot be told whether the first row of a file is a header."""
+    """The first row of a file may be a header or a row of the table."""
 
 
 @dataclass(frozen=True)
@@ -43,12 +43,12 @@ class Reading:
     Parameters
     ----------
     header : bool, optional
-        Whether the first row holds the names of the columns. ``None`` looks at the rows and
-        refuses a first row that looks like those below.
+        Whether the first row holds the names of the columns. ``None`` detects it, and raises if
+        the first row looks like those below.
     numbers : tuple of str
-        Columns of numbers, whatever they look like; a cell that is not one is missing.
+        Columns to read as numbers; a cell that is not a number becomes missing.
     texts : tuple of str
-        Columns of texts, even if all their cells are numbers.
+        Columns to read as text, even if all their cells are numbers.
     missing : tuple of str
         Texts that stand for a missing cell, besides the usual ones.
     sheet : str, optional
@@ -126,7 +126,7 @@ def too_large(what: str, most: int) -> TableError:
 
 
 def name_columns(cells: Sequence[str]) -> tuple[list[str], list[str]]:
-    """Return the names of the columns as pandas has them, and notes about repeated ones.
+    """Return the names of the columns as pandas makes them, and notes about repeated ones.
 
     >>> name_columns([" age", "dose", "dose", ""])[0]
     ['age', 'dose', 'dose.1', 'Unnamed: 3']
@@ -146,7 +146,7 @@ def name_columns(cells: Sequence[str]) -> tuple[list[str], list[str]]:
 
 
 def check_header(first: Sequence[str], below: pd.DataFrame, decimal: str, name: str) -> None:
-    """Refuse a first row that looks like those below."""
+    """Raise if the first row looks like those below."""
     if len(below) and looks_like_rows(first, below.head(200), decimal):
         listed = ", ".join(repr(cell[:20]) for cell in first[:4])
         more = ", ..." if len(first) > 4 else ""  # noqa: PLR2004

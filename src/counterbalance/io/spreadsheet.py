@@ -1,4 +1,4 @@
-"""Spreadsheets: one sheet of an xlsx file; the result is the same book with new rows below.
+"""Spreadsheets: one sheet of an xlsx file; the result is that workbook with new rows below.
 
 A formula is read as its last result. Charts and pictures are not written.
 """
@@ -137,11 +137,11 @@ def _read_sheet(
     try:
         book = openpyxl.load_workbook(io.BytesIO(content), read_only=True, data_only=True)
         titles = [sheet.title for sheet in book.worksheets]
-        chosen = [_chosen(titles, reading.sheet, name)] if reading.sheet else titles
+        chosen = [_find_sheet(titles, reading.sheet, name)] if reading.sheet else titles
         found = [(title, *_filled(book[title])) for title in chosen]
     except TableError:
         raise
-    except Exception as error:  # noqa: BLE001 - openpyxl raises whatever its parts do
+    except Exception as error:  # noqa: BLE001 - openpyxl raises exceptions of many kinds
         reason = str(error).split("\n", maxsplit=1)[0]
         raise TableError(
             f"{name} cannot be read as an xlsx file ({reason}); save the table again, or as csv"
@@ -154,7 +154,7 @@ def _read_sheet(
 
 
 def _check_packed(content: bytes, name: str) -> None:
-    """Refuse what is not an xlsx file, or one that unpacks to far more than a table would."""
+    """Raise for a file that is not xlsx, or that unpacks to far more than a table would."""
     try:
         with zipfile.ZipFile(io.BytesIO(content)) as packed:
             size = sum(item.file_size for item in packed.infolist())
@@ -168,7 +168,7 @@ def _check_packed(content: bytes, name: str) -> None:
         raise too_large(f"{name}, unpacked,", most)
 
 
-def _chosen(titles: list[str], wanted: str, name: str) -> str:
+def _find_sheet(titles: list[str], wanted: str, name: str) -> str:
     if wanted in titles:
         return wanted
     if wanted.isdecimal() and 1 <= int(wanted[:9]) <= len(titles):

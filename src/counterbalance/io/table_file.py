@@ -1,4 +1,4 @@
-"""Table files: a table is read from a file, and comes back as that file with new rows below."""
+"""Table files: read a table from a file, and return that file with new rows below."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ class ArrowTable:
 
     @cached_property
     def frame(self) -> pd.DataFrame:
-        """The cells as values; missing cells make no floats of integers and booleans."""
+        """The cells as values; integers and booleans with missing cells keep their type."""
         pandas = require_pandas()
         types = require("pyarrow", "a parquet, feather or arrow file").types
         columns = {}
@@ -135,7 +135,7 @@ def _encode_arrow(table: Any, suffix: str) -> bytes:
 
 
 def read_table_file(path: Path, reading: Reading = AS_IT_IS) -> TableFile:
-    """Read a table in the format that the suffix of its file names."""
+    """Read a table in the format of its file's suffix."""
     if path.is_dir():
         raise DataNotFoundError(f"TABLE must be a file, and {path} is a folder; name a file in it")
     if not path.exists():
@@ -182,9 +182,9 @@ def encode_with_rows(
             return content
         return gzip.compress(content, mtime=0) if wanted else gzip.decompress(content)
     old = stored.frame if rows is None else stored.frame.iloc[rows]
-    nothing = require_pandas().Series([None] * len(new), dtype=object)
+    empty = require_pandas().Series([None] * len(new), dtype=object)
     columns = {
-        name: require_pandas().concat([old[name], new.get(name, nothing)], ignore_index=True)
+        name: require_pandas().concat([old[name], new.get(name, empty)], ignore_index=True)
         for name in old.columns
     }
     return encode_frame(require_pandas().DataFrame(columns), path)
@@ -202,9 +202,9 @@ def encode_frame(frame: pd.DataFrame, path: Path) -> bytes:
     if suffix in ARROW:
         pyarrow = require("pyarrow", "a parquet, feather or arrow file")
         return _encode_arrow(pyarrow.Table.from_pandas(frame, preserve_index=False), suffix)
-    gone = frame.isna().to_numpy()
+    is_missing = frame.isna().to_numpy()
     cells = frame.astype(object).to_numpy()
-    cells[gone] = None
+    cells[is_missing] = None
     if suffix == SHEET:
         return encode_sheet([names, *cells.tolist()])
     content = csv_text([names, *cells.tolist()], TEXT[suffix] or ",").encode()
@@ -212,7 +212,7 @@ def encode_frame(frame: pd.DataFrame, path: Path) -> bytes:
 
 
 def check_format(path: Path, what: str) -> None:
-    """Refuse a file that could not be written for want of a suffix or of a package."""
+    """Raise if a file cannot be written: its suffix is unknown or a package is missing."""
     suffix = check_suffix(path, what)
     if suffix in ARROW:
         require("pyarrow", f"{what} {path.name}")

@@ -9,7 +9,7 @@ from typing import Any
 
 from counterbalance.methods.registry import METHODS, Method, all_samplers
 
-# Where each class is; its module, and scikit-learn with it, is loaded when it is first asked for.
+# The module of each class. It is imported, with scikit-learn, at the first access to the class.
 _MODULES = {"GAMOClassifier": ".methods.deep", "PeerFallbackWarning": ".methods.base"} | {
     name: module
     for module, name in (method.where.split(":") for method in METHODS)
@@ -21,7 +21,7 @@ __all__ += list(_MODULES)
 
 
 def __getattr__(name: str) -> Any:
-    """Load a method when it is first asked for."""
+    """Import a method at its first access."""
     if name in _MODULES:
         return getattr(import_module(_MODULES[name], "counterbalance"), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -3,11 +3,11 @@
     codes -> numbers -> the method -> numbers -> codes
 
 Methods of the literature take a matrix of numbers. A column with an order is scaled to unit
-variance, its missing cells are the median; a category becomes one column for each level (a missing
-cell is a level), so scaled that two levels are as far apart as one standard deviation. A method
+variance, and its missing cells become the median. A category becomes one column for each level (a
+missing cell is a level), scaled so that two levels are one standard deviation apart. A method
 with a parameter ``categorical_features`` gets a code for each level in one column instead. A new
-row comes back with the nearest level, on the grid and within the range of its column. Rows that
-the method kept are those of the table, untouched.
+row is decoded to the nearest level, on the grid and within the range of its column. Rows that
+the method kept are rows of the table, unchanged.
 """
 
 from collections import defaultdict, deque
@@ -36,7 +36,7 @@ class ResampledTable:
 
 
 class AsNumbers:
-    """How the codes of a table become numbers, and back."""
+    """Encode the codes of a table as numbers, and decode them."""
 
     def __init__(self, table: Table, codes: Floats, *, one_hot: bool = True) -> None:
         known = np.where(np.isnan(codes).all(axis=0), 0.0, codes)
@@ -111,7 +111,7 @@ def resample_table(
 
 
 def check_resampler(method: Method) -> None:
-    """Refuse a method that gives no table."""
+    """Raise for a method that returns no table."""
     if method.kind == "classifier":
         raise TableError(
             f"{method.name} is a classifier that resamples while it is fitted and gives no table; "

@@ -2,8 +2,8 @@
 
 ``fit_resample`` validates parameters and table and restores the container; ``_fit_resample`` goes
 from class to class; a method implements ``_make_samples``. Each class to be enlarged is resampled
-against all other rows together (one-vs-rest), so a method published for two classes serves any
-number of them. One generator drives the draws of all classes.
+against all other rows together (one-vs-rest), so a method published for two classes works for any
+number of them. One generator makes the draws of all classes.
 """
 
 import sys
@@ -21,15 +21,15 @@ from counterbalance.errors import TableError
 from counterbalance.reference import LinksToReference
 from counterbalance.user_warnings import warn_user
 
-MAX_ROUNDS = 20  # of drawing before rejected rows are taken
+MAX_ROUNDS = 20  # rounds of draws before rejected rows are accepted
 
-# The constraints that a sampler adds those of its own parameters to.
+# Parameter constraints of the base classes, which each sampler extends.
 OVER_CONSTRAINTS: dict[str, list[Any]] = BaseOverSampler._parameter_constraints  # noqa: SLF001  # as imbalanced-learn's samplers do
 UNDER_CONSTRAINTS: dict[str, list[Any]] = BaseUnderSampler._parameter_constraints | {  # noqa: SLF001  # as above
     "random_state": ["random_state"]
 }
 
-# Python 3.13 takes away the indentation of a docstring before this is put into it.
+# Python 3.13 removes the indentation of a docstring before this text is inserted.
 _INDENT = "" if sys.version_info >= (3, 13) else "    "
 shared_doc = Substitution(
     common_parameters=f"""sampling_strategy : float, str, dict or callable, default="auto"
@@ -49,7 +49,7 @@ def warn_fallback(method: str, reason: str, instead: str) -> None:
 
 
 def check_size(method: str, label: Any, n_rows: int, least: int) -> None:
-    """Refuse a class with fewer rows than the method can work from."""
+    """Raise for a class with fewer rows than the method needs."""
     if n_rows < least:
         raise TableError(
             f"y must hold at least {least} rows of class {label} for {method}, it holds "
@@ -59,7 +59,7 @@ def check_size(method: str, label: Any, n_rows: int, least: int) -> None:
 
 
 def check_labels(y: Any) -> None:
-    """Refuse several labels to a row, with imbalanced-learn's message."""
+    """Raise for several labels in a row, with imbalanced-learn's message."""
     if getattr(y, "ndim", 1) > 1:
         check_target_type(y)
 
@@ -130,7 +130,7 @@ class OneVsRestMixin(LinksToReference, RoundsIntegerColumns):
         """Return ``k``, or ``available`` with a warning if that is less."""
         if k > available:
             self._warn(
-                f"{k} neighbours were asked for and the most available is {available}",
+                f"{k} neighbours were requested and the most available is {available}",
                 "that number is used; a smaller number of neighbours avoids this",
             )
         return min(k, available)

@@ -96,7 +96,7 @@ class ANS(OneVsRestOverSampler):
         apart = distances_to_others(rows)
         neighbour = apart <= apart.min(axis=1).max()
         seeds = rng.integers(len(rows), size=n_samples)
-        _, columns = np.nonzero(neighbour)  # the neighbours of a row stand side by side
+        _, columns = np.nonzero(neighbour)  # the neighbours of a row are adjacent
         ends = columns[nb.drawn_of_groups(seeds, neighbour.sum(axis=1), rng)]
         return nb.drawn_between(rows[seeds], rows[ends], rng)
 
@@ -143,7 +143,7 @@ class ProWSyn(OneVsRestOverSampler):
     row lies between a seed and another row of the seed's cluster.
 
     Departures: the clusters are those of average linkage with the threshold of the authors'
-    MWMOTE, and the numbers per row are rounded so that they add up to what was asked for. A
+    MWMOTE, and the numbers per row are rounded so that they add up to the requested number. A
     seed that is alone in its cluster, and so would only be copied, is paired with the nearest
     other minority row.
 
@@ -238,7 +238,7 @@ class CCR(OneVsRestOverSampler):
     A sphere (in the sum of absolute differences, as in the paper) grows around each minority
     row until its energy is spent; the more majority rows it holds, the sooner that happens.
     Majority rows inside are pushed to its surface. New rows are drawn inside the spheres, in
-    inverse proportion to their radii, so that endangered rows get more.
+    inverse proportion to their radii, so that rows near the majority get more.
 
     By definition majority rows are moved: the first rows of the result are the original table
     with those rows at their new positions. The number of rows of each class is exact.

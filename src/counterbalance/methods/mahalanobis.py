@@ -121,7 +121,7 @@ def whitening(majority: Floats) -> tuple[Floats, Floats]:
 
 
 def radial_density(rows: Floats, majority: Floats, width: float) -> Floats:
-    """Return the sum of Gaussian bumps of the majority at each row, in blocks to save memory."""
+    """Return the Gaussian kernel density of the majority at each row, in blocks to save memory."""
     density = np.empty(len(rows))
     squares = (majority**2).sum(axis=1)
     for part in gen_batches(len(rows), 1024):
@@ -140,7 +140,7 @@ class SWIM(OneVsRestOverSampler):
     majority class", Knowledge and Information Systems 2020 (the radial variant).
 
     ``"mahalanobis"``: after whitening by the majority's covariance a seed's features are drawn
-    anew near their values, and the result is scaled back to the seed's length, so that every
+    near their values, and the result is rescaled to the seed's length, so that every
     new row has its seed's Mahalanobis distance from the majority. ``"rbf"``: normal steps from
     the seed that do not climb the radial density of the majority.
 

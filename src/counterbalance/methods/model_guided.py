@@ -54,7 +54,7 @@ class OUPS(OneVsRestOverSampler):
     that order, of whatever class, and a new row lies between the two in feature space.
 
     Departures: seeds are drawn with equal probability, whereas the paper walks down the order,
-    so that any number of new rows can be asked for.
+    so that any number of new rows can be requested.
 
     Parameters
     ----------

@@ -132,7 +132,7 @@ def group_starts(counts: Integers) -> Integers:
 
 
 def drawn_of_groups(groups: Integers, counts: Integers, rng: Rng) -> Integers:
-    """Draw a place in each of ``groups``, all alike, of all groups laid end to end."""
+    """Draw a position in each of ``groups``, uniformly, counted over all groups end to end."""
     return group_starts(counts)[groups] + rng.integers(counts[groups])
 
 

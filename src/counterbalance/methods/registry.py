@@ -33,7 +33,7 @@ class Method:
     kind: Literal["over", "under", "classifier"] = "over"
     """Whether it adds rows, removes rows, or is a classifier that resamples inside."""
     synthesises_with: Literal["minority", "majority"] | None = "minority"
-    """Whose rows new ones are made from; ``None`` if it makes none."""
+    """The class whose rows new rows are made from; ``None`` if it makes none."""
     boundary: bool = False
     """Whether it favours the boundary between the classes."""
     multiclass: bool = False
@@ -41,7 +41,7 @@ class Method:
     ours: bool = False
     """Whether it is a sampler of this package, importable from ``counterbalance``."""
     details: str = ""
-    """What the rows of one of our samplers are, for a report's list of methods."""
+    """Description of the rows of one of our samplers, for the methods of a report."""
     aliases: tuple[str, ...] = ()
     """Other names for it, in lower case; the study calls our samplers by the first of them."""
     requires: str | None = None

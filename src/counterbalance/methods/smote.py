@@ -46,8 +46,8 @@ class Lee(OneVsRestOverSampler):
     A row made by SMOTE is kept only if at most ``rejection_level`` of its nearest neighbours
     in the original table belong to other classes; otherwise another one is drawn.
 
-    Departures: after 20 rounds the least faulty of the rejected rows are taken, with a warning;
-    the paper would go on drawing for ever. Slow where many are rejected.
+    Departures: after 20 rounds the least faulty of the rejected rows are accepted, with a warning;
+    the paper sets no limit. Slow if many are rejected.
 
     Parameters
     ----------
@@ -139,8 +139,8 @@ class SMOTED(OneVsRestOverSampler):
 
     A minority row gets new rows in proportion to the standard deviation of the distances to
     its nearest minority rows; each segment to such a neighbour gets its part by its length,
-    and the new rows are evenly spaced on it. The numbers are rounded so that they add up to what
-    was asked for. Nothing is drawn and the seed has no effect.
+    and the new rows are evenly spaced on it. The numbers are rounded so that they add up to the
+    requested number. Nothing is drawn and the seed has no effect.
 
     Parameters
     ----------
@@ -284,7 +284,7 @@ class WeightedSMOTE(OneVsRestOverSampler):
 
     The number of new rows of a seed is proportional to one minus the scaled sum of its
     distances to all minority rows, so rows in the middle of the class get more and the outermost
-    row none. The numbers are rounded so that they add up to what was asked for.
+    row none. The numbers are rounded so that they add up to the requested number.
 
     Parameters
     ----------
@@ -511,11 +511,11 @@ class SMOTEIPF(OneVsRestMixin, BaseSampler):
     SMOTE balances the table. Then the table is repeatedly split into stratified partitions, and
     for each a decision tree is grown on all the others. A row is removed if more than half of
     the trees put it into another class and the tree of its own partition, which has not seen
-    it, is one of them. The filter stops after three rounds in a row with few removals; it is
-    that which the authors published in KEEL.
+    it, is one of them. The filter stops after three rounds in a row with few removals. This is
+    the filter of the authors' code in KEEL.
 
-    By definition original rows of any class may be removed, and the classes end up nearly
-    rather than exactly balanced, as with imbalanced-learn's SMOTEENN; like that one, this is
+    By definition original rows of any class may be removed, so the classes are only nearly
+    balanced, as with imbalanced-learn's SMOTEENN; like SMOTEENN, this is
     not a ``BaseOverSampler``. ``n_removed_`` says how many rows of each class the filter
     removed, and a warning is given if that is more than a tenth of a class.
 

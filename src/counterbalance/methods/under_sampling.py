@@ -62,7 +62,7 @@ class ClusteringUnderSampler(RoundsIntegerColumns, PerClassUnderSampler):
     ----------
     {common_parameters}
     strategy : {{"nearest", "centres"}}, default="nearest"
-        Whether real rows or cluster centres stand for a class.
+        Whether real rows or cluster centres replace a class.
     n_init : int, default=1
         Starts of k-means, of which the best is taken.
     """
@@ -139,7 +139,7 @@ class SensitivityUnderSampler(PerClassUnderSampler):
     F. Roli, "Diversified Sensitivity-Based Undersampling for Imbalance Classification Problems",
     IEEE Transactions on Cybernetics 2015.
 
-    A majority row is sensitive if the answer there depends on the balance of the classes:
+    A majority row is sensitive if its prediction depends on the balance of the classes:
     borderline rows are, safe rows and noise are not. The rows to keep are drawn, sensitive ones
     with a higher probability.
 
@@ -174,7 +174,7 @@ class SensitivityUnderSampler(PerClassUnderSampler):
         return rng.choice(len(rows), size=n_samples, replace=False, p=weights / weights.sum())
 
 
-_TRIES = 10  # draws of a part before boosting ends because a round is still worse than chance
+_TRIES = 10  # draws of a round that is worse than chance, before boosting ends
 
 
 def drawn_from_clusters(labels: Integers, n_samples: int, rng: Rng) -> Integers:

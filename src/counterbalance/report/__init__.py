@@ -1,8 +1,8 @@
-"""Report: one html file that shows what was done and whether it helped.
+"""Report: one html file that shows how a table was balanced and whether it helped.
 
-summarise_sampler    what a fitted sampler did, as a dictionary of plain values
+summarise_sampler    the result of a fitted sampler as a dictionary of plain values
 render               such a dictionary, or the summary of a comparison, as one html page
-write_report         the same into a file, which is never half written
+write_report         write that page to a file, which is never half written
 """
 
 from counterbalance.report.page import SummaryError, render, write_report

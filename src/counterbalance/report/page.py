@@ -1,9 +1,8 @@
-"""Page: a summary as one html file that needs nothing else.
+"""Page: a summary as one self-contained html file.
 
-Style and script stand inside the page, and its content security policy admits those two by
-their hashes, pictures that the page holds itself, and nothing more: no request leaves it, and no
-text of the user's table can become code. Jinja escapes every text; a picture is an image, in
-which nothing runs.
+Style and script are inline. The content security policy allows these two by their hashes, allows
+embedded images, and blocks everything else: the page sends no request, and no text of the user's
+table can run as code. Jinja escapes every text. A plot is an image, which runs no script.
 """
 
 import base64
@@ -34,13 +33,13 @@ SECTIONS = {
     "settings": "Settings",
 }
 WIDTH, HEIGHT, LEAST_HEIGHT = 7.2, 0.55, 2.2  # inches
-# Letters stay letters, and the same rows give the same bytes.
+# Text stays text in the svg, and the same rows give the same bytes.
 SVG = {"svg.fonttype": "none", "svg.hashsalt": "counterbalance", "font.family": "sans-serif"}
 RESOLUTION = 110
 
 
 class SummaryError(CounterbalanceError):
-    """A summary does not hold what is needed to show it."""
+    """A summary lacks values that the page needs."""
 
 
 def render(summary: Mapping[str, Any]) -> str:
@@ -97,7 +96,7 @@ def write_report(
 ) -> Path:
     """Write the page of a summary to ``path``, whole or not at all, and return the path.
 
-    Nobody may read it who may not read the file ``like``.
+    Users who may not read the file ``like`` may not read the page.
 
     See Also
     --------
@@ -112,12 +111,12 @@ def write_report(
 
 
 def as_svg(draw: Callable[[Any], object], height: float) -> str:
-    """Return what a function draws on axes, as svg."""
+    """Return the plot of a function that draws on axes, as svg."""
     matplotlib = require("matplotlib", "a report", "report")
     figure = require("matplotlib.figure", "a report", "report").Figure
     buffer = io.StringIO()
     with matplotlib.rc_context(SVG), warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # letters that matplotlib lacks, the browser has
+        warnings.simplefilter("ignore")  # the browser has the glyphs that matplotlib lacks
         drawn = figure((WIDTH, height), layout="constrained")
         draw(drawn.subplots())
         drawn.savefig(

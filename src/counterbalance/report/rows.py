@@ -1,4 +1,4 @@
-"""Rows of a page: new rows beside the real ones, and which features changed in them."""
+"""Rows of a page: new rows beside their real rows, and the features that changed."""
 
 import math
 from collections import Counter
@@ -15,12 +15,12 @@ from counterbalance.table import containers, frames
 from counterbalance.table.labels import plain
 from counterbalance.table.table import Table
 
-# Bounds: columns, and rows by how many columns there are; features that the ranking shows.
+# Limits: columns, and rows depending on the number of columns; features in the ranking.
 MOST_COLUMNS, MOST_CELLS, FEWEST_ROWS, MOST_ROWS = 40, 7500, 60, 250
 MOST_FEATURES = 30
-BLOCK = 2**15  # new rows that are looked at together
+BLOCK = 2**15  # new rows that are processed at a time
 MISSING = "—"
-LONGEST = 60  # a cell is to be recognised, not to be read out
+LONGEST = 60  # characters of a cell that are shown
 # Digits to try, one after the other, until two values that differ look different.
 DIGITS = (4, 6, 9, 17)
 SMALL, LARGE = 1e-4, 1e15  # numbers between them are written without an exponent
@@ -67,7 +67,7 @@ def explore(provenance: Provenance, table: Table) -> dict[str, Any]:
 
 
 def rank_features(provenance: Provenance, table: Table) -> dict[str, Any]:
-    """Return which features change most in rows that f calls their new class, or in all."""
+    """Return which features change most in the counterfactuals; without any, in all new rows."""
     inverted = np.flatnonzero(provenance["origin"].astype(str) == "inversion")
     some = provenance[inverted] if inverted.size else provenance
     counts = _changes(some)
@@ -99,7 +99,7 @@ def cells_at(X: Any, m: int, positions: Integers) -> list[Any]:
 
 
 def as_text(value: Any, digits: int = DIGITS[0]) -> str:
-    """Return a value as text: a number short but for its whole part, a missing one as a dash.
+    """Return a value as text: a number with few decimals, a missing value as a dash.
 
     >>> as_text(0.1 + 0.2), as_text(111398.7), as_text(float("nan")), as_text(True)
     ('0.3', '111399', '—', 'True')
@@ -129,7 +129,7 @@ def pair_as_text(old: Any, new: Any) -> tuple[str, str]:
 
 
 def _blocks(provenance: Provenance) -> Iterator[Provenance]:
-    """Cut the provenance up: a mask of all cells of a large wide table would not fit."""
+    """Split the provenance: a mask of all cells of a large wide table would not fit in memory."""
     return (provenance[start : start + BLOCK] for start in range(0, len(provenance), BLOCK))
 
 
@@ -146,7 +146,7 @@ def _by_count(counts: Integers) -> list[int]:
 
 
 def _name(X: Any, position: int) -> str:
-    """Return the label of a row in the index of a pandas frame, if it says more than a place."""
+    """Return the label of a row in the index of a pandas frame, unless it is its position."""
     index = getattr(X, "index", None)
     if index is None or not hasattr(X, "iloc"):
         return ""
@@ -155,12 +155,12 @@ def _name(X: Any, position: int) -> str:
 
 
 def _typical(table: Table, m: int, factual: Integers, sample: Integers) -> str:
-    """Say what the change of a feature is like."""
+    """Describe the typical change of a feature."""
     if table.kinds[m].has_levels:
         pairs = Counter(
             zip(cells_at(table.native, m, factual), cells_at(table.native, m, sample), strict=True)
         )
-        # Of equally frequent changes the first by its text, so that the order of rows is no matter.
+        # Break ties by the text of the change, so that the order of rows does not matter.
         (old, new), count = min(pairs.items(), key=lambda item: (-item[1], str(item[0])))
         return f"{as_text(old)} → {as_text(new)} in {count / len(factual):.0%}"
     column = table.column(m)
@@ -169,5 +169,5 @@ def _typical(table: Table, m: int, factual: Integers, sample: Integers) -> str:
     if not step.size:
         return "filled in"
     up = float(np.mean(step > 0))
-    way = f"up in {up:.0%}" if up >= 0.5 else f"down in {1 - up:.0%}"  # noqa: PLR2004
-    return f"by {as_text(float(np.median(np.abs(step))))}, {way}"
+    direction = f"up in {up:.0%}" if up >= 0.5 else f"down in {1 - up:.0%}"  # noqa: PLR2004
+    return f"by {as_text(float(np.median(np.abs(step))))}, {direction}"

@@ -1,4 +1,4 @@
-"""Summary: what a fitted sampler did, as a dictionary of plain values: texts, numbers, pictures."""
+"""Summary: the result of a fitted sampler as a dictionary of texts, numbers and plots."""
 
 import shlex
 from collections.abc import Sequence
@@ -56,12 +56,12 @@ def summarise_sampler(
     notes: Sequence[str] = (),
     rows: bool = True,
 ) -> dict[str, Any]:
-    """Return what a fitted sampler did: a map of the rows, new rows beside real ones, features.
+    """Summarise a fitted sampler: a map of the rows, new rows beside real rows, features.
 
     Parameters
     ----------
     sampler : CounterfactualOverSampler or InteriorOverSampler
-        Fitted: it made ``X_resampled`` and ``y_resampled`` of ``X`` and ``y``.
+        Fitted: it made ``X_resampled`` and ``y_resampled`` from ``X`` and ``y``.
     X, y, X_resampled, y_resampled
         What went into ``fit_resample`` and what came out.
     features : two columns, default=None
@@ -106,7 +106,7 @@ def summarise_sampler(
 
 @dataclass(frozen=True, eq=False)
 class BalancedTable:
-    """What a fitted sampler was given and what it made of it."""
+    """The input and the output of a fitted sampler."""
 
     sampler: Any  # the fitted sampler
     table: Table  # the real rows, and the new ones below
@@ -167,8 +167,8 @@ def draw_maps(balanced: BalancedTable, y: Any, features: Any) -> list[dict[str, 
         {
             "svg": as_svg(boundary, MAP_HEIGHT),
             "title": "Real and new rows with the decision boundary",
-            "text": "A tinted area is what f, the classifier behind the new rows, answers "
-            "for most of the rows nearby. f sees every column, the map two dimensions: a row can "
+            "text": "A tint is what the classifier (f in the paper) predicts for most of "
+            "the rows nearby. f sees every column, the map two dimensions: a row can "
             "lie on the wrong side here and on the right one for f.",
         }
     ]
@@ -222,7 +222,7 @@ def headline(balanced: BalancedTable) -> str:
 
 
 def _inflated(balanced: BalancedTable, counts: dict[Any, dict[str, int]]) -> list[str]:
-    """Warn of classes that got far more rows than their real ones bear out."""
+    """Warn about classes that got too many new rows for each real one."""
     rows = balanced.counts(new=False)
     searched = hasattr(balanced.sampler, "on_shortfall")
     found = all_inflated(counts, rows, MOST_PER_ROW if searched else MOST_PER_ROW_AT_ALL)
@@ -270,13 +270,13 @@ def describe_data(
 
 
 def _relations(sampler: Any) -> list[str]:
-    """Say what nearly all rows keep, and the new ones with them."""
+    """List the relations that nearly all rows keep, and the new rows with them."""
     found = getattr(sampler, "relations_", [])
     if not found:
         return []
     listed = "; ".join(f"{one.text} ({one.kept:.1%} of the rows)" for one in found)
     what = f"Found in the table and kept by every new row: {listed}."
-    return [f"{what} --ignore-relation (ignore_relations in Python) takes one out."]
+    return [f"{what} --ignore-relation (ignore_relations in Python) ignores one."]
 
 
 def _outliers(balanced: BalancedTable) -> list[str]:
@@ -300,14 +300,14 @@ def _changes(
     if not example:
         return [often]
     provenance = balanced.provenance
-    # A row that f calls its class is nearest, if there is one: a copy is nearer and says nothing.
+    # Prefer a counterfactual: a copy is nearer, but shows no change.
     other = provenance["origin"].astype(str) != "inversion"
     nearest = provenance[[int(np.lexsort((provenance["distance"], other))[0])]]
     return [often, f"The nearest: {nearest.sentences(balanced.table.native)[0]}."]
 
 
 def _privacy(balanced: BalancedTable, explorer: dict[str, Any] | None) -> list[str]:
-    """Say how near the new rows are to real ones, and which real rows stand on the page."""
+    """Say how near the new rows are to real ones, and how many real rows the page shows."""
     if not len(balanced.provenance):
         return []
     n_columns = len(balanced.table.names)
@@ -322,6 +322,6 @@ def _privacy(balanced: BalancedTable, explorer: dict[str, Any] | None) -> list[s
     real = len({row["factual"] for row in explorer["rows"]})
     shown = (
         f"This page shows {real:,} real rows with their values: whoever gets the page gets them. "
-        "--no-rows (rows=False in Python) makes it without."
+        "--no-rows (rows=False in Python) leaves them out."
     )
     return [near, shown]

@@ -133,7 +133,7 @@ class Builder:
         space = self.prepared.space
         old = self.prepared.table.rows(factual)
         if not space.rules.kept(new, old):
-            raise RuntimeError("a new row breaks a constraint: this is a fault of counterbalance")
+            raise RuntimeError("a new row breaks a constraint: this is a bug of counterbalance")
         self.factual[at], self.target[at], self.origin[at] = factual, target, origin
         self.distance[at] = distance(space.profile, space.order, old, new)
         shown = (self.prepared.table.unfolded(rows, factual) for rows in (new, old))

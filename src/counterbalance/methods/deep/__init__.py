@@ -1,4 +1,4 @@
-"""Two deep systems that the paper cites, GAMO and DOS, on numpy and autograd, CPU only."""
+"""GAMO and DOS, two deep methods that the paper cites, on numpy and autograd, CPU only."""
 
 from counterbalance.methods.deep.dos import DOSClassifier
 from counterbalance.methods.deep.gamo import GAMO, GAMOClassifier

@@ -85,20 +85,20 @@ class DOSClassifier(
     ECML PKDD 2017.
 
     A network embeds the rows and a softmax layer classifies the embeddings. It is first trained
-    plainly. Then rounds alternate: each row gets synthetic targets, random convex combinations
-    of the embeddings of itself and of its nearest rows of its class, in the embedding of the
-    moment, and rows of smaller classes are overloaded with more targets, until all classes have
-    as many; then the network is trained to bring every row to its targets and to classify. So
-    the classes are balanced, and the embeddings of a class move together from round to round.
+    without targets. Then each round has two steps. First, each row gets synthetic targets: random
+    convex combinations of the current embeddings of itself and of its nearest rows of its class.
+    Rows of smaller classes are overloaded with more targets, until all classes have equally many.
+    Then the network is trained to move the embedding of every row to its targets and to classify.
+    So the classes are balanced, and the embeddings of a class move together from round to round.
 
-    Of the publication its abstract and introduction were at hand. Left open there, and our
-    choice: the number of steps of a round, the weight of the two losses, the distribution of the
-    convex weights, which are uniform draws divided by their sum, that the row itself is among its
-    neighbours, and that the classifier learns from the row's embedding and from the target alike.
-    Bringing a row near to each neighbour by its weight, or to the target, differs by a constant
-    in the squared distance, so the latter is what is minimised.
+    Only abstract and introduction of the publication were available. Our own choices are: the
+    number of steps of a round, the weight of the two losses, the distribution of the convex
+    weights (uniform draws divided by their sum), that the row itself is among its neighbours, and
+    that the classifier learns from the row's embedding and from the target alike. The weighted
+    squared distances to the neighbours and the squared distance to the target differ by a
+    constant, so the latter is minimised.
 
-    Departures: the publication embeds images by convolutions, here dense layers serve any table.
+    Departures: the publication embeds images by convolutions; here dense layers embed any table.
     A class with fewer rows than neighbours repeats its farthest.
 
     Parameters
@@ -106,11 +106,11 @@ class DOSClassifier(
     n_components : int, default=32
         Deep features.
     hidden_sizes : tuple of int, default=(128,)
-        Hidden layers in front of them.
+        Hidden layers before them.
     n_neighbors : int, default=5
         Nearest rows of the class that a target lies between, beside the row itself.
     n_rounds : int, default=5
-        How often targets are drawn anew; the first training, without targets, takes as many
+        How often new targets are drawn; the first training, without targets, takes as many
         steps as a round.
     target_weight : float, default=1.0
         Weight of the distance to the targets beside the loss of the classification.
@@ -188,7 +188,7 @@ class DOSClassifier(
         """Train the network, round after round, on rows X of classes y."""
         X, y = nn.checked_rows(self, X, y, dtype=np.float64)
         self.classes_, codes, counts = np.unique(y, return_inverse=True, return_counts=True)
-        if len(counts) < 2:  # noqa: PLR2004  # there is nothing to tell apart
+        if len(counts) < 2:  # noqa: PLR2004  # one class cannot be classified
             raise TableError(
                 f"y must hold more than one class, it holds only {self.classes_[0]}; "
                 "add rows of another class"
@@ -240,7 +240,7 @@ class DOSClassifier(
         return targets
 
     def _steps(self, trainer: nn.Trainer, n: int, data: tuple[Any, ...], rng: Rng) -> int:
-        """Train for so many steps or until the loss no longer falls; return how many it took."""
+        """Train for ``n`` steps or until the loss no longer falls; return the number of steps."""
         order = nn.batches(len(data[0]), self.batch_size, rng)
 
         def step() -> list[float]:

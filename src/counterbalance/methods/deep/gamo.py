@@ -71,17 +71,17 @@ class GAMO(OneVsRestOverSampler):
     Three networks are trained against each other. The convex generator maps noise and a class
     into a hidden space that all classes share, and from there, by a unit of the class's own, to a
     softmax over the real rows of the class: a new row is a convex combination of real ones. The
-    classifier learns from real and new rows; the generator wants it to get the new ones wrong,
-    which puts them at the edge of their class. The conditional discriminator separates real rows of
-    a class from new ones, which keeps the generator inside of the class. All losses are squared
-    errors; real rows weigh as often as they occur and new ones as often as are missing, so that
-    all classes weigh the same to the classifier.
+    classifier learns from real and new rows. The generator is trained so that the classifier
+    misclassifies the new rows, which puts them at the edge of their class. The conditional
+    discriminator separates real rows of a class from new ones, which keeps the generator inside
+    the class. All losses are squared errors. The weight of real rows is their number, that of new
+    rows the number that is missing, so that all classes have the same weight in the classifier.
 
-    Of the publication its abstract, the start of its introduction and the caption of its model
-    were at hand; the squared losses are written from memory of it. Our own choice is: the sizes
+    Only the abstract, the start of the introduction and the caption of the model were available
+    of the publication; the squared losses are written from memory. Our own choices are: the sizes
     of batches and networks and the number of steps; that a generated batch holds the classes in
-    fixed numbers, in proportion to what is asked for; that the discriminator sees as many real
-    rows of a class as new ones and has no sigmoid at its end; batch norm in the generator only.
+    fixed numbers, in proportion to the requested numbers; that the discriminator gets as many real
+    rows of a class as new ones and has no final sigmoid; batch norm in the generator only.
 
     Departures: images are taken as flat rows, without convolutions in front of the classifier.
     The columns are standardised for the networks; the new rows are combined from the rows as they
@@ -119,7 +119,7 @@ class GAMO(OneVsRestOverSampler):
         all rows that have one are of the new row's class.
     losses_ : ndarray of shape (n_intervals, 3)
         Mean losses of classifier, discriminator and generator in every 50 steps; the last two are
-        missing where no row was asked for.
+        missing if no row was requested.
     n_iter_ : int
         Training steps.
 

@@ -1,4 +1,4 @@
-"""Networks: their layers, the optimiser, and what both systems share while they train.
+"""Networks: layers, the optimiser, and the training loop that both methods share.
 
 Glossary
     p           the parameters of a network: a flat dict from "layer.weight" to array
@@ -6,7 +6,7 @@ Glossary
     x           (n, d) rows
 
 A layer is a function of ``p``, its name and its input: it holds no state. It is written on
-autograd's numpy, which is numpy itself wherever no gradient is asked for. Training is in single
+autograd's numpy, which is numpy itself if no gradient is requested. Training is in single
 precision, prediction in double, so that a prediction does not depend on the rows beside it.
 """
 
@@ -168,7 +168,7 @@ class Trainer:
 
 
 def checked_rows(model: Any, X: Any, y: Any, **rules: Any) -> tuple[Any, Any]:
-    """Check the parameters of a classifier and what it is fitted to."""
+    """Check the parameters of a classifier and its training table."""
     model._validate_params()  # noqa: SLF001  # as scikit-learn's own classifiers do in ``fit``
     check_labels(y)
     X, y = validate_data(model, X, y, **rules)
@@ -177,7 +177,7 @@ def checked_rows(model: Any, X: Any, y: Any, **rules: Any) -> tuple[Any, Any]:
 
 
 class NetworkClassifier(ABC):
-    """Gives a classifier with a network its probabilities and labels."""
+    """Base class of classifiers with a network: probabilities and labels."""
 
     classes_: Any
 
@@ -197,7 +197,7 @@ class NetworkClassifier(ABC):
 
 
 def checked_sizes(name: str, sizes: Any) -> tuple[int, ...]:
-    """Return the sizes of hidden layers, or say what they must be."""
+    """Return the sizes of hidden layers; raise if one is not a positive whole number."""
     found = tuple(sizes)
     if not found or not all(isinstance(n, (int, np.integer)) and n > 0 for n in found):
         raise TableError(
@@ -210,7 +210,7 @@ def checked_sizes(name: str, sizes: Any) -> tuple[int, ...]:
 def batches(n_rows: int, size: int, rng: Rng) -> Iterator[Integers]:
     """Yield positions for one step after the other, without end, each pass in a new order.
 
-    A batch is never larger than the table; what a pass leaves over begins the next one.
+    A batch is never larger than the table; the remainder of a pass begins the next one.
     """
     size = min(size, n_rows)
     waiting: Integers = np.empty(0, dtype=np.intp)
