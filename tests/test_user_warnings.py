@@ -159,7 +159,5 @@ def test_an_error_filter_raises_every_time():
 
 def test_a_former_name_of_an_attribute_warns_and_works():
     constraint = Immutable("race")
-    with pytest.warns(
-        FutureWarning, match="Immutable.words is called description"
-    ):
+    with pytest.warns(FutureWarning, match="Immutable.words is called description"):
         assert constraint.words == constraint.description
