@@ -1,4 +1,4 @@
-"""Provenance: where every new row comes from, what changed, how far.
+"""Provenance: where every new row comes from, what changed, and by how much.
 
     sample         position of the new row in the result
     factual        position in X of the row it came from
@@ -8,11 +8,10 @@
     distance       sum over the features of |change| / MAD
     round          how many features of the Spearman order were perturbed, 0 for none
     changed        names of the features in which it differs from its factual
-    score_before   f's score of to_class for the factual (nan where f has none)
-    score_after    the same for the new row
-    outlier_from   how far out the new row lies among the real rows of from_class: above 1
-                   farther than 95 % of them (see ``plausible.outliers``; nan for a class of one)
-    outlier_to     the same among the real rows of to_class
+    score_before   the score of to_class by the classifier (f in the paper) for the factual; nan if
+    none score_after    the same for the new row outlier_from   how far out the new row lies among
+    the real rows of from_class: above 1 farther than 95 % of them (see ``plausible.outliers``; nan
+    for a class of one) outlier_to     the same among the real rows of to_class
 
 The result holds both pairs: row ``factual`` and row ``sample``.
 """
@@ -48,17 +47,16 @@ COLUMNS = (
     "outlier_from",
     "outlier_to",
 )
-# How many rows a printed table shows, how many changes a sentence tells, and of how many
-# features a notebook shows the cells.
+# The numbers of rows in a printed table, of changes in a sentence, and of features in a notebook.
 SHOWN_ROWS = 10
 TOLD_CHANGES = 4
 # Numbers in this range are written without an exponent: 111400, and not 1.114e+05.
 WRITTEN_IN_FULL = (1e4, 1e15)
 DIGITS = (4, 7, 10, 17)
 SHOWN_FEATURES = 12
-# A changed cell in a notebook: a tint that can be read on light and on dark ground.
+# A changed cell in a notebook: a tint that is readable in light and in dark themes.
 MARKED = ' style="background: rgba(230, 140, 0, 0.3); font-weight: bold"'
-# What a text begins with that a spreadsheet runs.
+# First characters of a text that a spreadsheet runs as a formula.
 STARTERS = ("=", "+", "-", "@", "\t", "\r", "\n")
 
 
@@ -66,17 +64,17 @@ STARTERS = ("=", "+", "-", "@", "\t", "\r", "\n")
 class ShownPairs:
     """The first new rows and, below them, their factuals, as the table has them.
 
-    A notebook shows their cells. All others are in the table, which is the user's.
+    A notebook shows their cells; all other rows are only in the user's table.
     """
 
     first: int = 0
-    """Position of the first of them in the result."""
+    """Position of the first new row in the result."""
     count: int = 0
     rows: Any = None
 
     @classmethod
     def from_result(cls, X_resampled: Any, sample: Integers, factual: Integers) -> Self:
-        """Take them from the result."""
+        """Copy the pairs from the result."""
         some = slice(SHOWN_ROWS)
         positions = np.concatenate([sample[some], factual[some]])
         rows = containers.take(X_resampled, positions)
@@ -118,7 +116,7 @@ class Provenance:
         pairs: ShownPairs | None = None,
     ) -> None:
         self._columns = columns
-        # One bit for each cell: a list of names for each of a million rows would not fit.
+        # One bit for each cell: lists of names for a million rows would not fit into memory.
         self._changed = changed
         self._names = names
         self._pairs = ShownPairs() if pairs is None else pairs
@@ -187,13 +185,13 @@ class Provenance:
             writer.writerows(self.cells())
 
     def cells(self) -> Iterator[list[Any]]:
-        """Give the rows as a text file has them: names joined, no text a formula."""
+        """Yield the rows as written to a text file: names joined, no text a formula."""
         for row in self:
             row["changed"] = ";".join(map(str, row["changed"]))
             yield [inert(cell) if isinstance(cell, str) else cell for cell in row.values()]
 
     def sentences(self, X_resampled: Any) -> list[str]:
-        """Say every new row in words, from the table that ``fit_resample`` returned.
+        """Describe every new row in a sentence, from the table that ``fit_resample`` returned.
 
         >>> from counterbalance import CounterfactualOverSampler
         >>> import numpy as np
@@ -218,7 +216,7 @@ class Provenance:
         changes = []
         for name in row["changed"][:TOLD_CHANGES]:
             column = frames.column(X, self._names.index(name))
-            for digits in DIGITS:  # as few as tell the two apart
+            for digits in DIGITS:  # the fewest that show a difference
                 before, after = (
                     _cell(column, row[which], digits) for which in ("factual", "sample")
                 )
@@ -275,7 +273,7 @@ def _html_line(tag: str, cells: Sequence[tuple[str, bool]]) -> str:
 
 
 def _scored(row: dict[str, Any], words: str) -> str:
-    """Say f's score of a new row, or nothing where f has none."""
+    """Return the text of f's score of a new row, empty if f has none."""
     score = row["score_after"]
     return "" if np.isnan(score) else f", {words} {score:.2g}"
 
@@ -303,11 +301,11 @@ def _short(cell: Any) -> str:
 
 
 def inert(text: str) -> str:
-    """Return the text as one that no spreadsheet runs; numbers stay what they are.
+    """Return a text that no spreadsheet runs as a formula; numbers stay as they are.
 
     A cell that begins with ``=``, ``+``, ``-`` or ``@`` (or with a tab or a line end before it)
-    is a formula to a spreadsheet. A user's own table is written as it was read; a file that we
-    make from it puts an apostrophe before such a text.
+    is a formula to a spreadsheet. The user's own table is written as it was read; other files that
+    we write get an apostrophe before such a text.
 
     Examples
     --------
