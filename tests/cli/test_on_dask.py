@@ -57,7 +57,7 @@ def test_the_interior_sampler_balances_files_as_the_table_that_they_are(source, 
     X, y = sampler.fit_resample(table.drop(columns="y"), table["y"])
     pd.testing.assert_frame_equal(pd.read_parquet(out), X.assign(y=y), check_exact=True)
     said = capsys.readouterr()
-    assert "84 were made within their class and are no counterfactuals." in said.out
+    assert "84 were made within their class and are not counterfactuals." in said.out
     assert "WARNING" not in said.err
 
 

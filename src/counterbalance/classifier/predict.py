@@ -187,7 +187,7 @@ def check_leaves_input(f: Any, X: Any) -> None:
     before = containers.copy(X)
     predictions(f, X)
     if not containers.same(X, before):
-        raise ClassifierError(changes_its_input(f, "asked about"))
+        raise ClassifierError(changes_its_input(f, "given to predict"))
 
 
 def changes_its_input(f: Any, when: str) -> str:
@@ -208,7 +208,7 @@ def _ask(f: Any, method: Callable[[Any], Any], X: Any) -> NDArray[Any]:
         name = getattr(method, "__name__", "it")
         raise ClassifierError(
             f"estimator {type(f).__name__} failed in {name}: {type(error).__name__}: {error}; "
-            "mend it, or pass another classifier"
+            "fix it, or pass another classifier"
         ) from error
 
 
@@ -219,7 +219,7 @@ def _shape(found: NDArray[Any]) -> str:
 def _misbehaves(f: Any, what: str) -> ClassifierError:
     return ClassifierError(
         f"estimator {type(f).__name__} does not follow scikit-learn's conventions: its {what} "
-        "is needed; mend it, or pass another classifier"
+        "is needed; fix it, or pass another classifier"
     )
 
 
@@ -361,12 +361,12 @@ def check_not_constant(f: Classifier, answers: Integers, x: Floats) -> None:
         if f.own:
             raise ClassifierError(
                 f"the default f ({type(f.f).__name__}) gives every row the class {label!r} and "
-                "the same score: it finds nothing in X that tells the classes apart, so no row can "
+                "the same score: no column of X separates the classes for it, so no row can "
                 "be inverted; add columns or rows, or pass another classifier as estimator"
             )
         raise ClassifierError(
             f"estimator {type(f.f).__name__} predicts class {label!r} for every row and can "
-            "invert none; pass one that tells the classes apart, for example "
+            "invert none; pass one that separates the classes, for example "
             "estimator=None or LogisticRegression(class_weight='balanced')"
         )
 
@@ -401,7 +401,7 @@ def without_missing(f: Any, reason: Any) -> str:
     return (
         f"estimator {type(f).__name__} cannot be fitted to a table with missing values; use "
         "estimator=None, or put an imputer before it, as in make_pipeline(SimpleImputer(), "
-        f"LogisticRegression()). It said: {reason}"
+        f"LogisticRegression()). Its error: {reason}"
     )
 
 
@@ -410,7 +410,7 @@ def cannot_take(f: Any, table: Table, error: BaseException, *, own: bool = False
     name = type(f).__name__
     if own:
         return (
-            f"the default f ({name}) cannot be fitted to or asked about this table: {error}; "
+            f"the default f ({name}) cannot be fitted to this table or predict it: {error}; "
             "pass another classifier as estimator"
         )
     if has_missing(table) and "nan" in str(error).lower():
@@ -420,7 +420,7 @@ def cannot_take(f: Any, table: Table, error: BaseException, *, own: bool = False
             f"estimator {name} cannot be fitted to a table with categories; use "
             "estimator=None, or encode them before it, as in make_pipeline("
             "make_column_transformer((OneHotEncoder(), columns), remainder='passthrough'), "
-            f"LogisticRegression()). It said: {error}"
+            f"LogisticRegression()). Its error: {error}"
         )
     said = error if isinstance(error, (ValueError, TypeError)) else repr(error)
-    return f"estimator {name} cannot be fitted to or asked about this table: {said}"
+    return f"estimator {name} cannot be fitted to this table or predict it: {said}"

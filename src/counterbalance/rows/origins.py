@@ -74,8 +74,8 @@ def tell_origins(counts: Counts, *, most: int = 0) -> list[str]:
     >>> for sentence in tell_origins({"inversion": 20, "interior": 80}):
     ...     print(sentence)
     20 of 100 new rows (20%) are counterfactuals of real rows.
-    80 were made within their class and are no counterfactuals.
-    Too few rows of a larger class can be turned for the number asked for.
+    80 were made within their class and are not counterfactuals.
+    Too few rows of larger classes can be inverted for the requested number.
     """
     total, found = sum(counts.values()), counts.get("inversion", 0)
     if not total:
@@ -91,14 +91,15 @@ def tell_origins(counts: Counts, *, most: int = 0) -> list[str]:
         _sentence(origin, counts[origin]) for origin in ("interior", "copy") if counts.get(origin)
     ]
     if 0 < found < total / 2:
-        sentences.append("Too few rows of a larger class can be turned for the number asked for.")
+        sentences.append("Too few rows of larger classes can be inverted for the requested number.")
     return sentences
 
 
 def _sentence(origin: str, count: int) -> str:
-    be, was, s = ("is", "was", "") if count == 1 else ("are", "were", "s")
+    be, was = ("is", "was") if count == 1 else ("are", "were")
     if origin == "interior":
-        return f"{count:,} {was} made within their class and {be} no counterfactual{s}."
+        what = "a counterfactual" if count == 1 else "counterfactuals"
+        return f"{count:,} {was} made within their class and {be} not {what}."
     return f"{count:,} {be} {'a copy' if count == 1 else 'copies'} of real rows."
 
 
@@ -199,7 +200,7 @@ def tell_inflated(classes: Sequence[Inflated], remedy: str) -> str:
         more = len(classes) - MOST_NAMED
         named.append(f"{more:,} more {'class' if more == 1 else 'classes'} likewise")
     return (
-        f"{'; '.join(named)}. So few real rows cannot say what so many new ones should look like. "
+        f"{'; '.join(named)}. So few real rows do not show what so many new ones should look like. "
         f"Ask for fewer: {remedy}"
     )
 
@@ -222,7 +223,7 @@ def report_shortfall(
         if found == n:
             continue
         label = plain(labels.classes[target])
-        head = f"class {label!r}: {n} new samples asked for, {found} inversions found"
+        head = f"class {label!r}: {n} new samples requested, {found} inversions found"
         if not (labels.counts > labels.counts[target]).any():
             head += " (no class is larger)"
         if constraints:

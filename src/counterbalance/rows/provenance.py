@@ -8,10 +8,12 @@
     distance       sum over the features of |change| / MAD
     round          how many features of the Spearman order were perturbed, 0 for none
     changed        names of the features in which it differs from its factual
-    score_before   the score of to_class by the classifier (f in the paper) for the factual; nan if
-    none score_after    the same for the new row outlier_from   how far out the new row lies among
-    the real rows of from_class: above 1 farther than 95 % of them (see ``plausible.outliers``; nan
-    for a class of one) outlier_to     the same among the real rows of to_class
+    score_before   the score of to_class for the factual, by the classifier (f in the paper); nan if
+                   it has none
+    score_after    the same for the new row
+    outlier_from   how far out the new row lies among the real rows of from_class: above 1
+                   farther than 95 % of them (see ``plausible.outliers``; nan for a class of one)
+    outlier_to     the same among the real rows of to_class
 
 The result holds both pairs: row ``factual`` and row ``sample``.
 """
@@ -212,7 +214,9 @@ class Provenance:
             return f"{start}: copied as it is (copy)"
         if origin != "inversion":
             scored = _scored(row, f"f's score of {to} is")
-            return f"{start}: moved within its class, no counterfactual{scored}, {far} ({origin})"
+            return (
+                f"{start}: moved within its class, not a counterfactual{scored}, {far} ({origin})"
+            )
         changes = []
         for name in row["changed"][:TOLD_CHANGES]:
             column = frames.column(X, self._names.index(name))
