@@ -167,7 +167,7 @@ def floor(folder: Path, millions: int) -> dict[str, Any]:
     first = pd.read_parquet(source[0])
     f = LogisticRegression(class_weight="balanced").fit(first.drop(columns="y"), first["y"])
     with measured() as (client, figures):
-        engine = Engine.of(client)
+        engine = Engine.from_client(client)
         tasks = [
             dask.delayed(predict_and_write)(part, f, str(out / f"{number}.parquet"))
             for number, part in enumerate(read_inputs(source, "y").parts(engine.memory))

@@ -88,7 +88,7 @@ class Feature:
     falling: bool = False
 
     @classmethod
-    def of(cls, column, *, nominal=False, **more):
+    def from_column(cls, column, *, nominal=False, **more):
         """Measure a column of floats; a nominal one holds codes of categories."""
         known = [float(cell) for cell in column if not math.isnan(cell)]
         if nominal:

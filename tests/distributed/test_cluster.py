@@ -134,7 +134,7 @@ def test_an_error_of_a_task_is_raised_before_the_others_are_done(client):
     others = [dask.delayed(time.sleep, pure=False)(1) for _ in range(60)]
     start = time.monotonic()
     with pytest.raises(ZeroDivisionError):
-        Engine.of(client).compute([dask.delayed(eval)("1 / 0"), *others], "search")
+        Engine.from_client(client).compute([dask.delayed(eval)("1 / 0"), *others], "search")
     assert time.monotonic() - start < 50
 
 
@@ -148,4 +148,4 @@ def test_a_dashboard_is_there_if_it_is_asked_for():
 
 @pytest.mark.slow
 def test_the_memory_of_the_smallest_worker_counts_for_each_of_its_threads(client):
-    assert Engine.of(client).memory == 10**9
+    assert Engine.from_client(client).memory == 10**9

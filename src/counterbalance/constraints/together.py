@@ -72,7 +72,7 @@ class Levels:
     unchecked: Integers  # columns with too many levels
 
     @classmethod
-    def of_rows(cls, kinds: list[Kind], x: Floats) -> Levels:
+    def from_rows(cls, kinds: list[Kind], x: Floats) -> Levels:
         """Build the levels from some rows."""
         values: list[Floats] = []
         for m, kind in enumerate(kinds):
@@ -153,7 +153,7 @@ class Together:
     @classmethod
     def learn(cls, kinds: list[Kind], x: Floats) -> Together:
         """Learn the pairs from some rows."""
-        levels = Levels.of_rows(kinds, x)
+        levels = Levels.from_rows(kinds, x)
         n, n_levels = len(levels.features), levels.count
         at = np.array([levels.at(x, k) for k in range(n)], dtype=np.intp).reshape(n, len(x))
         count = _count(at, n_levels)

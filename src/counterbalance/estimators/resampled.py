@@ -367,7 +367,9 @@ class ResampledClassifier(LinksToReference, ClassifierMixin, MetaEstimatorMixin,
         weights = None if weights is None else weights[known]
         self.calibration_ = None
         if self.calibration is not None and known.any():
-            fitted = Calibration.of(self.calibration, self._on_a_line(scores), codes, weights)
+            fitted = Calibration.from_scores(
+                self.calibration, self._on_a_line(scores), codes, weights
+            )
             self.calibration_ = fitted.curves
         if self.calibration_ is None and not self._has_probabilities:
             raise ClassifierError(

@@ -48,7 +48,7 @@ class Outliers:
     classes: tuple[_Reference | None, ...]
 
     @classmethod
-    def of(cls, evidence: Evidence, profile: Profile) -> Outliers:
+    def from_evidence(cls, evidence: Evidence, profile: Profile) -> Outliers:
         """Choose references from the sample of each class; a single row gives no scores."""
         found: list[_Reference | None] = []
         for code in range(evidence.n_classes):
