@@ -185,7 +185,7 @@ def runs(millions: list[int]) -> dict[str, tuple[str, int]]:
 
 
 def check_room(folder: Path, millions: int) -> None:
-    """Refuse to start if the disk has too little room."""
+    """Raise if the disk has too little free space."""
     needed, free = BYTES_PER_ROW * millions * MILLION, shutil.disk_usage(folder).free
     if free < needed:
         raise SystemExit(
@@ -195,7 +195,7 @@ def check_room(folder: Path, millions: int) -> None:
 
 
 def main() -> None:
-    """Make the runs that are not made yet, and write their table."""
+    """Run what has not been run yet, and write the table."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n", maxsplit=1)[0])
     parser.add_argument("--folder", type=Path, default=Path(tempfile.gettempdir()) / "bench-scale")
     parser.add_argument("--millions", type=int, nargs="+", default=[1, 5, 20])

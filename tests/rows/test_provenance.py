@@ -110,8 +110,8 @@ def test_a_sentence_says_makes_it_only_if_f_agrees(search, policy, estimator, ep
     answers = sampler.estimator_.predict(X_new)
     sentences = list(sampler.provenance_.sentences(X_new))
     origins = sampler.provenance_["origin"]
-    told = zip(sentences, answers[300:], y_new[300:], origins, strict=True)
-    for sentence, answer, label, origin in told:
+    described = zip(sentences, answers[300:], y_new[300:], origins, strict=True)
+    for sentence, answer, label, origin in described:
         assert (" it rare, distance" in sentence) == (origin == "inversion")
         if origin == "inversion":
             assert answer == label == "rare"
