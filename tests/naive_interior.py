@@ -190,11 +190,11 @@ def settle(feature, start, value, lower, upper):
 
 
 def at_most(most, new, start, seed, sample_id):
-    """Undo changes, in random order, until at most ``most`` are left."""
+    """Keep at most ``most`` changes, chosen at random; undo the others."""
     changed = [m for m in range(len(new)) if differs(new[m], start[m])]
     changed.sort(key=lambda m: naive.uniform(seed, sample_id, 0, 3 + m))
-    taken_back = changed[most:] if most is not None else []
-    return [start[m] if m in taken_back else new[m] for m in range(len(new))]
+    restored = changed[most:] if most is not None else []
+    return [start[m] if m in restored else new[m] for m in range(len(new))]
 
 
 def allowed(features, row):

@@ -271,8 +271,8 @@ class Classifier:
             score = decisions(self.f, X)
             if score is None:
                 return None
-            said = predictions(self.f, X)
-            score[self.f.classes_[score.argmax(axis=1)] != said] = np.nan
+            predicted = predictions(self.f, X)
+            score[self.f.classes_[score.argmax(axis=1)] != predicted] = np.nan
         else:
             return None
         codes = self._codes(self.f.classes_)
@@ -422,5 +422,5 @@ def cannot_take(f: Any, table: Table, error: BaseException, *, own: bool = False
             "make_column_transformer((OneHotEncoder(), columns), remainder='passthrough'), "
             f"LogisticRegression()). Its error: {error}"
         )
-    said = error if isinstance(error, (ValueError, TypeError)) else repr(error)
-    return f"estimator {name} cannot be fitted to this table or predict it: {said}"
+    reason = error if isinstance(error, (ValueError, TypeError)) else repr(error)
+    return f"estimator {name} cannot be fitted to this table or predict it: {reason}"

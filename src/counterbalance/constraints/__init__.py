@@ -125,5 +125,5 @@ def tell_constraints(constraints: Any) -> str:
     >>> tell_constraints([Immutable("sex"), Range("dose", 0, 40), "low <= high"])
     'Kept in every new row: sex never changes; dose stays between 0 and 40; low <= high.'
     """
-    said = [constraint.description for constraint in as_constraints(constraints)]
-    return f"Kept in every new row: {'; '.join(said)}." if said else ""
+    descriptions = [constraint.description for constraint in as_constraints(constraints)]
+    return f"Kept in every new row: {'; '.join(descriptions)}." if descriptions else ""

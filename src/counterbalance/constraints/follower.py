@@ -46,8 +46,8 @@ class Lookup:
             return np.full(len(cells), np.nan)
         middle = (self.source[1:] + self.source[:-1]) / 2
         place = np.searchsorted(middle, cells)
-        told = ~np.isnan(cells) if self.by_nearest else self.source[place] == cells
-        return np.where(told, self.value[place], np.nan)
+        found = ~np.isnan(cells) if self.by_nearest else self.source[place] == cells
+        return np.where(found, self.value[place], np.nan)
 
 
 @dataclass(frozen=True)

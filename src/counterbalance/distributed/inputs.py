@@ -94,8 +94,8 @@ class FileRows:
                     if some.start < batch.num_rows:
                         yield batch.slice(some.start, some.stop - some.start).select(self.columns)
         except (OSError, pa.ArrowException) as error:
-            said = " ".join(str(error).split())
-            raise TableError(f"{self.path}: {said}; repair the file or leave it out") from error
+            reason = " ".join(str(error).split())
+            raise TableError(f"{self.path}: {reason}; repair the file or leave it out") from error
 
     def read(self) -> pa.Table:
         """Read all the rows."""

@@ -42,18 +42,18 @@ def lookup_accuracy(pairs: Integers, *, number: bool, n_tests: int = 1) -> float
     n_rows, each = int(shown.sum()), ROWS_PER_ENTRY if number else ROWS_PER_CATEGORY
     if n_rows < FEWEST_ROWS:
         return None
-    said, right = shown.argmax(axis=1), shown.max(axis=1)
+    predicted, right = shown.argmax(axis=1), shown.max(axis=1)
     if stretches:
-        step = np.diff(said) != 0
+        step = np.diff(predicted) != 0
         first, last = np.append(True, step), np.append(step, True)
         right[once & first & last] = 0
-        said = said[first]
+        predicted = predicted[first]
     else:
         right[right == 1] = 0
     commonest = shown.sum(axis=0)
     wrong, others = n_rows - right.sum(), n_rows - commonest.max()
-    otherwise = np.count_nonzero(said != commonest.argmax())
-    enough = 0 < otherwise * each <= others and len(said) * each <= n_rows
+    otherwise = np.count_nonzero(predicted != commonest.argmax())
+    enough = 0 < otherwise * each <= others and len(predicted) * each <= n_rows
     if (
         not enough
         or others < FEWEST_OTHERS

@@ -51,7 +51,7 @@ COLUMNS = (
 )
 # The numbers of rows in a printed table, of changes in a sentence, and of features in a notebook.
 SHOWN_ROWS = 10
-TOLD_CHANGES = 4
+SHOWN_CHANGES = 4
 # Numbers in this range are written without an exponent: 111400, and not 1.114e+05.
 WRITTEN_IN_FULL = (1e4, 1e15)
 DIGITS = (4, 7, 10, 17)
@@ -218,7 +218,7 @@ class Provenance:
                 f"{start}: moved within its class, not a counterfactual{scored}, {far} ({origin})"
             )
         changes = []
-        for name in row["changed"][:TOLD_CHANGES]:
+        for name in row["changed"][:SHOWN_CHANGES]:
             column = frames.column(X, self._names.index(name))
             for digits in DIGITS:  # the fewest that show a difference
                 before, after = (
@@ -228,8 +228,8 @@ class Provenance:
                     break
             colon = ":" if name[-1:].isdigit() else ""  # column 45: 52 → 51
             changes.append(f"{name}{colon} {before} → {after}")
-        if len(row["changed"]) > TOLD_CHANGES:
-            changes.append(f"{len(row['changed']) - TOLD_CHANGES} more")
+        if len(row["changed"]) > SHOWN_CHANGES:
+            changes.append(f"{len(row['changed']) - SHOWN_CHANGES} more")
         what = f"{start}: {', '.join(changes)}"
         makes = "makes" if len(row["changed"]) == 1 else "make"
         return f"{what} {makes} it {to}, {far}"
@@ -255,8 +255,8 @@ class Provenance:
         lines = [_html_line("th", [(head, False) for head in heads])]
         for row, changed in zip(self[:n], mask, strict=True):
             classes = f"{row['from_class']} → {row['to_class']}"
-            told = [str(row["factual"]), classes, row["origin"], f"{row['distance']:.3g}"]
-            cells = [(text, False) for text in told]
+            texts = [str(row["factual"]), classes, row["origin"], f"{row['distance']:.3g}"]
+            cells = [(text, False) for text in texts]
             cells += [
                 (self._pairs.tell(row["sample"], m, changed=bool(changed[m])), bool(changed[m]))
                 for m in features[:SHOWN_FEATURES]
@@ -276,10 +276,10 @@ def _html_line(tag: str, cells: Sequence[tuple[str, bool]]) -> str:
     return f"<tr>{''.join(inside)}</tr>"
 
 
-def _scored(row: dict[str, Any], words: str) -> str:
+def _scored(row: dict[str, Any], label: str) -> str:
     """Return the text of f's score of a new row, empty if f has none."""
     score = row["score_after"]
-    return "" if np.isnan(score) else f", {words} {score:.2g}"
+    return "" if np.isnan(score) else f", {label} {score:.2g}"
 
 
 def _cell(column: Any, place: int, digits: int = DIGITS[0]) -> str:
@@ -299,8 +299,8 @@ def _short(cell: Any) -> str:
     if isinstance(cell, (float, np.floating)):
         return f"{cell:.4g}"
     if isinstance(cell, tuple):
-        text = ", ".join(map(str, cell[:TOLD_CHANGES]))
-        return text + (", ..." if len(cell) > TOLD_CHANGES else "")
+        text = ", ".join(map(str, cell[:SHOWN_CHANGES]))
+        return text + (", ..." if len(cell) > SHOWN_CHANGES else "")
     return str(cell)
 
 

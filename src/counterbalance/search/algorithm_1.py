@@ -179,11 +179,13 @@ def _by_asking(
         near = far[going] < space.epsilon
         if most is not None:
             near &= n_changed[going] <= most
-        asked = going[near & (share > 0)]
-        said = _allowed(predict, rules, new[asked], ids[asked // n_draws], x[asked // n_draws])
-        hit = np.flatnonzero(said >= 0)
-        hit = hit[missing[asked[hit], said[hit]]]
-        at, target = asked[hit], said[hit]
+        queried = going[near & (share > 0)]
+        predicted = _allowed(
+            predict, rules, new[queried], ids[queried // n_draws], x[queried // n_draws]
+        )
+        hit = np.flatnonzero(predicted >= 0)
+        hit = hit[missing[queried[hit], predicted[hit]]]
+        at, target = queried[hit], predicted[hit]
         rounds[at // n_draws, at % n_draws, target] = k + 1
         missing[at, target] = False
         if any_draw:

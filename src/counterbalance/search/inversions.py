@@ -2,7 +2,7 @@
 
 Changed cells take little memory; whole rows would take as much as the result.
 
-Where more inversions were found than are asked for, a second model chooses (the paper keeps all:
+Where more inversions were found than requested, a second model chooses (the paper keeps all:
 ``EVERY``). An inversion with the probability p of the class by a logistic regression gets the key
 
     -log(u) / p ** POWER
