@@ -101,8 +101,9 @@ class Boosting(ClassifierMixin, BaseEstimator):
         Fewest rows of a leaf.
     max_rows : int, default=10_000
         Most rows to fit to. Larger tables are sampled by the share of each class. A small class
-        keeps a thousand rows; weights restore the shares. random_state : int, RandomState instance
-        or None, default=None Seed of the sample.
+        keeps a thousand rows; weights restore the shares.
+    random_state : int, RandomState instance or None, default=None
+        Seed of the sample.
 
     Attributes
     ----------

@@ -98,11 +98,11 @@ def paper_classifier(penalty: float = 1.0, *, class_weight: Any = "balanced") ->
     ----------
     penalty : float, default=1.0
         Weight of the L2 norm against the *sum* of the squared errors, ``alpha`` of
-        :class:`sklearn.linear_model.RidgeClassifier`. The paper states a mean of errors, so its rho
-        is ``penalty`` divided by the number of rows; it gives no value. class_weight : dict,
-        "balanced" or None, default="balanced" Weights of the classes. The paper has none
-        (``None``); but a linear f that never predicts the minority inverts nothing, so all classes
-        weigh the same by default.
+        :class:`sklearn.linear_model.RidgeClassifier`. The paper states a mean of errors, so
+        its rho is ``penalty`` divided by the number of rows; it gives no value.
+    class_weight : dict, "balanced" or None, default="balanced"
+        Weights of the classes. The paper has none (``None``); but a linear f that never predicts
+        the minority inverts nothing, so all classes weigh the same by default.
 
     See Also
     --------

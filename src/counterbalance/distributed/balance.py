@@ -239,8 +239,9 @@ def balance_files(
         Called with the name of a step, the number of its finished tasks, and their total number.
     notice : callable, default=warn_of
         Called with every finding about a column, before the work starts; by default each unused
-        column gives a warning. remedies : Remedies, default=IN_PYTHON The remedies named in
-        messages about columns; the command line names its options.
+        column gives a warning.
+    remedies : Remedies, default=IN_PYTHON
+        The remedies named in messages about columns; the command line names its options.
 
     Returns
     -------

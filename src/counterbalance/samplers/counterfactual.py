@@ -276,18 +276,28 @@ class CounterfactualOverSampler(TableOverSampler):
     ----------
     sampling_strategy_ : dict
         Requested number of new rows of each class; with ``"all"`` the number of rows in larger
-        classes, the most that it can get. estimator_ : classifier The fitted classifier (f in the
-        paper). profile_ : Profile Range, deviation, MAD and importance of each feature.
-        feature_order_ : ndarray of int The features that may change, in the order in which they are
-        perturbed. relations_ : list of FoundRelation The relations between columns that new rows
-        keep: ``text`` (as ``constraints`` and ``ignore_relations`` take it), ``description``, and
-        the share of the rows that ``kept`` it. provenance_ : Provenance One row per new sample: see
-        :mod:`counterbalance.rows.provenance`. yield_ : dict For each pair (larger class, smaller
-        class): the rows of the larger class, its factuals, the factuals with an inversion, and the
-        new rows made from them. n_features_in_ : int Number of columns of X. feature_names_in_ :
-        ndarray of str Names of the columns of X, if they are texts. sample_weight_ : ndarray Only
-        if ``sample_weight`` was given: the weights of all rows of the result. A new row gets the
-        mean weight of its class.
+        classes, the most that it can get.
+    estimator_ : classifier
+        The fitted classifier (f in the paper).
+    profile_ : Profile
+        Range, deviation, MAD and importance of each feature.
+    feature_order_ : ndarray of int
+        The features that may change, in the order in which they are perturbed.
+    relations_ : list of FoundRelation
+        The relations between columns that new rows keep: ``text`` (as ``constraints`` and
+        ``ignore_relations`` take it), ``description``, and the share of the rows that ``kept`` it.
+    provenance_ : Provenance
+        One row per new sample: see :mod:`counterbalance.rows.provenance`.
+    yield_ : dict
+        For each pair (larger class, smaller class): the rows of the larger class, its factuals,
+        the factuals with an inversion, and the new rows made from them.
+    n_features_in_ : int
+        Number of columns of X.
+    feature_names_in_ : ndarray of str
+        Names of the columns of X, if they are texts.
+    sample_weight_ : ndarray
+        Only if ``sample_weight`` was given: the weights of all rows of the result. A
+        new row gets the mean weight of its class.
 
     See Also
     --------
