@@ -255,7 +255,7 @@ def test_the_summary_counts_the_new_rows_by_origin_minimum_inversions_first(
     lines = said.out.splitlines()
     assert lines[1].startswith(f"{origins['inversion']} of {len(pd.read_csv(new))} new rows (")
     assert f"{origins['interior']} were made within their class" in said.out
-    assert "Too few rows of a larger class" in said.out
+    assert "Too few rows of larger classes" in said.out
     assert "within the class" in said.out
     assert "new samples requested" not in said.err  # said once, in the summary
 

@@ -237,7 +237,7 @@ class CounterfactualOverSampler(TableOverSampler):
 
     on_shortfall : {"fill", "accept", "raise"}, default="fill"
         What to do for a class with fewer counterfactuals than requested. If there are more, they
-        are sampled with the class probabilities of a logistic regression as weights.
+        are sampled; the weights grow with the class probability of a logistic regression.
 
         - ``"fill"``: interpolate between rows of the class, or copy them where interpolation
           changes nothing; a warning states how many;
