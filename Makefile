@@ -13,7 +13,7 @@ JOBS ?= 2
 help: ## list these commands
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sort | awk -F ':.*## ' '{printf "  make %-12s %s\n", $$1, $$2}'
 
-# What decides whether an environment is up to date.
+# An environment is up to date if these files are older.
 SOURCES := pyproject.toml setup.py constraints.txt $(wildcard $(addprefix src/counterbalance/*/*.,pyx pxi h))
 
 # Write byte code even where the environment forbids it, as many containers do. Without it every
@@ -62,7 +62,7 @@ PYTEST = OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n $(JOBS) -q
 test: $(READY) ## run the tests: a few minutes, every module
 	@$(PYTEST) --dist loadfile -m "not slow"
 
-# The oldest versions that pyproject.toml admits; what they need of others is of their time.
+# The oldest versions that pyproject.toml allows, and dependencies from the same time.
 FLOOR := 'numpy==2.0.*' 'scipy==1.13.*' 'scikit-learn==1.6.*' 'imbalanced-learn==0.14.0' 'narwhals==2.0.*' \
   'pandas==2.2.*' 'polars==1.30.*' 'pyarrow==16.*' 'matplotlib==3.9.*'
 .PHONY: test-floor
@@ -73,7 +73,7 @@ test-floor: ## run the tests of the method with the oldest versions that are sup
 	@OMP_NUM_THREADS=1 PYTHONPATH=.venv-floor/built .venv-floor/bin/python -m pytest -n $(JOBS) -q --dist loadfile -m "not slow" \
 	  $(addprefix tests/,samplers search classifier rows table constraints plausible estimators explain) tests/methods/test_smote.py
 
-# The report is tested in a real browser. Without one those tests are left out, and say so.
+# The report is tested in a real browser. Without one those tests are skipped with a message.
 .PHONY: browser
 browser: ## install chromium, which tests the report, where apt-get can
 	@command -v chromium >/dev/null || command -v google-chrome >/dev/null || \
@@ -81,7 +81,7 @@ browser: ## install chromium, which tests the report, where apt-get can
 	  echo "chromium is not there and apt-get cannot install it: the browser tests of the report are left out; install it, or set CHROMIUM=/path/to/chromium"
 
 .PHONY: test-all
-test-all: $(READY) browser ## all tests: also kills, attacks, clusters, a browser, builds, more examples; with the share of lines that run
+test-all: $(READY) browser ## run all tests, also killed runs, attacks, clusters, browser and builds; measure coverage
 	@$(PYTEST) --dist loadfile -m "not slow" --cov
 	@COUNTERBALANCE_EXAMPLES=100 $(PYTEST) -m "slow or hypothesis" --cov --cov-append --cov-report term:skip-covered
 
@@ -90,12 +90,12 @@ test-paper: $(PAPER) ## run the tests of the paper's experiments: a few minutes
 	@$(PYTEST) --dist loadfile paper
 
 .PHONY: attack
-attack: $(READY) ## replay hostile tables, files, stores and classifiers; a few minutes
+attack: $(READY) ## test hostile tables, files, stores and classifiers; a few minutes
 	@COUNTERBALANCE_ATTACK=1 $(PYTEST) tests/attacks
 
 .PHONY: fuzz
 FRAMES ?= 20000
-fuzz: $(READY) ## throw random mixed frames at the sampler: make fuzz FRAMES=100000
+fuzz: $(READY) ## test the sampler on random mixed frames: make fuzz FRAMES=100000
 	@COUNTERBALANCE_EXAMPLES=$(FRAMES) $(PYTEST) tests/table/test_mixed_frames.py
 
 .PHONY: lint
@@ -103,7 +103,7 @@ lint: $(READY) ## check style and formatting
 	@$(BIN)/ruff check . && $(BIN)/ruff format --check .
 
 .PHONY: format
-format: $(READY) ## mend style and formatting
+format: $(READY) ## fix style and formatting
 	@$(BIN)/ruff check --fix . ; $(BIN)/ruff format .
 
 .PHONY: types
@@ -118,16 +118,16 @@ bench: $(PAPER) ## measure speed and memory as ratios, in one run
 	@$(BENCH) benchmarks/run.py
 
 .PHONY: bench-all
-bench-all: $(PAPER) ## make bench, and a million rows, and treecf in an environment of its own; writes docs/speed.md
+bench-all: $(PAPER) ## measure also a million rows, and treecf in its own environment; write docs/speed.md
 	@$(BENCH) benchmarks/run.py bars --large --treecf --write
 
 .PHONY: bench-plausible
-bench-plausible: $(PAPER) ## impossible pairs and broken relations on six mixed tables; writes docs/plausible.md
+bench-plausible: $(PAPER) ## count impossible pairs and broken relations on mixed tables; write docs/plausible.md
 	@OMP_NUM_THREADS=1 $(BENCH) benchmarks/plausible.py
 
 SCALE ?=
 .PHONY: bench-scale
-bench-scale: $(PAPER) ## both samplers on 1, 5 and 20 million rows beside the floor, three times; an hour at most, 10 GB of disk
+bench-scale: $(PAPER) ## measure both samplers on 1, 5 and 20 million rows, three times; at most an hour, 10 GB of disk
 	@OMP_NUM_THREADS=1 $(BENCH) benchmarks/scale.py $(SCALE)
 
 .PHONY: check-peers
@@ -139,7 +139,7 @@ check-peers: ## compare the other resamplers with smote-variants, a quarter of a
 	@OMP_NUM_THREADS=1 .venv-peers/bin/python -m paper.check_peers --only $(ONLY)
 
 .PHONY: deep
-deep: $(PAPER) ## GAMO and DOS measured on Fashion-MNIST, some ten minutes; needs dataset-fashion-mnist
+deep: $(PAPER) ## measure GAMO and DOS on Fashion-MNIST, about ten minutes; needs dataset-fashion-mnist
 	@OMP_NUM_THREADS=1 $(BENCH) benchmarks/deep.py
 
 .PHONY: docs
@@ -178,25 +178,25 @@ reproduce: $(PAPER) ## run the paper's experiments in full; takes hours, can be 
 	@$(EXPERIMENT) reproduce --jobs $(JOBS) --out reproduction
 
 .PHONY: reproduce-quick
-reproduce-quick: $(PAPER) ## every table and figure of the paper from few folds and rows
+reproduce-quick: $(PAPER) ## make every table and figure of the paper from few folds and rows
 	@$(EXPERIMENT) reproduce --quick --jobs $(JOBS) --out reproduction-quick
 
 .PHONY: study
-study: $(PAPER) ## rank all methods over the development suite and the field: the page of results; takes hours, can be stopped and resumed
+study: $(PAPER) ## rank all methods on all suites for the page of results; takes hours, can be stopped and resumed
 	$(call go_on,study)
 	@$(EXPERIMENT) study --suite development field-open field-held --rows 1000 --jobs $(JOBS) --out study
 	$(call publish,study)
 
 .PHONY: baselines rivals
 rivals: baselines
-baselines: $(PAPER) ## what to use instead of resampling: the page of baselines; an hour or two, can be stopped and resumed
+baselines: $(PAPER) ## measure alternatives to resampling for the page of baselines; an hour or two, can be stopped and resumed
 	$(call go_on,baselines)
 	@$(EXPERIMENT) baselines --suite field-open field-held development --rows 1000 --jobs $(JOBS) --out baselines
 	$(call publish,baselines)
 
 REPEATS ?= 20
 .PHONY: protocol
-protocol: $(PAPER) ## is rebalancing needed? the protocol of Sakho et al. with our samplers; hours, can be stopped and resumed
+protocol: $(PAPER) ## run the protocol of Sakho et al. with our samplers; takes hours, can be stopped and resumed
 	$(call go_on,protocol)
 	@$(EXPERIMENT) protocol --repeats $(REPEATS) --jobs $(JOBS) --out protocol
 	$(call publish,protocol)

@@ -1,7 +1,7 @@
 """The minimum search and its bound beside treecf 0.3.2 on the same random forests of 100 trees.
 
 treecf (an environment of its own) explains one row at a time: by its heuristic, and by its exact
-backend, which had so many seconds a row and proves some of the minima. For a linear f the true
+backend, which has a time limit for each row and proves some of the minima. For a linear f the true
 minimum is a linear program. The bound is that of ``explain``, with the default budget and with
 ``certify=True``.
 
@@ -57,7 +57,7 @@ class Proved(NamedTuple):
 
 
 class Beside(NamedTuple):
-    """What both found on one table: distances and times of the same rows."""
+    """The results of both on one table: distances and times of the same rows."""
 
     table: str
     share: float  # of the factuals that ours inverts
@@ -134,7 +134,7 @@ def _problem(name: str) -> dict[str, Any]:
     proof = _prove(real, real_pick, N_BOXES)
     own = _solve(None, X, y)
     own_pick = np.linspace(0, len(own.rows) - 1, min(N_ROWS, len(own.rows))).astype(int)
-    # treecf knows no grid: beside it no column is on one.
+    # treecf has no grids, so no column gets one here.
     X = X + NOISE * np.ptp(X, axis=0) * np.random.default_rng(0).normal(size=X.shape)
     f = clone(forest).fit(X, y)
     one = _solve(FrozenEstimator(f), X, y)
@@ -200,14 +200,14 @@ def _linear_gap(X: np.ndarray, y: np.ndarray) -> float:
     weight, cost = f.coef_[0], np.tile(1 / profile.scale, 2)
     for place in np.linspace(0, len(found.rows) - 1, min(N_ROWS, len(found.rows))).astype(int):
         x = found.old[place]
-        score = float(weight @ x + f.intercept_[0])  # -score is to be made up for
-        room = np.concatenate([profile.upper - x, x - profile.lower])
-        room[np.tile(~profile.varies, 2)] = 0
+        score = float(weight @ x + f.intercept_[0])  # the score must rise by -score
+        slack = np.concatenate([profile.upper - x, x - profile.lower])
+        slack[np.tile(~profile.varies, 2)] = 0
         least = linprog(
             cost,
             A_ub=-np.concatenate([weight, -weight])[None],
             b_ub=[score],
-            bounds=[(0, most) for most in room],
+            bounds=[(0, most) for most in slack],
         )
         if least.success and least.fun > 0:
             gaps.append(found.far[place] / least.fun)

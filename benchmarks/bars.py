@@ -1,7 +1,7 @@
-"""The bars: what is to be reached, measured beside it, every time as a ratio from this one run.
+"""The bars: each target beside its measured value, as a ratio from this one run.
 
-Times are processor times on one thread. SMOTE is measured anew beside each of ours, so that a
-busy machine slows both.
+Times are processor times on one thread. SMOTE is measured again beside each of our samplers, so
+that a busy machine slows both.
 """
 
 from __future__ import annotations

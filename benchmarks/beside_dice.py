@@ -1,4 +1,4 @@
-"""Write the answers of DiCE that a page of the gallery shows beside ours.
+"""Write the counterfactuals of DiCE that a page of the gallery compares with ours.
 
 Runs in DiCE's own environment (pip install dice-ml scikit-learn pandas). The table comes on stdin
 as csv: the bundled Wisconsin table, missing cells filled with 1, whole numbers, with its classes as

@@ -1,11 +1,11 @@
-"""How often the verdict of a comparison claims a gain where there is none, and finds one.
+"""How often the verdict of a comparison claims a gain that is not there, or finds a real one.
 
     python benchmarks/check_verdict.py [TABLES]
 
 No gain: tables whose target is shuffled, and normal clouds of one shape, where a logistic
 regression with a moved threshold is the best that there is. A gain: clouds for a classifier that
 learns nothing from a class with less than two fifths of the rows. Every table is new. Each is
-compared as the default does it, and with one repeat; both read the same trials.
+compared with the default number of repeats and with one repeat, from the same trials.
 """
 
 from __future__ import annotations
@@ -36,10 +36,10 @@ DESIGNS: dict[str, dict[str, Any]] = {
 Table = tuple[pd.DataFrame, Any]
 
 
-class Deaf(ClassifierMixin, BaseEstimator):
-    """A logistic regression that hears nothing below two fifths."""
+class NeedsBalance(ClassifierMixin, BaseEstimator):
+    """A logistic regression that learns nothing from a class with less than two fifths."""
 
-    def fit(self, X: Any, y: Any) -> Deaf:
+    def fit(self, X: Any, y: Any) -> NeedsBalance:
         """Learn, or not."""
         heard = X if np.bincount(y).min() >= 0.4 * len(y) else np.zeros_like(X)
         self.inner_ = LogisticRegression().fit(heard, y)
@@ -96,29 +96,31 @@ def null_tables(count: int) -> Iterator[tuple[str, Table]]:
         yield "shuffled", shuffled_real(seed)
 
 
-def count_claims(kind: str, table: Table, classifiers: tuple[str, ...], said: Counter[Any]) -> None:
-    """Compare in every design, and count what is said of each classifier."""
+def count_claims(
+    kind: str, table: Table, classifiers: tuple[str, ...], verdicts: Counter[Any]
+) -> None:
+    """Compare in every design, and count the verdicts on each classifier."""
     compared, file = read_compared(*table), TrialFile(None, {})
     for design, settings in DESIGNS.items():
         chosen = Settings(classifiers=classifiers, seconds=0, **settings)
         results = run_looks(ComparisonPlan(compared, chosen), file)
-        said[kind, design, "trials"] += len(results.records)
+        verdicts[kind, design, "trials"] += len(results.records)
         for finding in find(results):
-            said[kind, design, f"{finding.classifier}: {finding.state}"] += 1
+            verdicts[kind, design, f"{finding.classifier}: {finding.state}"] += 1
 
 
 def main() -> None:
-    """Compare on many tables and print what was said."""
+    """Compare on many tables and print the verdicts."""
     warnings.simplefilter("ignore")
     tables = int(sys.argv[1]) if len(sys.argv) > 1 else 40
-    said: Counter[Any] = Counter()
+    verdicts: Counter[Any] = Counter()
     for kind, table in null_tables(tables):
-        count_claims(kind, table, ("LR", "GBDT"), said)
+        count_claims(kind, table, ("LR", "GBDT"), verdicts)
     for seed in range(tables // 4):
         gained = clouds(200 + seed, 400, 50, 3, 3)
-        count_claims("a gain", gained, ("check_verdict:Deaf",), said)
-    for key in sorted(said):
-        print(*key, said[key])
+        count_claims("a gain", gained, ("check_verdict:NeedsBalance",), verdicts)
+    for key in sorted(verdicts):
+        print(*key, verdicts[key])
 
 
 if __name__ == "__main__":

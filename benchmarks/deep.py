@@ -1,10 +1,11 @@
-"""The paper's deep systems GAMO and DOS at work on Fashion-MNIST.
+"""The deep methods GAMO and DOS, measured on Fashion-MNIST.
 
     PYTHONPATH=. python benchmarks/deep.py [--picture FILE]
 
 T-shirts against shirts, 2,990 : 200 (Debian's dataset-fashion-mnist), two stratified
 halves, each trained on once and tested on once. Resamplers see pixels from 0 to 255; the six
-classifiers of the paper see them scaled. GAMO's own classifier and DOS stand alone.
+classifiers of the paper see them scaled. GAMO's own classifier and DOS are used without these
+classifiers.
 """
 
 from __future__ import annotations
@@ -60,7 +61,7 @@ def scores_of(fitted: Any, X: Any) -> Any:
 
 
 def images(picture: Path) -> None:
-    """Compare on Fashion-MNIST and draw what GAMO made."""
+    """Compare on Fashion-MNIST and draw the images that GAMO generated."""
     data = load_fashion("T-shirt/top", "Shirt")
     X = data.X.to_numpy().astype(float)
     y = (np.asarray(data.y) == "Shirt").astype(int)
@@ -116,7 +117,7 @@ def show(found: dict[tuple[str, str], list[list[float]]], seconds: dict[str, lis
 
 
 def describe(sampler: Any, X: Any, y: Any, new: Any) -> None:
-    """Say how many sources a new row has and how far it is from the real ones."""
+    """Print how many sources a new row has and how far it is from the real ones."""
     weights = sampler.weights_.toarray()[:, y == 1]
     effective = 1 / (weights**2).sum(axis=1)
     real = X[y == 1]

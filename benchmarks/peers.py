@@ -1,7 +1,7 @@
 """How long every other method takes, as a multiple of SMOTE's time, measured in one run.
 
 The table is 10,000 rows of 20 features with 500 minority rows. Each time is the best of a few
-calls on one thread, and SMOTE is measured anew beside each peer, so that a busy machine slows
+calls on one thread, and SMOTE is measured again beside each peer, so that a busy machine slows
 both.
 """
 

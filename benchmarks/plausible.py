@@ -23,7 +23,7 @@ from imblearn.over_sampling import SMOTE, SMOTENC
 from counterbalance import CounterfactualOverSampler, InteriorOverSampler
 
 MOST_ROWS = 10_000
-# Says of real and new rows which of the new ones are broken.
+# Takes real and new rows; returns which new rows are broken.
 Rule = Callable[[pd.DataFrame, pd.DataFrame], np.ndarray]
 
 
@@ -37,8 +37,8 @@ def codes(*columns: str) -> Rule:
     return broken
 
 
-def told(source: str, *columns: str) -> Rule:
-    """Return the rule that a value has no other values beside it than in real rows."""
+def lookup(source: str, *columns: str) -> Rule:
+    """Return the rule that a value occurs only with values that real rows have with it."""
 
     def broken(real: pd.DataFrame, new: pd.DataFrame) -> np.ndarray:
         bad = np.zeros(len(new), dtype=bool)
@@ -92,7 +92,7 @@ def read_encoded_adult(folder: Path) -> pd.DataFrame:
 
 
 def read_titanic(folder: Path) -> pd.DataFrame:
-    """Read the passengers, without their names and what is known of survivors only."""
+    """Read the passengers, without their names and the columns known only for survivors."""
     frame = pd.read_csv(folder / "titanic.csv", na_values="?")
     return frame.drop(columns=["name", "boat", "body"])
 
@@ -103,7 +103,7 @@ def from_r(package: str, item: str, *drop: str) -> Callable[[Path], pd.DataFrame
 
 
 def family_of_adult(new: pd.DataFrame) -> pd.Series:
-    """Say who is of another sex or not married as the relationship says."""
+    """Return which rows have a sex or marital status that contradicts the relationship."""
     role, married = new["relationship"], new["marital-status"].str.startswith("Married")
     sex = ((role == "Husband") & (new["gender"] == "Female")) | (
         (role == "Wife") & (new["gender"] == "Male")
@@ -123,7 +123,7 @@ KNOWN: dict[str, tuple[Callable[[Path], pd.DataFrame], str, dict[str, Rule]]] = 
         "income",
         {
             "sex and marriage fit the relationship": where(family_of_adult),
-            "one number for each education": told("education", "education-num"),
+            "one number for each education": lookup("education", "education-num"),
             "no occupation, no workclass": where(
                 lambda x: (x["occupation"] == "?") & ~x["workclass"].isin(["?", "Never-worked"])
             ),
@@ -158,8 +158,8 @@ KNOWN: dict[str, tuple[Callable[[Path], pd.DataFrame], str, dict[str, Rule]]] = 
         read_titanic,
         "survived",
         {
-            "class, fare and port of the ticket": told("ticket", "pclass", "fare", "embarked"),
-            "class of the cabin": told("cabin", "pclass"),
+            "class, fare and port of the ticket": lookup("ticket", "pclass", "fare", "embarked"),
+            "class of the cabin": lookup("cabin", "pclass"),
             "whole numbers": codes("sibsp", "parch", "pclass"),
         },
     ),
@@ -213,7 +213,9 @@ FURTHER: dict[str, tuple[Callable[[Path], pd.DataFrame], str, dict[str, Rule]]] 
         from_r("medicaldata", "covid_testing"),
         "result",
         {
-            "who the subject is": told("subject_id", "fake_first_name", "fake_last_name", "gender"),
+            "who the subject is": lookup(
+                "subject_id", "fake_first_name", "fake_last_name", "gender"
+            ),
             "codes": codes("drive_thru_ind", "orderset", "test_id", "pan_day"),
             "class and payer of the visit are known together": lambda _, new: (
                 new["patient_class"].isna() != new["payor_group"].isna()
@@ -240,10 +242,10 @@ FURTHER: dict[str, tuple[Callable[[Path], pd.DataFrame], str, dict[str, Rule]]] 
         from_r("openintro", "resume"),
         "received_callback",
         {
-            "what the advertisement says": told(
+            "what the advertisement says": lookup(
                 "job_ad_id", "job_city", "job_industry", "job_type", "job_ownership", "job_req_any"
             ),
-            "race and gender of the name": told("firstname", "race", "gender"),
+            "race and gender of the name": lookup("firstname", "race", "gender"),
             "years of college and degree": where(
                 lambda x: (x["college_degree"] == 1) != (x["years_college"] == 4)
             ),
@@ -263,7 +265,7 @@ FURTHER: dict[str, tuple[Callable[[Path], pd.DataFrame], str, dict[str, Rule]]] 
             "one history of mortgages": where(
                 lambda x: x[["mortno", "mortperf", "mortlat1", "mortlat2"]].sum(axis=1) != 1
             ),
-            "history and its code": told("mortg", "mortno", "mortperf", "mortlat1", "mortlat2"),
+            "history and its code": lookup("mortg", "mortno", "mortperf", "mortlat1", "mortlat2"),
             "loan over price": where(
                 lambda x: (x["loanprc"] - x["loanamt"] / x["price"]).abs() > 0.02
             ),

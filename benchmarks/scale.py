@@ -167,7 +167,7 @@ def floor(folder: Path, millions: int) -> dict[str, Any]:
     first = pd.read_parquet(source[0])
     f = LogisticRegression(class_weight="balanced").fit(first.drop(columns="y"), first["y"])
     with measured() as (client, figures):
-        engine = Engine.of(client)
+        engine = Engine.from_client(client)
         tasks = [
             dask.delayed(predict_and_write)(part, f, str(out / f"{number}.parquet"))
             for number, part in enumerate(read_inputs(source, "y").parts(engine.memory))
@@ -185,7 +185,7 @@ def runs(millions: list[int]) -> dict[str, tuple[str, int]]:
 
 
 def check_room(folder: Path, millions: int) -> None:
-    """Refuse to start if the disk has too little room."""
+    """Raise if the disk has too little free space."""
     needed, free = BYTES_PER_ROW * millions * MILLION, shutil.disk_usage(folder).free
     if free < needed:
         raise SystemExit(
@@ -195,7 +195,7 @@ def check_room(folder: Path, millions: int) -> None:
 
 
 def main() -> None:
-    """Make the runs that are not made yet, and write their table."""
+    """Run what has not been run yet, and write the table."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n", maxsplit=1)[0])
     parser.add_argument("--folder", type=Path, default=Path(tempfile.gettempdir()) / "bench-scale")
     parser.add_argument("--millions", type=int, nargs="+", default=[1, 5, 20])

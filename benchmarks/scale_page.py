@@ -1,6 +1,6 @@
-"""What the runs of ``scale.py`` say: the table of them, and its place in a document.
+"""The results of ``scale.py``: format their table, and put it into a document.
 
-A run is known by what is run, on how many million rows.
+A run is identified by its name and its millions of rows.
 """
 
 from __future__ import annotations

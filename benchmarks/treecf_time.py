@@ -2,8 +2,8 @@
 
     python treecf_time.py problems.pickle N_EXACT SECONDS
 
-The file holds for each table a forest f, rows x and the scale of each feature; what comes out on
-stdout is JSON.
+The file holds for each table a forest f, rows x and the scale of each feature. The output on stdout
+is JSON.
 """
 
 import json
@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from treecf import Explainer, Target
 
-# The forest votes for the class from a half on; an even vote goes to the other.
+# The forest predicts the class above a half; ties go to the other class.
 TURNED = Target.raw(range=(0.5000001, 1.01))
 
 

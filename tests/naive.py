@@ -1,12 +1,10 @@
 """Algorithm 1 of the paper, line by line: plain loops over rows, draws, rounds and features.
 
-The fast search must find the same inversions. Nothing here is shared with it but
-the definitions that both take from the paper: even the random numbers are
-computed anew, on Python's own integers.
+The fast search must find the same inversions. It shares no code with this module, only the
+definitions of the paper: even the random numbers are recomputed, with Python's integers.
 
-Where the printed algorithm slips, the slip is mended and named: alpha and beta
-of the inverse transform are swapped (alpha belongs to the lower bound); the
-formula gives x', not the step, since it adds X_nm.
+Two errors of the printed algorithm are corrected: alpha and beta of the inverse transform are
+swapped (alpha belongs to the lower bound); the formula gives x', not the step, since it adds X_nm.
 """
 
 import itertools
@@ -88,7 +86,7 @@ class Feature:
     falling: bool = False
 
     @classmethod
-    def of(cls, column, *, nominal=False, **more):
+    def from_column(cls, column, *, nominal=False, **more):
         """Measure a column of floats; a nominal one holds codes of categories."""
         known = [float(cell) for cell in column if not math.isnan(cell)]
         if nominal:
@@ -168,7 +166,7 @@ def minimum_inversion(
 def first_inversions(
     predict, x, row, targets, order, features, seed, n_draws, epsilon=math.inf, way="exact"
 ):
-    """The first round of each draw that is called each class: {(t, i): (distance, m, x')}."""
+    """The first round of each draw that f puts into each class: {(t, i): (distance, m, x')}."""
     found, order = {}, [int(m) for m in order]
     for t in range(n_draws):
         rounds = [
@@ -184,7 +182,7 @@ def first_inversions(
 
 
 def prune(predict, x, changed, i, order, features):
-    """Undo changes, the farthest first, until f needs every one; returns (distance, x')."""
+    """Undo changes, the farthest first, until f needs the rest; returns (distance, x')."""
 
     def far(m):
         return features[m].share(x[m], changed[m])
@@ -233,7 +231,7 @@ def nearest_of_a_linear_f(x, weight, intercept, statistics):
     x' = x + up - down with up, down >= 0 minimises (up + down) / MAD.
     """
     lower, upper, mad = (np.array(part) for part in zip(*statistics, strict=True))
-    least = np.maximum(np.concatenate([lower - x, x - upper]), 0)  # x itself may lie outside
+    least = np.maximum(np.concatenate([lower - x, x - upper]), 0)  # x may lie outside the range
     most = np.maximum(np.concatenate([upper - x, x - lower]), 0)
     result = linprog(
         np.concatenate([1 / mad, 1 / mad]),
@@ -245,10 +243,10 @@ def nearest_of_a_linear_f(x, weight, intercept, statistics):
 
 
 def nearest_of_a_forest(forest, x, target, statistics, decimals=9):
-    """The distance to the nearest row that the forest calls ``target``: every cell is asked.
+    """The distance to the nearest row that the forest puts into ``target``, by trying every cell.
 
     The thresholds of all trees cut each range into pieces; the point of a cell next to x is
-    next to it in every feature. With fewer ``decimals`` than nine it is one of their grid.
+    nearest to it in every feature. With fewer than nine ``decimals`` it lies on their grid.
     """
     options = []
     for m, (lower, upper, mad) in enumerate(statistics):
@@ -289,7 +287,7 @@ def distance_of_mixed_rows(row, others, scale):
 
 
 def keeps(rules, row, others):
-    """Say of each row whether it may be made from ``row``, constraint by constraint."""
+    """Return for each row whether it may be made from ``row``, constraint by constraint."""
     good = np.ones(len(others), dtype=bool)
     for rule in rules:
         name = type(rule).__name__
@@ -319,7 +317,7 @@ def keeps(rules, row, others):
 
 
 def second_opinion(table, codes, weights, nominal, rows, targets):
-    """What a logistic regression on the cells as columns says of each row, cell by cell."""
+    """Return the probability of each row by a logistic regression, computed cell by cell."""
 
     def placed(row):
         columns = []
@@ -347,7 +345,7 @@ def second_opinion(table, codes, weights, nominal, rows, targets):
 def draw_by_score(found, n, seed, power):
     """Draw n of (factual, draw, target, score) one by one, by weights score ** power.
 
-    Efraimidis and Spirakis: it is the n smallest of an exponential time divided by the weight.
+    Efraimidis and Spirakis: take the n smallest exponential variables divided by the weight.
     """
     times = []
     for factual, draw, target, score in found:

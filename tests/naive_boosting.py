@@ -1,4 +1,4 @@
-"""What the kernel of the boosting does, in numpy: bin cells, grow a tree, add trees up."""
+"""The boosting kernel in numpy: bin cells, grow a tree, add up trees."""
 
 from dataclasses import dataclass
 
@@ -10,7 +10,7 @@ LEAST_GAIN = 1e-7
 
 
 def add_trees(x, nodes, cuts, values, roots, depths, raw):
-    """Do as the kernel does, a level of all rows at a time."""
+    """Add up trees as the kernel does, one level of all rows at a time."""
     rows = np.arange(len(x))
     for t, (root, depth) in enumerate(zip(roots.tolist(), depths.tolist(), strict=True)):
         at = np.full(len(x), root)
@@ -94,7 +94,7 @@ def grow(
 
 
 def _find_split(leaf, n_cuts, min_rows):
-    """Note the split of a leaf that gains most; of equal ones the first by feature, side, cut."""
+    """Store the split of a leaf with the largest gain; ties go by feature, side, cut."""
     known, missing = leaf.sums[:, :, :-1], leaf.sums[:, :, -1:]
     # (3, M, 2 sides, cuts): what goes left, with the missing values right, or left
     left = np.stack(

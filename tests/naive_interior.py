@@ -1,19 +1,19 @@
 """The interior sampler, line by line: one candidate at a time, one cell at a time.
 
     base       the row of the class that a candidate starts from
-    sample    all rows of the class, or a sample of 10,000
-    partner    one of the five sample that are nearest to it
-    a, b       any two sample
+    sample     all rows of the class, or 10,000 of them
+    partner    one of its five nearest sampled rows
+    a, b       any two sampled rows
     h          Silverman's bandwidth for n rows and d features that may change, times ``spread``
 
     between    base + step (partner - base)          with the chance ``between``
     around     base + h (a - b) / sqrt(2)            otherwise
 
-Eight candidates are made for each row that is asked for. The rows are drawn among them without
-putting back, with weights ``score ** agreement``: those with the largest ``log(u) / weight``
-(Efraimidis and Spirakis, 2006). The fast sampler must return the same rows to the last bit.
-Nothing is shared with it: random numbers, statistics and neighbours are computed anew. Cells
-are codes: numbers as they are, levels by their place, nan where they are missing.
+Eight candidates are made for each requested row. The rows are drawn from them without replacement,
+with weights ``score ** agreement``: those with the largest ``log(u) / weight`` (Efraimidis and
+Spirakis, 2006). The fast sampler must return the same rows to the last bit. It shares no code with
+this module: random numbers, statistics and neighbours are recomputed. Cells are codes: numbers as
+they are, levels by their place, nan where they are missing.
 """
 
 import math
@@ -62,25 +62,25 @@ class Settings:
     relation: object = field(default=lambda row: True)  # noqa: ARG005 - allows every row
 
 
-def resample(features, rows, target, asked, seed, score, settings):
+def resample(features, rows, target, n_requested, seed, score, settings):
     """Return the new rows of a class, each with the row of the table that it started from.
 
-    ``rows`` are the places of the class in the table, ``target`` is its code, and ``score``
-    is f's probability of the class for a candidate.
+    ``rows`` are the positions of the class in the table, ``target`` is its code, and ``score``
+    returns the probability of the class for a candidate.
     """
     own = [[feature.cells[row] for feature in features] for row in rows]
-    n, total = len(own), CANDIDATES * asked
-    # A class of more rows is met by a sample: one row of each of so many equal stretches.
-    met = range(n)
+    n, total = len(own), CANDIDATES * n_requested
+    # Larger classes are sampled: one row of each of so many equal stretches.
+    places = range(n)
     if n > settings.most_sampled:
-        met = [
+        places = [
             stretch(
                 k, settings.most_sampled, n, naive.uniform(seed, target * IDS_PER_CLASS + k, 4, 0)
             )
             for k in range(settings.most_sampled)
         ]
-    sample = [own[place] for place in met]
-    partners = [nearest(features, own[place], sample, met, place) for place in range(n)]
+    sample = [own[place] for place in places]
+    partners = [nearest(features, own[place], sample, places, place) for place in range(n)]
     d = sum(feature.varies and not feature.frozen for feature in features)
     h = settings.spread * (4 / ((d + 2) * n)) ** (1 / (d + 4))
     keyed = []
@@ -100,22 +100,22 @@ def resample(features, rows, target, asked, seed, score, settings):
             (np.log(naive.uniform(seed, sample_id, 2, 0)) / weight, sample_id, new, rows[base])
         )
     keyed.sort(key=lambda candidate: (-candidate[0], candidate[1]))
-    drawn = sorted(keyed[:asked], key=lambda candidate: candidate[1])
+    drawn = sorted(keyed[:n_requested], key=lambda candidate: candidate[1])
     return [new for _, _, new, _ in drawn], [row for _, _, _, row in drawn]
 
 
 def stretch(number, n_stretches, n, u):
-    """Return a place within one of the equal stretches of ``n`` places."""
+    """Return a position within one of the equal stretches of ``n`` positions."""
     start, stop = number * n // n_stretches, (number + 1) * n // n_stretches
     return start + int(u * max(1, stop - start))
 
 
-def nearest(features, row, sample, met, place):
-    """Return the sample that are nearest to a row, the nearest first, without itself.
+def nearest(features, row, sample, places, place):
+    """Return the sampled rows nearest to a row, the nearest first, without itself.
 
-    ``met`` are the places of the sample in their class, ``place`` is that of the row.
+    ``places`` are the positions of the sample in their class, ``place`` is that of the row.
     """
-    others = [other for other in range(len(sample)) if met[other] != place]
+    others = [other for other in range(len(sample)) if places[other] != place]
     far = {other: distance(features, sample, row, sample[other]) for other in others}
     ordered = sorted(others, key=far.get)
     steps = [far[b] - far[a] for a, b in pairwise(ordered[: NEAREST + 1])]
@@ -142,7 +142,7 @@ def distance(features, own, first, second):
 
 
 def between(features, start, sample, partners, seed, sample_id):
-    """Go a step towards a partner; a level is that of the nearer of the two."""
+    """Move a step towards a partner; a level is that of the nearer of the two."""
     end = sample[partners[int(naive.uniform(seed, sample_id, 0, 1) * len(partners))]]
     step = naive.uniform(seed, sample_id, 0, 2)
     new = []
@@ -172,7 +172,7 @@ def around(features, start, sample, h, seed, sample_id):
 
 
 def settle(feature, start, value, lower, upper):
-    """Put a value onto its grid and inside its limits; a cell that cannot change stays."""
+    """Round a value to its grid and clip it to its limits; a frozen cell stays."""
     if math.isnan(start) or math.isnan(value) or feature.frozen or not feature.varies:
         return start
     if feature.nominal:
@@ -190,15 +190,15 @@ def settle(feature, start, value, lower, upper):
 
 
 def at_most(most, new, start, seed, sample_id):
-    """Take changes back, those with the largest ids, until no more are left than may be."""
+    """Keep at most ``most`` changes, chosen at random; undo the others."""
     changed = [m for m in range(len(new)) if differs(new[m], start[m])]
     changed.sort(key=lambda m: naive.uniform(seed, sample_id, 0, 3 + m))
-    taken_back = changed[most:] if most is not None else []
-    return [start[m] if m in taken_back else new[m] for m in range(len(new))]
+    restored = changed[most:] if most is not None else []
+    return [start[m] if m in restored else new[m] for m in range(len(new))]
 
 
 def allowed(features, row):
-    """Say whether a row keeps the bounds and the levels."""
+    """Return whether a row keeps the bounds and the levels."""
     for feature, cell in zip(features, row, strict=True):
         if cell < feature.low or cell > feature.high:
             return False

@@ -17,13 +17,13 @@ child is entered with the bins that lead there.
      a     [b]   c      d
 
 So the margin is known after every move of a single feature: into any of its stretches, there
-into the bin next to home. Outside the class the move is made that brings most margin for its
-cost (no more counts than what is missing); inside, the one that saves most and stays inside.
-A search may start in the nearest *cell*, too: the bins that share all leaves with a training row
-that f puts into the class. It is made again without some of the changes that it ended with, as
-long as that leads nearer.
+into the bin next to home. Outside the class the search makes the move with the most margin for its
+cost (margin beyond what is missing does not count); inside, the move that saves most and stays
+inside. A search may start in the nearest *cell*, too: the bins that share all leaves with a
+training row that f puts into the class. It is repeated without some of the changes of its result,
+as long as the distance falls.
 
-Scores are whole numbers, so that no order of adding them matters.
+Scores are whole numbers, so the order of adding them does not matter.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ _Stretch = tuple[int, int, int]
 
 @dataclass
 class Walker:
-    """Walks in a landscape, one row at a time."""
+    """Searches a landscape, one row at a time."""
 
     land: Landscape
     bins: list[int] = field(default_factory=list)
@@ -107,8 +107,8 @@ class Walker:
     ) -> None:
         """Write the bins and the distance of the inversion of every row, infinite for none.
 
-        The search goes on without each of the ``n_left_out`` costliest changes of its best end, as
-        long as that leads nearer.
+        The search continues without each of the ``n_left_out`` costliest changes of its best
+        result, as long as the distance falls.
         """
         for r in range(len(x)):
             arrays = (x[r], origin[r], low[r], high[r], home[r], mutable[r].astype(bool))
@@ -135,12 +135,12 @@ class Walker:
                 self._improve(row, n_left_out)
 
     def _changed(self) -> list[int]:
-        """Return the features that cost something at the best end, the costliest first."""
+        """Return the features that cost something in the best result, the costliest first."""
         costs = self.best.costs
         return sorted((m for m, cost in enumerate(costs) if cost > 0), key=lambda m: -costs[m])
 
     def _improve(self, row: _Row, n_left_out: int) -> None:
-        """Search on without one of the changes of the best end, as long as that leads nearer."""
+        """Continue without one of the changes of the best result, as long as the distance falls."""
         before = NOWHERE
         while self.best.distance < before:
             before = self.best.distance
@@ -150,7 +150,7 @@ class Walker:
                     break
 
     def _leave_out(self, row: _Row, m: int) -> None:
-        """Search from the best end without one of its changes, which stays undone."""
+        """Search from the best result without one of its changes, which stays undone."""
         self.bins, self.costs = list(self.best.bins), list(self.best.costs)
         known = row.origin[m] == row.origin[m]
         self.bins[m], self.costs[m] = row.home[m], self._cost(row, m, row.home[m]) if known else 0.0
@@ -158,7 +158,7 @@ class Walker:
         self._keep(self._settle(replace(row, mutable=mutable)))
 
     def _keep(self, distance: float) -> None:
-        """Keep where the row is if it is nearer than the best end."""
+        """Store the row if it is nearer than the best result."""
         if distance < self.best.distance:
             self.best = _End(distance, list(self.bins), list(self.costs))
 
@@ -214,7 +214,7 @@ class Walker:
     def _branch(
         self, changes: dict[int, list[int]], node: int, m: int, low: int, high: int, here: int
     ) -> None:
-        """Note the leaves below a node that are reached if feature m moves into [low, high]."""
+        """Record the leaves below a node that are reached if feature m moves into [low, high]."""
         stack = [(node, low, high)]
         while stack:
             node, low, high = stack.pop()
@@ -237,9 +237,9 @@ class Walker:
     def _stretches(
         self, m: int, score: list[int], change: dict[int, list[int]], row: _Row
     ) -> Iterator[list[_Stretch]]:
-        """Give the stretches of a feature: at home, then below and above it.
+        """Yield the stretches of a feature: at home, then below and above it.
 
-        Those on either side come in the order in which a way from home meets them.
+        On either side the stretches nearest to home come first.
         """
         end, home, running = self._last_bin(m) + 1, row.home[m], list(score)
         begins = sorted({0, *change} - {end})
@@ -270,7 +270,7 @@ class Walker:
         here = self._margin(score, row.target)
         best, top = None, 0.0
         for m in np.flatnonzero(row.mutable).tolist():
-            # A stretch beyond another one must bring more; more than enough is never needed.
+            # A stretch beyond another one must gain more; more than enough is never needed.
             nearest = reached = AHEAD if here > AHEAD else min(here, 0) + AHEAD
             for place, side in enumerate(self._stretches(m, score, changes[m], row)):
                 reached = nearest
@@ -282,7 +282,7 @@ class Walker:
                     reached = margin
                     if here > AHEAD:  # what is saved
                         gain, dearer = self.costs[m] - cost, 1.0
-                    else:  # what is brought for the cost
+                    else:  # the gain for the cost
                         gain, dearer = float(min(margin, AHEAD + 1) - here), cost - self.costs[m]
                         if not dearer > 0:
                             gain, dearer = NOWHERE, 1.0
@@ -314,7 +314,7 @@ class Walker:
         ]
 
     def _start_at_cell(self, row: _Row) -> bool:
-        """Step into the nearest cell; say whether there is one."""
+        """Step into the nearest cell; return whether there is one."""
         best, least = None, NOWHERE
         for low, high in self.cells:
             total, steps = 0.0, []

@@ -1,6 +1,6 @@
 """The package as it is built: a source archive, a wheel with the kernels, one without a compiler.
 
-The three are made once for all tests, and by one process: see ``built``.
+One process makes the three once for all tests: see ``built``.
 """
 
 import fcntl
@@ -82,7 +82,7 @@ def build(folder):
 
 @pytest.fixture(scope="session", name="built")
 def make_built(tmp_path_factory, worker_id):
-    """Return the folder of what was built; tests that run at the same time share it."""
+    """Return the folder of the archives; parallel tests share it."""
     folder = tmp_path_factory.getbasetemp()
     folder = (folder if worker_id == "master" else folder.parent) / "built"
     folder.mkdir(exist_ok=True)
@@ -132,15 +132,15 @@ def test_without_a_compiler_the_wheel_is_made_all_the_same(built):
 def test_without_a_compiler_the_samplers_work_and_show_versions_says_so(built, tmp_path):
     script = tmp_path / "results.py"
     script.write_text(RESULTS)
-    said = {}
+    reports = {}
     for name in ("with", "without"):
         where = built / f"installed-{name}"
         digest, about, *_ = run(sys.executable, script, where, PYTHONPATH=str(where)).splitlines()
-        said[name] = digest, about.split(", ")[1]
-    assert all(digest for digest, _ in said.values())
-    assert said["with"][1] == "with the compiled kernels"
-    assert said["without"][1] == "without the compiled kernels (slower)"
-    for line in said.values():
+        reports[name] = digest, about.split(", ")[1]
+    assert all(digest for digest, _ in reports.values())
+    assert reports["with"][1] == "with the compiled kernels"
+    assert reports["without"][1] == "without the compiled kernels (slower)"
+    for line in reports.values():
         assert line[1].count("compiled kernel") == 1
     where = {"PYTHONPATH": str(built / "installed-without")}
     version = run(sys.executable, "-m", "counterbalance", "--version", **where)

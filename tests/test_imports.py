@@ -1,4 +1,4 @@
-"""Imports point one way: from what people see down to the method, never back, never in a circle."""
+"""Imports point one way, from the user interface down to the method, and form no cycle."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ import pytest
 
 PACKAGE = Path(__file__).parents[1] / "src" / "counterbalance"
 
-# The house from the ground up: a part may import parts of the lines above it, and its own.
-FLOORS = (
+# The layers, the lowest first: a part may import itself and parts of earlier lines.
+LAYERS = (
     ("arrays", "errors", "extras", "reference", "result_table", "safe_path", "user_warnings"),
     ("sklearn_private",),
     ("table",),
@@ -36,7 +36,7 @@ FLOORS = (
     ("cli",),
     ("__main__",),
 )
-FLOOR = {part: floor for floor, parts in enumerate(FLOORS) for part in parts}
+LAYER = {part: layer for layer, parts in enumerate(LAYERS) for part in parts}
 
 
 def module_of(path: Path) -> str:
@@ -88,18 +88,18 @@ def part(module: str) -> str:
     return module.split(".", maxsplit=1)[0]
 
 
-def test_every_part_of_the_package_has_its_floor() -> None:
-    assert {part(module) for module in FILES} == set(FLOOR)
+def test_every_part_of_the_package_has_its_layer() -> None:
+    assert {part(module) for module in FILES} == set(LAYER)
 
 
 @pytest.mark.parametrize("module", sorted(FILES))
-def test_a_module_imports_from_lower_floors_and_its_own_part_only(module: str) -> None:
-    strays = {
+def test_a_module_imports_from_lower_layers_and_its_own_part_only(module: str) -> None:
+    forbidden = {
         name
         for name in IMPORTS[module]
-        if part(name) != part(module) and FLOOR[part(name)] >= FLOOR[part(module)]
+        if part(name) != part(module) and LAYER[part(name)] >= LAYER[part(module)]
     }
-    assert not strays, f"{module} imports {sorted(strays)}, which lie above it"
+    assert not forbidden, f"{module} imports {sorted(forbidden)}, which lie above it"
 
 
 def test_no_modules_import_each_other_in_a_circle() -> None:

@@ -1,4 +1,4 @@
-"""The package as it is imported: its public names, and nothing heavy behind them."""
+"""Importing the package: its public names, without heavy dependencies."""
 
 import importlib
 import subprocess
@@ -32,10 +32,10 @@ def test_the_public_names_are_these():
 
 def test_show_versions_says_what_a_report_of_a_fault_needs(capsys):
     counterbalance.show_versions()
-    said = capsys.readouterr().out
-    assert said.startswith(f"counterbalance {counterbalance.__version__}, with")
-    assert "the compiled kernel" in said
-    assert f"scikit-learn {sklearn.__version__}" in said
+    output = capsys.readouterr().out
+    assert output.startswith(f"counterbalance {counterbalance.__version__}, with")
+    assert "the compiled kernel" in output
+    assert f"scikit-learn {sklearn.__version__}" in output
 
 
 def test_every_module_can_be_imported_unless_an_extra_is_missing():

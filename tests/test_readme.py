@@ -1,7 +1,7 @@
-"""What README, start page and guide show works: Python, commands, and what examples print.
+"""The Python, commands and outputs in README, start page and guide are correct.
 
-A page is run from top to bottom in names of its own. Links between pages and anchors are tested
-by the build of the site, which warns of none that is broken; here are those of the README.
+Each page is run from top to bottom in its own namespace. The build of the site tests links between
+pages; these tests check those of the README.
 """
 
 import glob
@@ -34,14 +34,14 @@ INDENTED = re.compile(r"(?:^    .*\n(?:^\n(?=    ))*)+", re.MULTILINE)
 STARTS = ("counterbalance ", "make ", "pip ", "$ counterbalance ")
 EXAMPLES = sorted((ROOT / "examples").glob("*.py"))
 ON_DASK, ON_DASK_PAGE = "--engine dask", "docs/guide/beyond-one-machine.md"
-# What takes hours on the paper's sizes runs as it stands, with these to make it small.
+# Commands that take hours run with these options, which make them small.
 SMALLER = {
     "compare": "--folds 2 --repeats 1 --classifiers LR --jobs 1",
 }
 
 
 def indented_blocks(*pages):
-    """Return the blocks that are set off by four spaces, as lists of lines."""
+    """Return the blocks indented by four spaces, as lists of lines."""
     plain = FENCED.sub("", "\n".join(pages or PAGES.values()))
     return [[line[4:] for line in found.group().splitlines()] for found in INDENTED.finditer(plain)]
 
@@ -138,8 +138,8 @@ def sessions():
 @pytest.mark.usefixtures("patients")
 def test_a_command_prints_what_its_page_shows(block, capsys):
     assert main(shlex.split(block[0])[2:]) == 0
-    said = capsys.readouterr()
-    printed = {line.rstrip() for line in (said.out + said.err).splitlines()}
+    output = capsys.readouterr()
+    printed = {line.rstrip() for line in (output.out + output.err).splitlines()}
     assert [line for line in map(str.rstrip, block[1:]) if line not in printed | {"", "..."}] == []
 
 
@@ -152,10 +152,10 @@ def test_a_make_target_of_a_page_is_there(command):
 @cache
 def printed(script):
     """Return what an example prints; it runs in a folder of its own."""
-    with TemporaryDirectory() as folder, chdir(folder), redirect_stdout(StringIO()) as said:
+    with TemporaryDirectory() as folder, chdir(folder), redirect_stdout(StringIO()) as output:
         runpy.run_path(str(script), run_name="__main__")
     plt.close("all")
-    return said.getvalue()
+    return output.getvalue()
 
 
 @pytest.mark.parametrize("script", EXAMPLES, ids=lambda script: script.stem)
@@ -165,6 +165,6 @@ def test_an_example_runs(script):
 
 @pytest.mark.parametrize("lines", outputs(), ids=lambda lines: lines[0])
 def test_what_a_page_says_an_example_prints_is_printed(lines):
-    said = [{line.rstrip() for line in printed(script).splitlines()} for script in EXAMPLES]
-    missing = [[line for line in lines if line not in one] for one in said]
+    output = [{line.rstrip() for line in printed(script).splitlines()} for script in EXAMPLES]
+    missing = [[line for line in lines if line not in one] for one in output]
     assert min(missing, key=len) == []

@@ -1,7 +1,7 @@
 """The documentation site: its reference names every public object.
 
-``make docs`` builds the rest, with every warning an error: links, references, and the gallery and
-the tutorials, each page of which is run.
+``make docs`` tests the rest, with every warning an error: links, references, and each page of the
+gallery and the tutorials, which it runs.
 """
 
 import re

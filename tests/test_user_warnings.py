@@ -1,4 +1,4 @@
-"""Warnings point at the line of the user's own code, and are said once for each such line."""
+"""Warnings point at the line of the user's own code, and are shown once for each such line."""
 
 import itertools
 import os
@@ -46,17 +46,17 @@ def run(tmp_path, lines, *options):
         text=True,
         check=True,
     )
-    said = [line for line in done.stderr.splitlines() if "Warning: " in line]
-    assert all(line.startswith(f"{script}:") for line in said), done.stderr
-    return [(int(line.split(":")[1]), line.split("Warning: ")[1]) for line in said]
+    shown = [line for line in done.stderr.splitlines() if "Warning: " in line]
+    assert all(line.startswith(f"{script}:") for line in shown), done.stderr
+    return [(int(line.split(":")[1]), line.split("Warning: ")[1]) for line in shown]
 
 
 @pytest.mark.slow
 def test_a_cross_validation_warns_once_and_at_the_line_that_called_it(tmp_path):
     model = "model = make_pipeline(sampler, LogisticRegression())\n"
-    said = run(tmp_path, f"{model}cross_validate(model, X, y, cv=5)\n")
-    assert [line for line, _ in said] == [TABLE.count("\n") + 2]
-    assert said[0][1].startswith("class 1: ")
+    shown = run(tmp_path, f"{model}cross_validate(model, X, y, cv=5)\n")
+    assert [line for line, _ in shown] == [TABLE.count("\n") + 2]
+    assert shown[0][1].startswith("class 1: ")
 
 
 def test_a_loop_warns_once_for_each_line_and_each_class(tmp_path):
@@ -68,10 +68,10 @@ def test_a_loop_warns_once_for_each_line_and_each_class(tmp_path):
         "    sampler.set_params(random_state=seed).fit_resample(X, three)\n"
     )
     first = TABLE.count("\n")
-    said = run(tmp_path, lines)
-    places = [(line, text.split(":")[0]) for line, text in said if "asked for" in text]
+    shown = run(tmp_path, lines)
+    places = [(line, text.split(":")[0]) for line, text in shown if "requested" in text]
     assert places == [(first + 2, "class 1"), (first + 5, "class 1"), (first + 5, "class 2")]
-    inflated = [(line, text) for line, text in said if "for each real row" in text]
+    inflated = [(line, text) for line, text in shown if "for each real row" in text]
     assert [line for line, _ in inflated] == [first + 5]
 
 

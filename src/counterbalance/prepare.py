@@ -31,11 +31,11 @@ if TYPE_CHECKING:
     from counterbalance.constraints.rules import Rules
     from counterbalance.table.labels import Labels
 
-# Rows whose scores tell whether f says the same of everything.
+# Rows whose scores show whether f is constant.
 LOOKED_AT = 1000
 # How many columns a warning names.
 LISTED = 5
-# Of scikit-learn's working memory, a thread takes so much for the cells that it works on.
+# The share of scikit-learn's working memory that a thread uses for its cells.
 SHARE_OF_MEMORY = 1 / 64
 
 
@@ -58,12 +58,12 @@ class Parameters(Protocol):
 
 @dataclass(frozen=True)
 class Prepared:
-    """A table that is measured, and the f that was fitted to it: ready for a search."""
+    """A profiled table and the f fitted to it, ready for a search."""
 
     table: Table
     labels: Labels
     space: Space
-    estimator: Any  # f as scikit-learn knows it
+    estimator: Any  # f as a scikit-learn estimator
     f: Classifier
     learned: Learned
     outliers: Outliers
@@ -72,7 +72,7 @@ class Prepared:
 
     @property
     def profile(self) -> Profile:
-        """What is known of each feature."""
+        """The statistics of each feature."""
         return self.space.profile
 
     def answers(self) -> Integers:
@@ -84,13 +84,13 @@ class Prepared:
         )
 
     def predict(self) -> Integers:
-        """Return the class code that f gives every row; refuse an f that says the same of all."""
+        """Return the class code that f predicts for every row; raise if f is constant."""
         answers = self.known_answers()
         check_not_constant(self.f, answers, self.table.rows(slice(LOOKED_AT)))
         return answers
 
     def known_answers(self) -> Integers:
-        """Return the class code that f gives every row; refuse an f of other classes."""
+        """Return the class code that f predicts for every row; raise if f has other classes."""
         answers = self.answers()
         if (answers < 0).all():
             raise ClassifierError(
@@ -114,7 +114,7 @@ def prepare(
     profile: Profile | None = None,
     ids: Integers | None = None,
 ) -> Prepared:
-    """Measure the table, unless its ``profile`` is known, and fit f.
+    """Profile the table, unless its ``profile`` is known, and fit f.
 
     ``ids`` are those of its rows, if it is a sample of a larger table.
     """
@@ -126,13 +126,13 @@ def prepare(
     space = make_space(sampler, table, profile, seed, learned)
     estimator = fit_f(sampler, table, labels, weights, random_state)
     f = wrap_classifier(estimator, table, labels.classes, own=sampler.estimator is None)
-    outliers = Outliers.of(evidence, profile)
+    outliers = Outliers.from_evidence(evidence, profile)
     n_jobs = getattr(sampler, "n_jobs", None)
     return Prepared(table, labels, space, estimator, f, learned, outliers, n_jobs)
 
 
 def make_random_state(seed: Any) -> np.random.RandomState:
-    """Return the source of the seeds, never numpy's global one."""
+    """Return the generator of the seeds, never numpy's global one."""
     if seed is None:
         return np.random.RandomState()
     state: np.random.RandomState = check_random_state(seed)
@@ -147,7 +147,7 @@ def draw_seed(random_state: np.random.RandomState) -> int:
 def make_space(
     sampler: Parameters, table: Table, profile: Profile, seed: int, learned: Learned | None
 ) -> Space:
-    """Return where the search goes: rules and order of the features."""
+    """Return the search space: rules and order of the features."""
     rules = make_rules(sampler.constraints, table, learned)
     _freeze(sampler, table, rules, profile, learned)
     listed = _order(table, profile, rules, getattr(sampler, "feature_order", "spearman"))
@@ -181,7 +181,7 @@ def fit_f(
     weights: Floats | None,
     random_state: np.random.RandomState,
 ) -> Any:
-    """Return f, fitted."""
+    """Return the fitted f."""
     own = sampler.estimator is None
     if own and sampler.default_balance:
         given = 1.0 if weights is None else weights
@@ -191,7 +191,7 @@ def fit_f(
 
 
 def _order(table: Table, profile: Profile, rules: Rules, wanted: Any) -> Integers:
-    """Return the features that are to change and may; refuse if there is none."""
+    """Return the wanted features that may change; raise if there is none."""
     order = by_importance(profile) if isinstance(wanted, str) else _listed(table, profile, wanted)
     if order.size and rules.frozen[order].all():
         raise ConstraintError(
@@ -221,7 +221,7 @@ def _listed(table: Table, profile: Profile, wanted: Any) -> Integers:
 def _freeze(
     sampler: Parameters, table: Table, rules: Rules, profile: Profile, learned: Learned | None
 ) -> None:
-    """Freeze the columns that cannot be checked, unless the user names them; name them once."""
+    """Freeze the columns that cannot be checked, unless the user lists them; warn of them once."""
     used = select_columns(sampler.use, table.names, "use")
     order = getattr(sampler, "feature_order", "spearman")
     for item in () if isinstance(order, str) else order:

@@ -1,9 +1,9 @@
-"""Profile: what the search knows of each feature.
+"""Profile: the statistics of each feature for the search.
 
     lower, upper   X-_m and X+_m, the factual range
     median         median(X_1:N,m)
     deviation      sigma_m, the standard deviation
-    scale          MAD_m, or what stands in for it
+    scale          MAD_m, or its substitute where it is zero
     importance     |Spearman rho| between the feature and the class
     frequency      of a nominal feature: the share of each category, else None
 
@@ -27,7 +27,7 @@ NOMINAL_SHARE = 1.0
 
 
 class Encoded(Protocol):
-    """What the profile needs to know of a table."""
+    """The part of a table that the profile needs."""
 
     @property
     def names(self) -> list[Any]:
@@ -55,12 +55,12 @@ class Profile:
 
     @property
     def nominal(self) -> Mask:
-        """Which features are nominal: another category is drawn, there is no more or less."""
+        """Which features are nominal: another category is drawn, without an order."""
         return np.array([share is not None for share in self.frequency], dtype=bool)
 
     @property
     def varies(self) -> Mask:
-        """Which features have something to change to. A constant one is never perturbed."""
+        """Which features have more than one value. Constant ones are never perturbed."""
         levels = [0 if share is None else np.count_nonzero(share) for share in self.frequency]
         return np.where(self.nominal, np.array(levels) > 1, self.deviation > 0)
 
@@ -81,7 +81,7 @@ def profile_table(table: Encoded, y: NDArray[np.intp]) -> Profile:
             importance[m] = _correlation_ratio(column, labels)
             scale[m] = 1 / NOMINAL_SHARE
         elif column.size:
-            # One sort gives median, MAD and ranks; to sort is what takes the time.
+            # One sort gives median, MAD and ranks; sorting takes most of the time.
             order = np.argsort(column)
             ordered = column[order]
             lower[m], upper[m], median[m] = column.min(), column.max(), _middle_of(ordered)
@@ -164,15 +164,15 @@ def _scale(ordered: Floats, column: Floats, median: float, width: float) -> floa
 
 
 def _can_divide(scale: float, width: float) -> bool:
-    """Say whether no distance within the range becomes infinite."""
+    """Return whether no distance within the range becomes infinite."""
     return scale > 0 and bool(np.isfinite(width / scale))
 
 
 def _mad(ordered: Floats, median: float) -> float:
     """Return the median of |number - median|, of numbers that are sorted.
 
-    The nearest half of them is a run; it starts where leaving out the first number and taking in
-    the next one behind the run brings nothing nearer.
+    The half nearest to the median is a run; it starts where shifting it by one number brings
+    nothing nearer.
     """
     n = len(ordered)
     half = (n + 1) // 2
@@ -262,9 +262,9 @@ def _shares(column: Floats) -> Floats:
 def _correlation_ratio(column: Floats, labels: NDArray[np.intp]) -> float:
     """Return the correlation ratio of categories and class: |rho| where there are two.
 
-    Categories have no order to rank, so each stands for the share of the class among its
-    rows. What as many categories would explain by chance is taken off: a column with a
-    category of its own for every row explains nothing.
+    Categories have no order to rank, so each is replaced by the share of the class among its rows.
+    The share that as many categories would explain by chance is subtracted: a column with a
+    different category in every row explains nothing.
     """
     if not column.size:
         return 0.0

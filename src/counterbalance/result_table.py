@@ -20,7 +20,7 @@ class ResultTable:
     title: str  # what it shows
     columns: Sequence[str]  # column headings; the first column names the rows
     rows: Sequence[Sequence[str]]  # the cells as text, row by row
-    notes: Sequence[str] = ()  # what a reader has to know, one sentence each
+    notes: Sequence[str] = ()  # what readers must know, one sentence each
     left: int = 1  # how many columns, counted from the first, hold texts and are left-aligned
 
 

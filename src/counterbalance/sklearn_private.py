@@ -5,7 +5,7 @@ from scikit-learn   name
 1.2                 LinearClassifierMixin: how its linear classifiers predict
 1.6                 check_sample_weight(ensure_non_negative=)
 1.6                 VisualBlock: the parts of an estimator in its HTML representation
-1.6 to 1.9          the builder of trees (``fit_trees``); any other version fits in its own way
+1.6 to 1.9          the builder of trees (``fit_trees``); other versions use ``forest.fit``
 """
 
 from __future__ import annotations
@@ -73,7 +73,7 @@ def fit_trees(
 
     try:
         trees = [grow(seed) for seed in seeds]
-    except (TypeError, AttributeError):  # the builder is another one
+    except (TypeError, AttributeError):  # another version of the builder
         trees = []
     if not trees or not _same_tree(trees[0], first.tree_):
         forest.fit(X, y, weights)

@@ -255,9 +255,9 @@ def test_the_summary_counts_the_new_rows_by_origin_minimum_inversions_first(
     lines = said.out.splitlines()
     assert lines[1].startswith(f"{origins['inversion']} of {len(pd.read_csv(new))} new rows (")
     assert f"{origins['interior']} were made within their class" in said.out
-    assert "Too few rows of a larger class" in said.out
+    assert "Too few rows of larger classes" in said.out
     assert "within the class" in said.out
-    assert "new samples asked for" not in said.err  # said once, in the summary
+    assert "new samples requested" not in said.err  # said once, in the summary
 
 
 def test_the_last_line_warns_of_an_inflated_class_and_names_the_ratio_to_ask_for(
@@ -305,7 +305,7 @@ def test_every_method_of_ours_and_of_the_literature_balances_a_table(folder, tmp
         assert set(all_rows["ward"]) == set(pd.read_csv(source)["ward"])
         assert all_rows["patient"].isna().sum() == 74
     said = capsys.readouterr().out
-    assert "74 were made within their class and are no counterfactuals." in said
+    assert "74 were made within their class and are not counterfactuals." in said
     assert "74 new rows were made by SMOTE, which records no origin." in said
 
 

@@ -57,7 +57,7 @@ def test_the_interior_sampler_balances_files_as_the_table_that_they_are(source, 
     X, y = sampler.fit_resample(table.drop(columns="y"), table["y"])
     pd.testing.assert_frame_equal(pd.read_parquet(out), X.assign(y=y), check_exact=True)
     said = capsys.readouterr()
-    assert "84 were made within their class and are no counterfactuals." in said.out
+    assert "84 were made within their class and are not counterfactuals." in said.out
     assert "WARNING" not in said.err
 
 
@@ -204,12 +204,12 @@ class Clock:
 
 
 def test_a_terminal_shows_the_time_left_of_a_step():
-    told = []
-    progress = Progress(told.append, Clock(30))
+    lines = []
+    progress = Progress(lines.append, Clock(30))
     for done in (1, 2, 3, 4):
         progress("scan", done, 4)
     progress("search", 1, 9)
-    assert told == [
+    assert lines == [
         "scan: 1 of 4, 90 s left",
         "scan: 2 of 4, 60 s left",
         "scan: 3 of 4, 30 s left",

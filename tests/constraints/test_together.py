@@ -169,7 +169,7 @@ def test_shuffled_columns_go_with_nothing(seed):
 
 def test_a_column_with_a_category_for_every_row_takes_no_part():
     x = np.column_stack([np.arange(100.0), np.arange(100) % 4])
-    levels = Levels.of_rows([Kind.NOMINAL] * 2, x)
+    levels = Levels.from_rows([Kind.NOMINAL] * 2, x)
     assert levels.features.tolist() == [1]
     assert levels.unchecked.tolist() == [0]
 
@@ -177,4 +177,4 @@ def test_a_column_with_a_category_for_every_row_takes_no_part():
 def test_the_columns_with_the_most_levels_are_left_out_first(monkeypatch):
     monkeypatch.setattr(together, "MOST_LEVELS", 20)
     x = np.column_stack([np.arange(1000.0) % k for k in (15, 8, 4)])
-    assert Levels.of_rows([Kind.NOMINAL] * 3, x).features.tolist() == [1, 2]
+    assert Levels.from_rows([Kind.NOMINAL] * 3, x).features.tolist() == [1, 2]

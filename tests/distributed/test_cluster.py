@@ -114,7 +114,7 @@ def test_python_files_of_the_current_folder_are_not_imported(tmp_path):
 
 @pytest.mark.filterwarnings("ignore::counterbalance.errors.ShortfallWarning")
 def test_progress_tells_the_steps_in_their_order(client, tmp_path):
-    source, told = write_parts(numeric_table(200), tmp_path / "in", 2), []
+    source, calls = write_parts(numeric_table(200), tmp_path / "in", 2), []
     sampler = CounterfactualOverSampler(random_state=0, n_draws=1)
     balance_files(
         source,
@@ -122,19 +122,19 @@ def test_progress_tells_the_steps_in_their_order(client, tmp_path):
         tmp_path / "out",
         sampler=sampler,
         client=client,
-        progress=lambda *one: told.append(one),
+        progress=lambda *one: calls.append(one),
     )
-    steps = list(dict.fromkeys(what for what, *_ in told))
+    steps = list(dict.fromkeys(what for what, *_ in calls))
     assert steps == ["columns", "labels", "scan", "fit f", "search", "fill", "write"]
-    assert all(0 < done <= total for _, done, total in told)
-    assert [one for one in told if one[0] == "write"][-1] == ("write", 5, 5)
+    assert all(0 < done <= total for _, done, total in calls)
+    assert [one for one in calls if one[0] == "write"][-1] == ("write", 5, 5)
 
 
 def test_an_error_of_a_task_is_raised_before_the_others_are_done(client):
     others = [dask.delayed(time.sleep, pure=False)(1) for _ in range(60)]
     start = time.monotonic()
     with pytest.raises(ZeroDivisionError):
-        Engine.of(client).compute([dask.delayed(eval)("1 / 0"), *others], "search")
+        Engine.from_client(client).compute([dask.delayed(eval)("1 / 0"), *others], "search")
     assert time.monotonic() - start < 50
 
 
@@ -148,4 +148,4 @@ def test_a_dashboard_is_there_if_it_is_asked_for():
 
 @pytest.mark.slow
 def test_the_memory_of_the_smallest_worker_counts_for_each_of_its_threads(client):
-    assert Engine.of(client).memory == 10**9
+    assert Engine.from_client(client).memory == 10**9

@@ -184,7 +184,7 @@ def test_row_groups_are_joined_and_cut_to_the_memory_of_the_workers(tmp_path, mo
         search, "search_part", lambda *part, real=search.search_part: asked.append(1) or real(*part)
     )
     # A part of at most 100 rows; one of at most 15, so that every row group is cut.
-    small = 15 * 7 * 32 / balance.Engine.of(None).memory * 1.001
+    small = 15 * 7 * 32 / balance.Engine.from_client(None).memory * 1.001
     for cells, share, n_parts in ((700, 1.0, 4), (10**6, small, 30)):
         monkeypatch.setattr("counterbalance.distributed.inputs.CELLS_PER_PART", cells)
         monkeypatch.setattr("counterbalance.distributed.inputs.SHARE_FOR_PART", share)

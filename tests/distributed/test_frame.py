@@ -404,7 +404,7 @@ def test_what_is_not_distributed_is_refused_by_its_name():
 def test_an_f_that_cannot_be_used_is_refused_before_the_search(monkeypatch):
     monkeypatch.setattr(Tasks, "search", None)
     table = numeric_table(200)
-    with pytest.raises(ClassifierError, match="LinearSVC gives no probability of a class"):
+    with pytest.raises(ClassifierError, match="LinearSVC has no probabilities"):
         computed(interior(estimator=LinearSVC()), table, 2)
     constant = DecisionTreeClassifier(max_depth=1, min_samples_leaf=100)
     constant.fit(table.drop(columns="y"), table["y"]).tree_.value[:] = [[[1.0, 0.0]]]

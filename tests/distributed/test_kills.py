@@ -265,6 +265,6 @@ def test_a_task_that_kills_every_worker_is_reported_with_the_remedy(client, tabl
     )
     with (
         dask.config.set({"distributed.scheduler.allowed-failures": 1}),
-        pytest.raises(EngineError, match=r"workers died again and again .*--memory"),
+        pytest.raises(EngineError, match=r"workers died repeatedly .*--memory"),
     ):
         fit_resample(counterfactual(), ddf, "y", client)

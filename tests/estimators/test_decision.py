@@ -60,7 +60,7 @@ def scored(n, seed=0, *, share=0.1):
 def test_a_calibration_finds_probabilities_that_were_bent(kind):
     p, y = scored(20_000)
     bent = expit(0.5 * logits(p) + np.array([-1, 1]))
-    curve = Calibration.of(kind, logits(bent / bent.sum(axis=1, keepdims=True)), y)
+    curve = Calibration.from_scores(kind, logits(bent / bent.sum(axis=1, keepdims=True)), y)
     mended = curve.probabilities(logits(bent / bent.sum(axis=1, keepdims=True)))
     assert abs(mended[:, 1] - p[:, 1]).mean() < 0.015
     np.testing.assert_allclose(mended.sum(axis=1), 1)
@@ -71,7 +71,7 @@ def test_a_sigmoid_never_changes_the_order_of_the_rows(seed, n):
     rng = np.random.default_rng(seed)
     scores = rng.normal(size=n)
     y = rng.permutation(np.arange(n) % 2)  # no relation at all, or the wrong one
-    curve = Calibration.of("sigmoid", np.column_stack([-scores, scores]), y)
+    curve = Calibration.from_scores("sigmoid", np.column_stack([-scores, scores]), y)
     p = curve.probabilities(np.column_stack([-scores, scores]))[:, 1]
     assert (np.diff(p[np.argsort(scores)]) >= 0).all()
     assert curve.curves[0]["slope"] > 0
@@ -79,15 +79,17 @@ def test_a_sigmoid_never_changes_the_order_of_the_rows(seed, n):
 
 def test_two_rows_do_not_let_a_sigmoid_run_away():
     scores = np.array([[1.0, -1.0], [-1.0, 1.0]])
-    p = Calibration.of("sigmoid", scores, np.array([0, 1])).probabilities(scores)
+    p = Calibration.from_scores("sigmoid", scores, np.array([0, 1])).probabilities(scores)
     assert 0.6 < p[1, 1] < 0.95
 
 
 def test_a_calibration_of_weighted_rows_is_that_of_repeated_ones():
     p, y = scored(300)
     times = np.random.default_rng(1).integers(1, 4, len(y))
-    weighted = Calibration.of("isotonic", logits(p), y, times.astype(float))
-    repeated = Calibration.of("isotonic", logits(np.repeat(p, times, axis=0)), np.repeat(y, times))
+    weighted = Calibration.from_scores("isotonic", logits(p), y, times.astype(float))
+    repeated = Calibration.from_scores(
+        "isotonic", logits(np.repeat(p, times, axis=0)), np.repeat(y, times)
+    )
     np.testing.assert_allclose(weighted.probabilities(logits(p)), repeated.probabilities(logits(p)))
 
 
@@ -96,7 +98,7 @@ def test_three_classes_are_calibrated_one_against_the_rest():
     p = rng.dirichlet([8, 2, 1], 20_000)
     y = (p.cumsum(axis=1) < rng.random((len(p), 1))).sum(axis=1)
     bent = p**0.5 / (p**0.5).sum(axis=1, keepdims=True)
-    curve = Calibration.of("sigmoid", logits(bent), y)
+    curve = Calibration.from_scores("sigmoid", logits(bent), y)
     mended = curve.probabilities(logits(bent))
     assert abs(mended - p).mean() < 0.5 * abs(bent - p).mean()
 

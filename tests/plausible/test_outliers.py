@@ -13,7 +13,7 @@ from counterbalance.table.table import read_table
 
 def outliers_of(X, y):
     table = read_table(X)
-    return Outliers.of(gather(table, y, 2), profile_table(table, y))
+    return Outliers.from_evidence(gather(table, y, 2), profile_table(table, y))
 
 
 def test_scores_say_how_far_out_a_row_lies():

@@ -241,7 +241,7 @@ def test_rows_made_within_their_class_are_not_called_counterfactuals(wisconsin):
     sampler = InteriorOverSampler(random_state=0)
     summary = summarise_sampler(sampler, X, y, *sampler.fit_resample(X, y), alone=True)
     sentences, caveats = summary["verdict"]["sentences"], summary["verdict"]["caveats"]
-    assert sentences[0] == "217 were made within their class and are no counterfactuals."
+    assert sentences[0] == "217 were made within their class and are not counterfactuals."
     assert len(summary["map"]) == 1  # no pairs
     assert not any("counterfactual says" in text for text in caveats)
     text = render(summary)

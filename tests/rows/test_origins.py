@@ -42,7 +42,7 @@ def test_all_counts_are_said_and_counterfactuals_come_first(made):
         ) == bool(made[origin])
     if found:
         assert sentences[0].startswith(f"{found:,} of {total:,} new rows")
-    assert ("Too few rows of a larger class" in said) == (0 < found < total / 2)
+    assert ("Too few rows of larger classes" in said) == (0 < found < total / 2)
 
 
 @given(made=counts, rows=st.integers(1, 3000))

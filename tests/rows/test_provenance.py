@@ -110,8 +110,8 @@ def test_a_sentence_says_makes_it_only_if_f_agrees(search, policy, estimator, ep
     answers = sampler.estimator_.predict(X_new)
     sentences = list(sampler.provenance_.sentences(X_new))
     origins = sampler.provenance_["origin"]
-    told = zip(sentences, answers[300:], y_new[300:], origins, strict=True)
-    for sentence, answer, label, origin in told:
+    described = zip(sentences, answers[300:], y_new[300:], origins, strict=True)
+    for sentence, answer, label, origin in described:
         assert (" it rare, distance" in sentence) == (origin == "inversion")
         if origin == "inversion":
             assert answer == label == "rare"
@@ -122,7 +122,7 @@ def test_a_sentence_says_makes_it_only_if_f_agrees(search, policy, estimator, ep
 def test_rows_made_within_their_class_and_copies_say_so():
     sampler, X_new, _ = short(estimator=LogisticRegression(), epsilon=1e-9)
     sentences = list(sampler.provenance_.sentences(X_new))
-    assert all("moved within its class, no counterfactual" in sentence for sentence in sentences)
+    assert all("moved within its class, not a counterfactual" in sentence for sentence in sentences)
     assert "f's score of rare is 0." in sentences[0]
     alike = np.where(RARE == "rare", 5.0, np.arange(300.0))[:, None]
     sampler = CounterfactualOverSampler(

@@ -46,7 +46,7 @@ def test_accept_returns_fewer(search):
     assert found >= sampler.yield_[0, 1].inversions > 0
     assert counts == {0: 200, 1: 20 + found}
     assert len(X_new) == 220 + found
-    assert f"180 new samples asked for, {found} inversions found" in message
+    assert f"180 new samples requested, {found} inversions found" in message
     assert f"{180 - found} missing, as on_shortfall='accept' allows" in message
 
 

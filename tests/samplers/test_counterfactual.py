@@ -365,7 +365,7 @@ def test_a_shortfall_is_reported_and_never_silent():
     X, y = make_classification(200, weights=[0.8], flip_y=0.2, random_state=0)
     sampler = CounterfactualOverSampler(epsilon=0.5, n_draws=20, random_state=0)
     with pytest.warns(
-        ShortfallWarning, match=r"class 1: \d+ new samples asked for, \d+ inversions"
+        ShortfallWarning, match=r"class 1: \d+ new samples requested, \d+ inversions"
     ):
         sampler.fit_resample(X, y)
     assert set(sampler.provenance_["origin"]) == {"inversion", "interior"}

@@ -52,7 +52,7 @@ def test_drawn_ones_are_what_the_papers_loops_give(n_classes):
         X,
         y,
         sampler.feature_order_,
-        [naive.Feature.of(column) for column in X.T],
+        [naive.Feature.from_column(column) for column in X.T],
         seed,
         3,
     )

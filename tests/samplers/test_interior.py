@@ -121,7 +121,7 @@ def test_constraints_hold_towards_the_row_it_started_from(table):
 def test_a_class_of_equal_rows_is_copied_with_a_warning():
     X = np.vstack([np.random.default_rng(0).normal(size=(30, 2)), np.full((4, 2), 0.5)])
     y = np.repeat([0, 1], [30, 4])
-    with pytest.warns(ShortfallWarning, match="26 new samples asked for, 0 found; 26 more by cop"):
+    with pytest.warns(ShortfallWarning, match="26 new samples requested, 0 found; 26 more by cop"):
         new, _ = new_rows(InteriorOverSampler(random_state=0), X, y)
     assert (new == 0.5).all()
 

@@ -114,7 +114,7 @@ class Searched:
         nominal = self.space.profile.nominal
         found = []
         for m, column in enumerate(self.every.T):
-            one = naive.Feature.of(
+            one = naive.Feature.from_column(
                 column,
                 nominal=nominal[m],
                 **({} if nominal[m] else {"per_unit": grid.resolution[m]}),

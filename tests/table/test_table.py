@@ -23,7 +23,7 @@ AGE = RNG.normal(50, 10, N) + 10 * Y
 pytestmark = pytest.mark.filterwarnings("ignore::counterbalance.errors.ShortfallWarning")
 
 
-def of(cells, name):
+def looks_like_identifier(cells, name):
     """Return whether a column beside another one looks like an identifier."""
     frame = pd.DataFrame({"measured": AGE[: len(cells)], name: cells})
     return [m for m, *_ in identifiers(read_table(frame))] == [1]
@@ -50,12 +50,12 @@ DESCRIBING = [
 
 @pytest.mark.parametrize(("cells", "name"), IDENTIFYING)
 def test_identifiers_are_recognised(cells, name):
-    assert of(cells, name)
+    assert looks_like_identifier(cells, name)
 
 
 @pytest.mark.parametrize(("cells", "name"), DESCRIBING)
 def test_measurements_and_categories_are_not_taken_for_identifiers(cells, name):
-    assert not of(cells, name)
+    assert not looks_like_identifier(cells, name)
 
 
 def test_the_command_line_recognises_the_same_identifiers():
@@ -64,7 +64,9 @@ def test_the_command_line_recognises_the_same_identifiers():
         if column.dtype.kind == "f":  # a file's identifiers are read as whole numbers
             continue
         finding = look_at_column(column, name)
-        assert of(cells, name) == (finding is not None and finding.topic is Topic.IDENTIFIER)
+        assert looks_like_identifier(cells, name) == (
+            finding is not None and finding.topic is Topic.IDENTIFIER
+        )
 
 
 @pytest.mark.parametrize("container", [pd.DataFrame, pl.DataFrame])

@@ -1,1 +1,1 @@
-"""Classifier: f, fitted once and then asked about every candidate."""
+"""Classifier: f in the paper, fitted once; it then predicts the class of every candidate."""

@@ -3,15 +3,15 @@
     bins        (M, n): where a cell lies among the cuts of its feature; the last bin is that of
                 missing values
     raw         (n, K): the sum of all trees, a log-odds; K is 1 for two classes, else their number
-    gradient,   of the loss by ``raw``, for each row; a leaf with the sums G and H of them says
+    gradient,   of the loss by ``raw``, for each row; a leaf with their sums G and H has the value
     hessian     - step G / H, and a split of it gains  G_l^2 / H_l + G_r^2 / H_r - G^2 / H
     node        (feature, cut, left child, missing goes left); a leaf has the feature -1, and the
                 right child follows the left one
 
-This is the method of LightGBM and of scikit-learn's histogram boosting: the leaf that gains most is
-split next, and of two children only the smaller one is added up. Theirs take 40 to 90 ms for twenty
-rounds on a thousand to ten thousand rows. Where the kernel is not built, scikit-learn's takes its
-place (see ``fit``). ``tests/naive_boosting.py`` is a plain version.
+This is the method of LightGBM and of scikit-learn's histogram boosting: the leaf with the largest
+gain is split next, and only the sums of the smaller child are computed. Those libraries take 40 to
+90 ms for twenty rounds on a thousand to ten thousand rows. Without the compiled kernel,
+scikit-learn's is used instead (see ``fit``). ``tests/naive_boosting.py`` is a plain version.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ class Binned:
 
     bins: NDArray[np.uint8]
     by_row: NDArray[np.uint8]  # the same, (n, M)
-    cuts: list[Floats]  # of each feature: a cell is in the bin of so many cuts as are below it
+    cuts: list[Floats]  # of each feature: the bin of a cell is the number of cuts below it
     n_cuts: Small
     width: int
 
@@ -62,7 +62,7 @@ class Binned:
 
 
 def _cuts(column: Floats) -> Floats:
-    """Cut between different values, into bins of about as many rows each."""
+    """Cut between different values, into bins of about equal numbers of rows."""
     ordered = np.sort(column)  # missing values come last
     ordered = ordered[: len(ordered) - np.count_nonzero(np.isnan(column))]
     steps = np.flatnonzero(ordered[1:] > ordered[:-1]) + 1
@@ -74,7 +74,7 @@ def _cuts(column: Floats) -> Floats:
     return np.minimum(below / 2 + above / 2, np.nextafter(above, -np.inf))
 
 
-# A class keeps so many of its rows, however small its share is of those that f is fitted to.
+# The least number of rows that a class keeps when f is fitted to a sample.
 LEAST_OF_CLASS = 1_000
 LEAST_HESSIAN = 1e-3
 LEAST_GAIN = 1e-7
@@ -82,12 +82,12 @@ LEAF = -1
 
 
 def is_compiled() -> bool:
-    """Say whether the kernel is there."""
+    """Return whether the kernel is compiled."""
     return kernel is not None
 
 
 class Boosting(ClassifierMixin, BaseEstimator):
-    """Gradient boosting of trees for scores, not for the last per cent of accuracy.
+    """Fast gradient boosting of a few trees, to score candidates.
 
     Parameters
     ----------
@@ -100,10 +100,10 @@ class Boosting(ClassifierMixin, BaseEstimator):
     min_rows : int, default=20
         Fewest rows of a leaf.
     max_rows : int, default=10_000
-        Rows that it is fitted to: of more, so many are drawn, by the share of each class. A small
-        class keeps a thousand rows; weights bring the shares back.
+        Most rows to fit to. Larger tables are sampled by the share of each class. A small class
+        keeps a thousand rows; weights restore the shares.
     random_state : int, RandomState instance or None, default=None
-        Seed of that draw.
+        Seed of the sample.
 
     Attributes
     ----------
@@ -166,7 +166,7 @@ class Boosting(ClassifierMixin, BaseEstimator):
         """Grow the trees of one round, all at the same raw scores, and add them."""
         n_sums = raw.shape[1]
         probability = _probability(raw)[:, -n_sums:]
-        first = 1 if n_sums == 1 else 0  # of two classes the second is scored
+        first = 1 if n_sums == 1 else 0  # with two classes only the second has a score
         grown = []
         for k in range(n_sums):
             p = probability[:, k]
@@ -197,7 +197,7 @@ class Boosting(ClassifierMixin, BaseEstimator):
         return self.probabilities(X)
 
     def probabilities(self, x: Floats) -> Floats:
-        """Do the same for numbers that are known to be sound."""
+        """Do the same for numbers that need no check."""
         raw = np.tile(self.start_, (len(x), 1))
         self.trees_.add(np.ascontiguousarray(x), raw)
         return _probability(raw)
@@ -214,7 +214,7 @@ class Boosting(ClassifierMixin, BaseEstimator):
 
 
 def draw_rows(codes: Integers, n: int, random: np.random.RandomState) -> tuple[Integers, Floats]:
-    """Draw about ``n`` rows by the share of each class; return them, and what each stands for."""
+    """Draw about ``n`` rows by the share of each class; return them and their weights."""
     counts = np.bincount(codes)
     kept = np.minimum(counts, np.maximum(n * counts // len(codes), LEAST_OF_CLASS))
     rows = [
@@ -228,7 +228,7 @@ def draw_rows(codes: Integers, n: int, random: np.random.RandomState) -> tuple[I
 def _probability(raw: Floats) -> Floats:
     """Return the probability of each class."""
     if raw.shape[1] == 1:
-        with np.errstate(over="ignore"):  # of a class of a few rows in many: its share is 0
+        with np.errstate(over="ignore"):  # a very rare class: its share is 0
             second = 1 / (1 + np.exp(-raw))
         return np.hstack([1 - second, second])
     power = np.exp(raw - raw.max(axis=1, keepdims=True))
@@ -237,7 +237,7 @@ def _probability(raw: Floats) -> Floats:
 
 @dataclass(frozen=True)
 class _Trees:
-    """All trees, one behind the other; a leaf leads to itself."""
+    """All trees, concatenated; a leaf leads to itself."""
 
     nodes: Small  # (nodes, 3): feature, left child, whether missing goes right
     cuts: Floats
@@ -247,14 +247,14 @@ class _Trees:
 
     @classmethod
     def join(cls, grown: list[tuple[Small, Floats]], cuts: list[Floats]) -> Self:
-        """Put trees together; ``cuts`` are those of each feature."""
+        """Concatenate trees; ``cuts`` are those of each feature."""
         sizes = [len(nodes) for nodes, _ in grown]
         roots = np.cumsum([0, *sizes[:-1]], dtype=np.int32)
         nodes = np.concatenate([nodes for nodes, _ in grown])
         leaf = nodes[:, 0] == LEAF
         feature = np.where(leaf, 0, nodes[:, 0])
         left = np.where(leaf, np.arange(len(nodes)), nodes[:, 2] + np.repeat(roots, sizes))
-        known = [np.append(own, np.inf) for own in cuts]  # the last cut parts known and missing
+        known = [np.append(own, np.inf) for own in cuts]  # splits known and missing
         first = np.cumsum([0, *(len(own) for own in known[:-1])])
         at = np.where(leaf, first[0] + len(known[0]) - 1, first[feature] + nodes[:, 1])
         return cls(
@@ -266,12 +266,12 @@ class _Trees:
         )
 
     def add(self, x: Floats, raw: Floats) -> None:
-        """Add what each tree says of each row to the raw scores, tree by tree."""
+        """Add the value of each tree for each row to the raw scores, tree by tree."""
         kernel.add_trees(x, self.nodes, self.cuts, self.values, self.roots, self.depths, raw)
 
 
 def _depth(nodes: Small) -> int:
-    """Return the depth of a tree whose children come behind their parents."""
+    """Return the depth of a tree whose children come after their parents."""
     depth = [0] * len(nodes)
     for node, (feature, _, left, _) in enumerate(nodes.tolist()):
         if feature != LEAF:

@@ -1,6 +1,6 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True, initializedcheck=False
 # cython: freethreading_compatible=True
-"""Boosting, compiled: one tree grown on bins, and rows sent down all trees.
+"""Boosting, compiled: grow one tree on bins, and evaluate all trees.
 
 The names are those of ``boosting``, and so is the order of every sum: both give the same bits.
 """
@@ -16,7 +16,7 @@ cdef double LEAST_HESSIAN = 1e-3
 cdef double LEAST_GAIN = 1e-7
 
 
-# Rows that go down a tree side by side.
+# Rows that go down a tree together.
 DEF GROUP = 8
 
 
@@ -47,7 +47,7 @@ cdef struct Grower:
     const double* gradient
     const double* hessian
     const uint8_t* by_row  # the bins, row by row
-    bint failed  # there was no memory
+    bint failed  # memory ran out
 
 
 def put_in_bins(
@@ -176,7 +176,7 @@ cdef void divide(Grower* g, Leaf* left, Leaf* right, int32_t node, bint more) no
     if not split_left and not split_right:
         free(sums)
         return
-    # The smaller child is added up; what is left of the parent is the larger one's.
+    # Add up the smaller child; the larger one gets the rest of the parent's sums.
     cdef Leaf* small = left if left.stop - left.start <= right.stop - right.start else right
     cdef Leaf* large = right if small == left else left
     small.sums = new_sums(g)
@@ -262,9 +262,8 @@ def add_trees(
     const int32_t[::1] depths,
     double[:, ::1] raw,
 ):
-    """Add what each tree says of each row: see ``boosting._add_trees``.
-
-    Some rows go down a tree side by side: no step of one waits for a step of another.
+    """Add the value of each tree for each row: see ``boosting._add_trees``. Several rows go down a
+    tree together, so that no step of one waits for a step of another.
     """
     cdef Py_ssize_t i, j, k, t, d, n_rows = x.shape[0], width = x.shape[1]
     cdef Py_ssize_t n_sums = raw.shape[1], n_nodes = nodes.shape[0]

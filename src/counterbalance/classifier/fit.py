@@ -37,18 +37,18 @@ from counterbalance.table.table import Block, Table
 
 Labels = NDArray[Any]
 
-# Leaves of a tree of the default f: a set of them is 64 bits to the kernels (``LeafSets``).
+# Leaves of a tree of the default f: the kernels hold a set of them in 64 bits (``LeafSets``).
 MOST_LEAVES = 64
 
 
 def default_classifier(table: Table, encoder: TableEncoder) -> Any:
     """Return the classifier that ``estimator=None`` stands for, unfitted.
 
-    Trees need no scaling and take missing values; leaves of three rows keep them from calling
-    the neighbourhood of every single minority row its own. No more than ``MOST_LEAVES`` of them
-    make the search in a large table several times faster. Levels are split by their codes.
-    Extremely randomised trees gave counterfactuals that classifiers learn better from than
-    those of a random forest, of boosting, or of linear models: see paper/docs/research-log.md.
+    Trees need no scaling and take missing values; leaves of three rows keep them from assigning the
+    surroundings of every single minority row to its class. At most ``MOST_LEAVES`` leaves make the
+    search in a large table several times faster. Levels are split by their codes. Classifiers
+    learned better from the counterfactuals of extremely randomised trees than from those of a
+    random forest, of boosting, or of linear models: see paper/docs/research-log.md.
     """
     f = ExtraTreesClassifier(n_estimators=30, min_samples_leaf=3, max_leaf_nodes=MOST_LEAVES)
     fine = np.array([too_fine(table.column(m)) for m in range(len(table.names))])
@@ -56,17 +56,17 @@ def default_classifier(table: Table, encoder: TableEncoder) -> Any:
 
 
 def interior_classifier(table: Table, encoder: TableEncoder) -> Any:
-    """Return the f of the interior sampler, unfitted: its scores matter there.
+    """Return the default f of the interior sampler, unfitted.
 
-    A few rounds of gradient boosting are enough to tell a class from its surroundings, take
-    missing values, and are fitted in a fraction of a forest's time. It is not weighted, so
-    that a score is the share that the class has of such rows.
+    The interior sampler uses its scores. A few rounds of gradient boosting separate a class from
+    its surroundings, take missing values, and are fitted in a fraction of a forest's time. They are
+    not weighted, so a score is the share of the class among such rows.
     """
     return _behind_encoder(Boosting() if is_compiled() else _plain_boosting(), table, encoder)
 
 
 def _plain_boosting() -> HistGradientBoostingClassifier:
-    """Return what stands in for our boosting where its kernel is not built."""
+    """Return the replacement of our boosting where its kernel is not compiled."""
     return HistGradientBoostingClassifier(max_iter=20, early_stopping=False)
 
 
@@ -75,8 +75,8 @@ def _behind_encoder(
 ) -> Any:
     """Prepend the steps that encode the table as numbers.
 
-    A sparse one is made dense: boosting takes no other, and randomised trees would grow
-    differently from the same numbers.
+    A sparse one is made dense: boosting does not take sparse tables, and randomised trees would
+    grow differently on them.
     """
     steps: list[Any] = []
     if issparse(table.native):
@@ -89,20 +89,20 @@ def _behind_encoder(
 
 
 def paper_classifier(penalty: float = 1.0, *, class_weight: Any = "balanced") -> Pipeline:
-    """Return the classifier of the paper's loss, unfitted: squared error with an L2 penalty.
+    """Return an unfitted classifier (f in the paper) with the paper's loss, an L2 penalised MSE.
 
     ``estimator="ridge"`` of :class:`CounterfactualOverSampler` is this with its defaults.
-    Features are scaled first, so that the penalty treats them alike.
+    Features are scaled first, so that the penalty is the same for all.
 
     Parameters
     ----------
     penalty : float, default=1.0
         Weight of the L2 norm against the *sum* of the squared errors, ``alpha`` of
         :class:`sklearn.linear_model.RidgeClassifier`. The paper states a mean of errors, so
-        its rho is ``penalty`` divided by the number of rows; it names no value.
+        its rho is ``penalty`` divided by the number of rows; it gives no value.
     class_weight : dict, "balanced" or None, default="balanced"
-        Weights of the classes. The paper has none (``None``); but a linear f that never says
-        "minority" inverts nothing, so all classes weigh the same by default.
+        Weights of the classes. The paper has none (``None``); but a linear f that never predicts
+        the minority inverts nothing, so all classes weigh the same by default.
 
     See Also
     --------
@@ -126,9 +126,9 @@ def fit_classifier(
     *,
     own: bool = False,
 ) -> Any:
-    """Fit a clone of ``f`` to the user's table; what is random in it follows ``random_state``.
+    """Fit a clone of ``f`` to the user's table; ``random_state`` seeds it.
 
-    Our ``own`` f behind an encoder gets the codes that the table has already.
+    Our ``own`` f, a pipeline with an encoder, gets the encoded table directly.
     """
     check_classifier(f)
     if isinstance(f, FrozenEstimator):
@@ -147,13 +147,13 @@ def fit_classifier(
         rows, y = containers.copy(rows), y.copy()
     weights = weight_parameter(last, sample_weight)
     try:
-        with np.errstate(all="ignore"):  # f says itself what is too large for it
+        with np.errstate(all="ignore"):  # f itself raises for numbers that are too large
             if own and type(last) is ExtraTreesClassifier and isinstance(rows, np.ndarray):
                 fit_trees(last, rows, y, sample_weight)
             else:
                 last.fit(rows, y, **weights)
     except Warning:
-        raise  # somebody asked for warnings to be errors
+        raise  # the user turned warnings into errors
     except Exception as error:
         raise ClassifierError(cannot_take(last, table, error, own=own)) from error
     if not own and not containers.same(rows, table.native):
@@ -162,7 +162,7 @@ def fit_classifier(
 
 
 def _learn_steps(f: Pipeline, table: Table) -> Any:
-    """Fit the steps before our own f, the encoder from the codes that the table has already."""
+    """Fit the steps before our own f; the encoder is fitted from the encoded table."""
     rows = table.native
     for _, step in f.steps[:-1]:
         if isinstance(step, TableEncoder):
@@ -174,7 +174,7 @@ def _learn_steps(f: Pipeline, table: Table) -> Any:
 
 
 def check_classifier(f: Any) -> None:
-    """Refuse what is no classifier."""
+    """Raise if ``f`` is not a classifier."""
     usable = not isinstance(f, type) and hasattr(f, "fit") and hasattr(f, "predict")
     if not (usable and hasattr(f, "get_params") and is_classifier(f)):
         raise ClassifierError(
@@ -184,10 +184,10 @@ def check_classifier(f: Any) -> None:
 
 
 def _check_fitted(f: FrozenEstimator) -> None:
-    """Refuse a frozen classifier that is not fitted."""
+    """Raise if a frozen classifier is not fitted."""
     try:
         check_is_fitted(f.estimator)
-        check_is_fitted(f.estimator, "classes_")  # what f needs itself, it need not have shown
+        check_is_fitted(f.estimator, "classes_")  # attributes beyond this one are up to f
     except NotFittedError:
         raise ClassifierError(
             f"estimator is a FrozenEstimator of a {type(f.estimator).__name__} that is not fitted; "
@@ -196,10 +196,10 @@ def _check_fitted(f: FrozenEstimator) -> None:
 
 
 def check_takes(f: Any, table: Table) -> None:
-    """Refuse missing values before anything is fitted, where f is known not to take them.
+    """Raise for missing values before anything is fitted, if f is known not to take them.
 
-    Only scikit-learn's own simple estimators are known: a pipeline may impute, and
-    other libraries need not set the tag.
+    Only scikit-learn's own simple estimators are checked: a pipeline may impute, and other
+    libraries need not set the tag.
     """
     check_classifier(f)
     simple = type(f).__module__.startswith("sklearn.") and not hasattr(f, "_validate_steps")
@@ -213,7 +213,7 @@ def _dense(X: Any) -> Floats:
 
 
 def weight_parameter(f: Any, sample_weight: Floats | None) -> dict[str, Floats]:
-    """Return the fit parameter that carries the weights, none where f takes no weights."""
+    """Return the fit parameter for the weights, none if f takes no weights."""
     if sample_weight is None:
         return {}
     if isinstance(f, Pipeline) and not get_config()["enable_metadata_routing"]:
@@ -225,5 +225,5 @@ def weight_parameter(f: Any, sample_weight: Floats | None) -> dict[str, Floats]:
 
 
 def takes_weights(f: Any) -> bool:
-    """Say whether f, or the last step of it, can be fitted to weighted rows."""
+    """Return whether f, or its last step, can be fitted to weighted rows."""
     return bool(has_fit_parameter(f[-1] if isinstance(f, Pipeline) else f, "sample_weight"))

@@ -1,14 +1,14 @@
-"""Predict: f, asked about encoded rows and answering in class codes.
+"""Predict: call f on encoded rows and return class codes.
 
     f            a fitted scikit-learn classifier
     classes      the labels in sorted order; a class code is a position in it
-    decode       turns encoded rows into what f takes
+    decode       turns encoded rows into the input of f
     weight       (C, M), intercept (C,) of a linear f: the score of class c is intercept + weight x
-    slack        more than rounding can make the score of a linear f differ from ours
+    slack        an upper bound of the rounding error of the score of a linear f
 
-What f answers is checked before it is used: a classifier that follows scikit-learn's conventions
-passes unchanged, one that does not is named in an error. A linear f is asked only where two scores
-are closer than the slack.
+Predictions are checked before they are used. A classifier that does not follow scikit-learn's
+conventions raises an error that names it. A linear f is called only where two scores are closer
+than the slack.
 """
 
 from __future__ import annotations
@@ -38,15 +38,15 @@ from counterbalance.table.encoder import Rescaler
 from counterbalance.table.labels import plain
 from counterbalance.table.table import Columns, Table
 
-# Rounding makes two ways of summing M products differ by some M * 1e-16 of their size.
+# Two orders of summing M products differ by up to about M * 1e-16 of their size.
 SLACK = {8: 1e-9, 4: 1e-5}
-# Steps of the only pipeline that is known to be linear.
+# Steps of the only pipeline that is recognised as linear.
 SCALER_AND_F = 2
 
 
 @dataclass(frozen=True)
 class Screen:
-    """A linear f, as the search needs it."""
+    """Weights of a linear f, for the search."""
 
     weight: Floats
     intercept: Floats
@@ -58,7 +58,7 @@ class Screen:
         return np.asarray(products + self.intercept)
 
     def certain(self, x: Floats) -> Integers:
-        """Return the class that f says of each row whatever rounding does, -1 for f to say."""
+        """Return the class of each row if no rounding can change it, -1 if f must predict it."""
         score, rows = self.scores(x), np.arange(len(x))
         best = score.argmax(axis=1)
         top = score[rows, best]
@@ -67,7 +67,7 @@ class Screen:
 
 
 def linear_screen(f: Any, X: Any, classes: NDArray[Any]) -> Screen | None:
-    """Return the screen of a fitted f on a dense array, None where f is not known as linear."""
+    """Return the screen of a fitted f on a dense array, None if f is not recognised as linear."""
     if not isinstance(X, np.ndarray) or X.dtype.kind not in "fiu":
         return None
     affine = _affine(f, X.shape[1])
@@ -108,19 +108,19 @@ def _affine(f: Any, n_features: int) -> tuple[Floats, Floats, Floats] | None:
 
 
 def _is_plain(f: Any) -> bool:
-    """Say whether f predicts as scikit-learn's linear classifiers do."""
+    """Return whether f predicts as scikit-learn's linear classifiers do."""
     mixin = LinearClassifierMixin
     return isinstance(f, mixin) and type(f).predict is mixin.predict
 
 
 Labels = NDArray[Any]
 
-# A probability may be off by so much.
+# Tolerance of probabilities.
 ROUNDING = 1e-6
 
 
 def predictions(f: Any, X: Any) -> Labels:
-    """Return the label that f gives each row."""
+    """Return the label that f predicts for each row."""
     if is_forest(f) and isinstance(X, np.ndarray):
         return np.asarray(f.classes_.take(np.argmax(forest_probability(f, X), axis=1)))
     labels = _ask(f, f.predict, X)
@@ -133,7 +133,7 @@ def predictions(f: Any, X: Any) -> Labels:
 
 def probabilities(f: Any, X: Any) -> Floats:
     """Return f's probability of each of its classes for each row."""
-    if is_forest(f) and isinstance(X, np.ndarray):  # without dispatching every tree
+    if is_forest(f) and isinstance(X, np.ndarray):  # no job for every tree
         return forest_probability(f, X)
     if type(f) is Boosting and isinstance(X, np.ndarray) and X.dtype == np.float64:
         return f.probabilities(X)
@@ -154,8 +154,8 @@ def probabilities(f: Any, X: Any) -> Floats:
 
 
 def decisions(f: Any, X: Any) -> Floats | None:
-    """Return f's decision function for each class; with two classes f gives the second's."""
-    found = np.array(_ask(f, f.decision_function, X), dtype=np.float64)  # our own, to write into
+    """Return f's decision function for each class; with two classes f returns only the second's."""
+    found = np.array(_ask(f, f.decision_function, X), dtype=np.float64)  # a copy, to write into
     if found.ndim == 1:
         found = np.column_stack([-found, found])
     if found.shape[0] != X.shape[0] or not np.isfinite(found).all():
@@ -167,14 +167,14 @@ def decisions(f: Any, X: Any) -> Floats | None:
 
 
 def _decides_by_pairs(f: Any) -> bool:
-    """Say whether f is known to decide between pairs of classes: three have as many pairs."""
+    """Return whether f has a decision for each pair of classes: three classes have three pairs."""
     params = f.get_params(deep=True) if hasattr(f, "get_params") else {}
     shapes = [value for name, value in params.items() if name.endswith("decision_function_shape")]
     return len(f.classes_) > 2 and "ovo" in shapes  # noqa: PLR2004
 
 
 def forest_probability(forest: Any, X: NDArray[Any]) -> Floats:
-    """Return what ``forest.predict_proba`` does, without dispatching every tree."""
+    """Return ``forest.predict_proba`` without the overhead of a job for every tree."""
     rows = np.ascontiguousarray(X, dtype=np.float32)
     votes = np.zeros((len(rows), forest.n_classes_))
     for tree in forest.estimators_:
@@ -183,15 +183,15 @@ def forest_probability(forest: Any, X: NDArray[Any]) -> Floats:
 
 
 def check_leaves_input(f: Any, X: Any) -> None:
-    """Refuse an f that changes the rows that it is asked about."""
+    """Raise if f changes the rows that it predicts."""
     before = containers.copy(X)
     predictions(f, X)
     if not containers.same(X, before):
-        raise ClassifierError(changes_its_input(f, "asked about"))
+        raise ClassifierError(changes_its_input(f, "given to predict"))
 
 
 def changes_its_input(f: Any, when: str) -> str:
-    """Say that f wrote into a table that is not its own."""
+    """Return the message that f wrote into its input."""
     return (
         f"estimator {type(f).__name__} changes the rows that it is {when}, as steps with "
         "copy=False do; let it work on a copy (X and y are as they were)"
@@ -200,15 +200,15 @@ def changes_its_input(f: Any, when: str) -> str:
 
 def _ask(f: Any, method: Callable[[Any], Any], X: Any) -> NDArray[Any]:
     try:
-        with np.errstate(all="ignore"):  # as in its fit: what comes out is checked by the caller
+        with np.errstate(all="ignore"):  # as in its fit: the caller checks the result
             return np.asarray(method(X))
     except Warning:
-        raise  # somebody asked for warnings to be errors
+        raise  # the user turned warnings into errors
     except Exception as error:
         name = getattr(method, "__name__", "it")
         raise ClassifierError(
             f"estimator {type(f).__name__} failed in {name}: {type(error).__name__}: {error}; "
-            "mend it, or pass another classifier"
+            "fix it, or pass another classifier"
         ) from error
 
 
@@ -219,35 +219,35 @@ def _shape(found: NDArray[Any]) -> str:
 def _misbehaves(f: Any, what: str) -> ClassifierError:
     return ClassifierError(
         f"estimator {type(f).__name__} does not follow scikit-learn's conventions: its {what} "
-        "is needed; mend it, or pass another classifier"
+        "is needed; fix it, or pass another classifier"
     )
 
 
-# Rows that f is asked about first.
+# Rows of the first check of f.
 TRIED = 20
 
 
 @dataclass(frozen=True, eq=False)
 class Classifier:
-    """The fitted f, asked about encoded rows and answering in class codes."""
+    """The fitted f, which takes encoded rows and returns class codes."""
 
     f: Any
     classes: Labels
     decode: Callable[[Floats, Integers], Any]
     screen: Screen | None = None
-    own: bool = False  # whether it is ours, which changes no rows that it is shown
-    moves_cells: bool = False  # whether decoding moves cells to where f can tell them apart
+    own: bool = False  # whether it is ours, which never changes its input
+    moves_cells: bool = False  # whether decoding rescales cells that f cannot distinguish
 
     @cached_property
     def trees(self) -> Trees | None:
-        """The trees that f is made of, where it is."""
+        """The trees of f, None if it has none."""
         return read_trees(self.f.estimator if isinstance(self.f, FrozenEstimator) else self.f)
 
     def predict_codes(self, x: Floats, rows: Integers) -> Integers:
         """Return the code of the class that f puts each row of ``x`` into, -1 for an unknown label.
 
-        ``rows`` are the factuals that they were made from: a missing cell reaches f in the form
-        that it has there. A linear f is asked only where rounding may decide.
+        ``rows`` are the factuals that they were made from: f gets a missing cell in the form that
+        it has there. A linear f is called only where rounding may decide.
         """
         if self.screen is None:
             return self._ask(x, rows)
@@ -258,10 +258,10 @@ class Classifier:
         return codes
 
     def scores(self, x: Floats, rows: Integers) -> Floats | None:
-        """Return f's score of each class for each row, (n, C), or None where f has none.
+        """Return f's score of each class for each row, (n, C), or None if f has none.
 
-        A row whose largest decision is not of the class that f says has no score: nan. Each row
-        is looked at by itself, so that none depends on those that it is asked about with.
+        A row whose largest decision is not that of the predicted class has no score: nan. Each row
+        is scored by itself, so no score depends on the other rows of a batch.
         """
         X = self._shown(x, rows)
         score: Floats | None
@@ -271,8 +271,8 @@ class Classifier:
             score = decisions(self.f, X)
             if score is None:
                 return None
-            said = predictions(self.f, X)
-            score[self.f.classes_[score.argmax(axis=1)] != said] = np.nan
+            predicted = predictions(self.f, X)
+            score[self.f.classes_[score.argmax(axis=1)] != predicted] = np.nan
         else:
             return None
         codes = self._codes(self.f.classes_)
@@ -282,11 +282,11 @@ class Classifier:
 
     @property
     def takes_codes(self) -> bool:
-        """Whether f takes the encoded rows as they are."""
+        """Whether f takes encoded rows directly."""
         return self.decode is _as_is
 
     def codes_of_f(self) -> Integers:
-        """Return the code of each class that f knows, -1 for one that the labels lack."""
+        """Return the code of each class of f, -1 for one that the labels lack."""
         return self._codes(self.f.classes_)
 
     def _ask(self, x: Floats, rows: Integers) -> Integers:
@@ -295,7 +295,7 @@ class Classifier:
             return self._codes(predictions(self.f, X))
 
     def _shown(self, x: Floats, rows: Integers) -> Any:
-        """Return rows for f to look at: of its own, where f is the user's and may change them."""
+        """Return rows as the input of f: a copy, if f is the user's and may change them."""
         X = self.decode(x, rows)
         return X.copy() if X is x and not self.own else X
 
@@ -309,9 +309,9 @@ def wrap_classifier(
 ) -> Classifier:
     """Wrap the fitted f for the search.
 
-    Our ``own`` f was fitted to the very codes of this table, behind an encoder: there is
-    no need to decode them and encode them again. ``ends`` are two rows with the least and the
-    largest cells that f will see, if the table is a part of a larger one.
+    Our ``own`` f was fitted to the codes of this table, after its encoder: they need not be decoded
+    and encoded again. ``ends`` are two rows with the least and the largest cells of the whole
+    table, if this table is a part of it.
     """
     _check_classes(f, classes)
     if own and isinstance(f, Pipeline):
@@ -326,17 +326,17 @@ def wrap_classifier(
 
 
 def _ends(table: Table) -> Any:
-    """Return rows with the least and the largest cells that f sees; None if codes stand for any."""
+    """Return rows with the least and the largest cells for f; None if some columns are coded."""
     if any(kind.has_levels for kind in table.kinds):
         return None
     if not isinstance(table, Columns):
         return table.native
     ends = np.array([table.codes.min(axis=0), table.codes.max(axis=0)])
-    return ends.astype(f"f{table.grid.width.max()}")  # the dtype of the matrix that f makes of it
+    return ends.astype(f"f{table.grid.width.max()}")  # the dtype of f's own matrix
 
 
 def _try(f: Any, table: Table) -> None:
-    """Ask f about a few rows before everything hangs on its answers."""
+    """Check the predictions of f for a few rows before the search."""
     rows = np.arange(min(TRIED, table.native.shape[0]))
     try:
         check_leaves_input(f, containers.copy(table.decode(table.rows(rows), rows)))
@@ -351,7 +351,7 @@ def _moved_by(rescaler: Rescaler) -> Callable[[Floats, Integers], Floats]:
 
 
 def check_not_constant(f: Classifier, answers: Integers, x: Floats) -> None:
-    """Refuse an f that says one class only and gives the first rows ``x`` one score only."""
+    """Raise if f predicts one class only and gives the first rows ``x`` a single score."""
     if len(np.unique(answers)) > 1:
         return
     scores = f.scores(x, np.arange(len(x)))
@@ -361,12 +361,12 @@ def check_not_constant(f: Classifier, answers: Integers, x: Floats) -> None:
         if f.own:
             raise ClassifierError(
                 f"the default f ({type(f.f).__name__}) gives every row the class {label!r} and "
-                "the same score: it finds nothing in X that tells the classes apart, so no row can "
+                "the same score: no column of X separates the classes for it, so no row can "
                 "be inverted; add columns or rows, or pass another classifier as estimator"
             )
         raise ClassifierError(
             f"estimator {type(f.f).__name__} predicts class {label!r} for every row and can "
-            "invert none; pass one that tells the classes apart, for example "
+            "invert none; pass one that separates the classes, for example "
             "estimator=None or LogisticRegression(class_weight='balanced')"
         )
 
@@ -392,25 +392,25 @@ def _check_classes(f: Any, classes: Labels) -> None:
 
 
 def has_missing(table: Table) -> bool:
-    """Say whether any cell is missing."""
+    """Return whether any cell is missing."""
     return any(np.isnan(table.column(m)).any() for m in range(len(table.names)))
 
 
 def without_missing(f: Any, reason: Any) -> str:
-    """Say that f takes no missing values, and what to do."""
+    """Return the message that f takes no missing values, and what to do."""
     return (
         f"estimator {type(f).__name__} cannot be fitted to a table with missing values; use "
         "estimator=None, or put an imputer before it, as in make_pipeline(SimpleImputer(), "
-        f"LogisticRegression()). It said: {reason}"
+        f"LogisticRegression()). Its error: {reason}"
     )
 
 
 def cannot_take(f: Any, table: Table, error: BaseException, *, own: bool = False) -> str:
-    """Say why f cannot take this table, and what to do."""
+    """Return the message why f cannot take this table, and what to do."""
     name = type(f).__name__
     if own:
         return (
-            f"the default f ({name}) cannot be fitted to or asked about this table: {error}; "
+            f"the default f ({name}) cannot be fitted to this table or predict it: {error}; "
             "pass another classifier as estimator"
         )
     if has_missing(table) and "nan" in str(error).lower():
@@ -420,7 +420,7 @@ def cannot_take(f: Any, table: Table, error: BaseException, *, own: bool = False
             f"estimator {name} cannot be fitted to a table with categories; use "
             "estimator=None, or encode them before it, as in make_pipeline("
             "make_column_transformer((OneHotEncoder(), columns), remainder='passthrough'), "
-            f"LogisticRegression()). It said: {error}"
+            f"LogisticRegression()). Its error: {error}"
         )
-    said = error if isinstance(error, (ValueError, TypeError)) else repr(error)
-    return f"estimator {name} cannot be fitted to or asked about this table: {said}"
+    reason = error if isinstance(error, (ValueError, TypeError)) else repr(error)
+    return f"estimator {name} cannot be fitted to this table or predict it: {reason}"

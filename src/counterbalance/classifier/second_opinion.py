@@ -1,16 +1,16 @@
-"""Second opinion: whether another model, too, calls new rows the class.
+"""Second opinion: how likely another model finds the class of new rows.
 
-f calls every inversion the class: that is how it was found. A logistic regression, which weighs
-no class more than another and is unlike f, says how likely each belongs there.
+f puts every inversion into its class by definition. A logistic regression, which is unlike f and
+has no class weights, gives the probability of that class.
 
 Cells become columns one by one:
 
-    number      (cell - mean) / deviation; at most FARTHEST deviations count
+    number      (cell - mean) / deviation, clipped at FARTHEST deviations
     level       a column for each of the MOST_LEVELS most frequent ones, 1 where the cell has it
     missing     the mean of a number, no level, and 1 in a column of its own
 
-It is fitted to a sample of a large table, drawn by the seed of the search. The score of a row does
-not depend on those that are scored with it, to the last bit.
+The model is fitted to a sample of a large table, drawn by the seed of the search. The score of a
+row is the same to the last bit, whatever rows are scored with it.
 """
 
 from __future__ import annotations
@@ -27,17 +27,17 @@ from threadpoolctl import threadpool_limits
 from counterbalance.arrays import Floats, Integers, Mask, Small
 from counterbalance.classifier.boosting import draw_rows
 
-# Rows that it is fitted to.
+# Rows that the model is fitted to.
 MOST_ROWS = 10_000
 # Levels of a category with a column, the most frequent ones; the others add nothing.
 MOST_LEVELS = 20
-# A number farther from the mean counts as if it were so many deviations away.
+# Numbers are clipped at this many deviations from the mean.
 FARTHEST = 20.0
 MAX_ITER = 300
 
 
 def draw_sample(codes: Integers, seed: int) -> tuple[Integers, Floats]:
-    """Return the rows that the model is fitted to, and how many rows each stands for.
+    """Return the rows that the model is fitted to, and their weights.
 
     A row whose class code is negative has no class and is never drawn.
     """
@@ -66,20 +66,20 @@ class SecondOpinion:
             for cell, one in zip(x.T, nominal, strict=True)
         ]
         placed = np.ascontiguousarray(_place(columns, x).T)
-        # One thread: a product of matrices is rounded as the threads share it. The fit need not
-        # have converged to the last digit.
+        # One thread, because the rounding of a matrix product depends on the number of threads. The
+        # fit need not converge to the last digit.
         with threadpool_limits(1, user_api="blas"), warnings.catch_warnings():
             warnings.simplefilter("ignore", ConvergenceWarning)
             model = LogisticRegression(max_iter=MAX_ITER).fit(placed, codes, weight)
         slope, start = model.coef_.T, model.intercept_
-        if len(model.classes_) == 2:  # noqa: PLR2004  (scikit-learn keeps the second one only)
+        if len(model.classes_) == 2:  # noqa: PLR2004  (scikit-learn stores the second one only)
             slope, start = np.hstack([np.zeros_like(slope), slope]), np.append(0.0, start)
         return cls(columns, model.classes_, np.ascontiguousarray(slope), start)
 
     def scores(self, x: Floats, target: Integers | Small) -> Floats:
-        """Return how likely each encoded row is of its class ``target``."""
+        """Return the probability of class ``target`` for each encoded row."""
         logit = np.repeat(self.start[:, None], len(x), axis=1)
-        # Summed column by column: a product of matrices rounds as their shapes have it.
+        # Sum column by column: the rounding of a matrix product depends on the shapes.
         for column, weight in zip(_place(self.columns, x), self.weight, strict=True):
             logit += weight[:, None] * column
         logit = np.ascontiguousarray(logit.T)
@@ -90,16 +90,16 @@ class SecondOpinion:
 
 @dataclass(frozen=True, eq=False)
 class FeatureColumns:
-    """What the cells of one feature become."""
+    """The model's columns for one feature."""
 
     centre: float = 0.0
     scale: float = 1.0
-    level: Integers | None = None  # of a category: the one that each column stands for
-    has_missing: bool = False  # whether a missing cell has a column of its own, the last
+    level: Integers | None = None  # of a category: the level of each column
+    has_missing: bool = False  # whether missing cells have their own column, the last
 
     @classmethod
     def from_cells(cls, cell: Floats, *, nominal: bool) -> Self:
-        """Learn it from the cells."""
+        """Learn the columns from the cells."""
         known = cell[~np.isnan(cell)]
         has_missing = len(known) < len(cell)
         if nominal:
@@ -109,12 +109,12 @@ class FeatureColumns:
         with np.errstate(all="ignore"):
             centre, scale = (known.mean(), known.std()) if known.size else (0.0, 0.0)
         if not (np.isfinite(centre) and np.isfinite(scale) and scale > 0):
-            return cls(scale=np.inf, has_missing=has_missing)  # nothing that could be told apart
+            return cls(scale=np.inf, has_missing=has_missing)  # all values are the same
         return cls(float(centre), float(scale), has_missing=has_missing)
 
     @property
     def width(self) -> int:
-        """How many columns they are."""
+        """The number of columns."""
         return (1 if self.level is None else len(self.level)) + self.has_missing
 
 

@@ -1,4 +1,4 @@
-"""Tree readers: the trees of a fitted ensemble, as the library that grew it keeps them.
+"""Tree readers: convert the trees of a fitted ensemble from the form of its library.
 
     library         ensemble                                cell      goes left where
     scikit-learn    forests, decision tree, gradient        float32   cell <= threshold
@@ -7,14 +7,14 @@
     LightGBM        gbdt, goss, dart                        float64   cell <= threshold
     XGBoost         gbtree                                  float32   cell < threshold
 
-Every tree comes out as a ``Tree`` whose rows go left where ``cell <= threshold``. A forest says
-the class with the largest mean of probabilities. Boosting adds up raw scores, of the second class
-where there are two, and where it starts from: as that is one number for each class, it stands
-with the leaves of the first tree, and what is left is a sum over trees like any other.
+Every tree becomes a ``Tree`` whose rows go left where ``cell <= threshold``. A forest predicts the
+class with the largest mean probability. Boosting adds raw scores, only of the second class if there
+are two, to a start value. The start value is one number for each class, so it is added to the
+leaves of the first tree; the rest is a plain sum over trees.
 
-LightGBM and XGBoost are known by their class and asked for their own dump; neither is imported.
-An ensemble that a sum over such trees does not describe (splits of categories into sets, linear
-leaves, averages, rounds that were left out after early stopping) is not read.
+LightGBM and XGBoost models are recognised by their class and read from their own dump; neither
+library is imported. Ensembles that are not a sum over such trees (splits of categories into sets,
+linear leaves, averages, rounds skipped after early stopping) are not read.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ from counterbalance.arrays import Floats
 Cell = type[np.floating[Any]]
 # Boosters of other libraries, by the module and name of their class.
 LIGHTGBM, XGBOOST = ("lightgbm.sklearn", "LGBMClassifier"), ("xgboost.sklearn", "XGBClassifier")
-# How LightGBM may grow trees whose leaves are simply added up; the first two are of one kind.
+# LightGBM's boosting types whose leaves are simply added up.
 ADDED_UP = frozenset({"gbdt", "gbrt", "goss", "dart"})
 # LightGBM reads numbers of at most this size as zeros.
 LIGHTGBM_ZERO = float(np.float32(1e-35))
@@ -58,15 +58,15 @@ class Tree(NamedTuple):
 
 
 def is_forest(f: Any) -> bool:
-    """Tell a plain forest: a subclass may predict in a way of its own."""
+    """Return whether f is a plain forest; a subclass may predict differently."""
     return type(f) in {RandomForestClassifier, ExtraTreesClassifier}
 
 
 def tree_list(f: Any) -> tuple[list[Tree], int, Cell] | None:
-    """Return the trees of f, how many features it has, and what a cell is to it.
+    """Return the trees of f, its number of features, and its type of cells.
 
-    None stands for an f that is not read: no forest, tree or boosting, or one that a constant and
-    a sum over trees does not describe. A subclass may predict in a way of its own.
+    None if f is not read: it is no forest, tree or boosting, or not a constant plus a sum over
+    trees. Subclasses are not read, because they may predict differently.
     """
     kind = type(f).__module__, type(f).__name__
     n_features = int(getattr(f, "n_features_in_", 0))
@@ -98,12 +98,12 @@ def _read(tree: Any, value: Floats) -> Tree:
 
 
 def _read_boosting(f: Any) -> list[Tree]:
-    """Read the rounds of trees; where they start from is what f says beyond them of any one row."""
+    """Read the rounds of trees; the start value is f's score of any row minus their sum."""
     column = _raw_columns(f)
     zeros = np.zeros((1, f.n_features_in_), dtype=np.float32)
     start = np.zeros(len(f.classes_))
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", UserWarning)  # of columns without their names
+        warnings.simplefilter("ignore", UserWarning)  # of missing column names
         start[column] = f.decision_function(zeros)
     trees = []
     for one_round in f.estimators_:
@@ -117,7 +117,7 @@ def _read_boosting(f: Any) -> list[Tree]:
 def _read_histogram(f: Any) -> list[Tree]:
     column, n_classes = _raw_columns(f), len(f.classes_)
     trees = []
-    for one_round in f._predictors:  # noqa: SLF001  (scikit-learn shows its trees nowhere else)
+    for one_round in f._predictors:  # noqa: SLF001  (the trees have no public name)
         for c, one in zip(column, one_round, strict=True):
             nodes = one.nodes
             trees.append(
@@ -138,7 +138,7 @@ def _read_histogram(f: Any) -> list[Tree]:
 
 
 def _raw_columns(f: Any) -> list[int]:
-    """Return the classes that have a raw score: of two the second alone."""
+    """Return the classes that have a raw score: with two classes only the second."""
     return [1] if len(f.classes_) == 2 else list(range(len(f.classes_)))  # noqa: PLR2004
 
 
@@ -149,7 +149,7 @@ def _in_column(value: Floats, c: int, n_classes: int) -> Floats:
 
 
 def _from_start(trees: list[Tree], f: Any, raw: Floats) -> list[Tree]:
-    """Add to the first tree what f says of a row of zeros beyond the leaves that it falls into."""
+    """Add the start value to the first tree: f's score of a row of zeros minus its leaves' sum."""
     start = np.zeros(len(f.classes_))
     start[_raw_columns(f)] = np.ravel(raw)
     for tree in trees:
@@ -195,11 +195,11 @@ def _read_lightgbm(f: Any, dump: dict[str, Any]) -> list[Tree]:
             for side in ("left_child", "right_child")
         )
         threshold = np.array([node.get("threshold", 0.0) for node in nodes], dtype=float)
-        # A cell this near to zero is a zero to LightGBM, so a threshold there moves to the end.
+        # LightGBM reads a cell this near to zero as zero, so a threshold there moves to its end.
         near = np.abs(threshold) <= LIGHTGBM_ZERO
         end = np.where(threshold < 0, np.nextafter(-LIGHTGBM_ZERO, -np.inf), LIGHTGBM_ZERO)
         threshold = np.where(near, end, threshold)
-        # Where no row of the training table had a gap, a missing cell is a zero.
+        # If no cell was missing in training, a missing cell counts as zero.
         missing = [
             node["default_left"] if node.get("missing_type") == "NaN" else cut >= 0
             for node, cut in zip(nodes, threshold, strict=True)
@@ -220,7 +220,7 @@ def _read_lightgbm(f: Any, dump: dict[str, Any]) -> list[Tree]:
 
 def _is_plain_xgboost(f: Any, learner: dict[str, Any]) -> bool:
     booster = f.get_booster()
-    stopped = "best_iteration" in booster.attributes()  # predict leaves later rounds out
+    stopped = "best_iteration" in booster.attributes()  # predict skips later rounds
     gaps = f.missing is None or bool(np.isnan(f.missing))
     if stopped or not gaps or learner["gradient_booster"]["name"] != "gbtree":
         return False
@@ -255,7 +255,7 @@ def _read_xgboost(f: Any, learner: dict[str, Any]) -> list[Tree]:
 
 
 def _depth(left: NDArray[Any], right: NDArray[Any]) -> int:
-    """Return the length of the longest way down."""
+    """Return the length of the longest path."""
     depth, level = 0, np.array([0])
     while (level := np.concatenate([left[level], right[level]])).size:
         level = level[level >= 0]

@@ -1,4 +1,4 @@
-"""Trees: an ensemble of decision trees as a few flat arrays, for the compiled kernels.
+"""Trees: an ensemble of decision trees as flat arrays, for the compiled kernels.
 
     cut        a threshold of a feature; the cuts of a feature are sorted and numbered
     bin        where a value lies among the cuts of its feature: how many of them are below it,
@@ -9,10 +9,10 @@
     leaf set   some leaves of a tree as the bits of a 64-bit integer (QuickScorer); that of a bin
                holds the leaves that a row with it can be in
 
-The trees see nothing of a row but its bins, so a search among rows is one among bins. The AND of
+The trees depend on a row only through its bins, so the search is over bins. The AND of
 the leaf sets of all features is the leaf of the row; the AND over all features but one holds the
 leaves that the row is in for some value of that feature. ``tree_readers`` reads the trees; a
-threshold between two numbers that a cell can be stands here as the lower of them.
+threshold between two possible numbers of a cell is stored as the lower of them.
 """
 
 from __future__ import annotations
@@ -28,17 +28,17 @@ from counterbalance.arrays import Floats, Small, Unsigned
 from counterbalance.classifier.tree_readers import Cell, Tree, tree_list
 
 LEAF = -1
-# Unsigned of a line of the cache.
+# 64-bit integers of a cache line.
 LINE = 8
-# Leaves that fit into a bit set.
+# Leaves that fit into a bitset.
 WORD = 64
 
 
 @dataclass(frozen=True, eq=False)
 class LeafSets:
-    """Leaf sets by one bin of a row, the leftmost leaf the lowest bit.
+    """Leaf sets of each bin; the leftmost leaf is the lowest bit.
 
-    A row of bit sets has one for each tree, and some behind them to fill the lines of the cache.
+    A row of bitsets has one for each tree, and padding up to whole cache lines.
     """
 
     bitsets: Unsigned  # (rows, width); bin b of feature m is in row first[m] + 1 + b, missing is -1
@@ -46,7 +46,7 @@ class LeafSets:
     leaf: Small  # (trees, WORD): the node of each leaf
     lowest: NDArray[np.uint16]  # (trees, M, WORD): the lowest bin of a feature that leads to a leaf
     by_value: (
-        Unsigned  # (M, width): leaves that some bin leads to; to others only a missing cell does
+        Unsigned  # (M, width): leaves that some bin reaches; only missing cells reach the others
     )
 
     @classmethod
@@ -100,9 +100,9 @@ class RankedSets:
 
 
 def in_lines(bitsets: Unsigned) -> Unsigned:
-    """Return rows of bitsets, each from the start of a line of the cache, filled up with 1.
+    """Return rows of bitsets, each from the start of a cache line, padded with 1.
 
-    A tree that is not there has one leaf: a kernel works on whole lines, without an end to mind.
+    Padding acts as a tree of one leaf, so a kernel can work on whole cache lines.
     """
     n_rows, n_sets = bitsets.shape
     width = -(-n_sets // LINE) * LINE
@@ -192,17 +192,17 @@ def _bits(first: NDArray[np.intp], count: NDArray[np.intp]) -> Unsigned:
 
 
 MISSING = -1
-# 64-bit integers of all leaf sets: they must stay in the caches.
+# Most 64-bit integers of all leaf sets: they must fit into the caches.
 MOST_BITSETS = 2**22
 BUCKETS_A_CUT = 2
-# Scores are counted in so many parts of one: whole numbers add up alike in every order.
+# Scores are whole multiples of 1 / SCALE: sums of whole numbers do not depend on the order.
 ONE = 2**40
 MOST_SCORE = 2.0**20
-# A class is reached if its score is ahead by more than rounding can make of f's own sum.
+# A class is reached if its score leads by more than the rounding error of f's own sum.
 AHEAD = int(ONE * 1e-9)
-# A search ends after so many moves for each feature; none was ever seen to take as many.
+# A search ends after this many moves for each feature; no test reached the limit.
 LONGEST = 16
-# A row with so few changes is searched for from the nearest cell, too.
+# A row with at most this many changes is also searched from the nearest cell.
 FEW_CHANGES = 3
 
 
@@ -215,10 +215,10 @@ class Trees:
     roots: Small
     value: Floats  # (nodes, classes)
     bounded: NDArray[np.uint64]  # (nodes, 2): see ``_bounded``
-    cuts: Floats  # of all features, one behind the other
+    cuts: Floats  # of all features, concatenated
     first_cut: Small  # (M + 1,): where the cuts of each feature begin
     depth: int  # of the deepest tree
-    cell: Cell = np.float32  # what a cell is to the trees
+    cell: Cell = np.float32  # the type of cells in the trees
 
     @property
     def n_features(self) -> int:
@@ -238,19 +238,19 @@ class Trees:
         return nodes
 
     def buckets(self) -> tuple[Small, Small, Floats, Floats]:
-        """Cut the way from the first to the last cut of each feature into equal buckets.
+        """Divide the range from the first to the last cut of each feature into equal buckets.
 
         A value in bucket b, that is ``int((value - low) * rate)``, is above all cuts in buckets
-        before it, as rounding never changes an order. So few cuts are left to be looked at. What
-        comes back: where the buckets of each feature begin, how many cuts of the feature are in
-        those before each (one more for its end), low and rate.
+        before it, as rounding never changes an order. Few cuts remain to be compared. Returned are:
+        where the buckets of each feature begin, how many of its cuts lie before each bucket (one
+        more for its end), low and rate.
         """
         first, counts = [0], []
         low, rate = np.zeros(self.n_features), np.ones(self.n_features)
         for m in range(self.n_features):
             cuts = self.cuts_of(m)
             n = max(1, BUCKETS_A_CUT * len(cuts))
-            finite = cuts[np.isfinite(cuts)]  # a cut may set missing cells apart from all others
+            finite = cuts[np.isfinite(cuts)]  # a cut may separate missing cells from all others
             low[m] = finite[0] if len(finite) else 0.0
             rate[m] = n / (finite[-1] - finite[0]) if len(finite) > 1 else 1.0
             offset = np.nan_to_num((cuts - low[m]) * rate[m])  # of an infinite cut it may be nan
@@ -261,14 +261,14 @@ class Trees:
 
     @cached_property
     def leaf_sets(self) -> LeafSets | None:
-        """The trees as leaf sets, None where they are too large for that."""
+        """The trees as leaf sets, None if they are too large."""
         if not self.has_small_trees:
             return None
         return LeafSets.from_nodes(self.nodes, self.roots, self.missing_left, self.first_cut)
 
     @cached_property
     def has_small_trees(self) -> bool:
-        """Whether the leaves of each tree fit into a bit set, and all bit sets into the caches."""
+        """Whether the leaves of each tree fit into a bitset, and all bitsets into the caches."""
         n_rows, n_trees = len(self.cuts) + 2 * self.n_features, len(self.roots)
         cells = n_trees * max(n_rows, WORD * self.n_features)
         ends = np.searchsorted(np.flatnonzero(self.nodes[:, 0] == LEAF), self.roots)
@@ -292,13 +292,13 @@ class Trees:
 
 
 def read_trees(f: Any) -> Trees | None:
-    """Turn a fitted ensemble of trees into arrays; None where f is not read (``tree_list``)."""
+    """Convert a fitted ensemble of trees to arrays; None if f is not read (``tree_list``)."""
     listed = tree_list(f)
     return None if listed is None else _join(*listed)
 
 
 def _join(trees: list[Tree], n_features: int, cell: Cell) -> Trees:
-    """Put trees one behind the other."""
+    """Concatenate trees."""
     sizes = np.array([len(tree.left) for tree in trees])
     roots = np.concatenate([[0], np.cumsum(sizes)[:-1]]).astype(np.int32)
     shift = np.repeat(roots, sizes)

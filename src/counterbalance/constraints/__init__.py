@@ -1,4 +1,4 @@
-"""Constraints: what changes make sense, said by the user and kept by every new row.
+"""Constraints: which changes the user allows; every new row keeps them.
 
     from counterbalance.constraints import Immutable, Increasing, Range
     CounterfactualOverSampler(constraints=[
@@ -14,8 +14,7 @@
         "total follows price * number",  # a column that moves along with others
     ])
 
-They hold between a factual and the row made from it, and for every new row that
-is returned, whatever its origin.
+They apply to each pair of a factual and the row made from it, for new rows of every origin.
 """
 
 from __future__ import annotations
@@ -71,9 +70,9 @@ _NAMES = re.compile(rf"{_NAME}(?:\s*,\s*{_NAME})*\s*")
 
 
 def compile_rules(constraints: Any, table: Table, sample: Floats | None = None) -> Rules:
-    """Turn a list of constraints (a text is a relation) into rules for ``table``.
+    """Compile a list of constraints (a string is a relation) into rules for ``table``.
 
-    ``sample`` holds encoded rows that show which values go together; by default all of them do.
+    ``sample`` holds encoded rows from which lookups are learned; by default all rows.
     """
     rules = Rules.none(len(table.names))
     for constraint in as_constraints(constraints):
@@ -121,10 +120,10 @@ def _read(text: str) -> Constraint:
 
 
 def tell_constraints(constraints: Any) -> str:
-    """Say what every new row keeps; nothing where nothing is asked for.
+    """Return a sentence on what every new row keeps, empty without constraints.
 
     >>> tell_constraints([Immutable("sex"), Range("dose", 0, 40), "low <= high"])
     'Kept in every new row: sex never changes; dose stays between 0 and 40; low <= high.'
     """
-    said = [constraint.description for constraint in as_constraints(constraints)]
-    return f"Kept in every new row: {'; '.join(said)}." if said else ""
+    descriptions = [constraint.description for constraint in as_constraints(constraints)]
+    return f"Kept in every new row: {'; '.join(descriptions)}." if descriptions else ""

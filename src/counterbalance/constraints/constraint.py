@@ -1,4 +1,4 @@
-"""Constraints one by one: what each lets a new row be."""
+"""The constraints, and the rules that each adds."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from counterbalance.table.kinds import Kind
 from counterbalance.table.table import Table
 from counterbalance.user_warnings import renamed
 
-# Values that an error lists.
+# The number of values listed in an error.
 MOST_LISTED = 10
 _NUMBERS = {Kind.CONTINUOUS, Kind.INTEGER}
 
@@ -33,7 +33,7 @@ class Constraint:
 
     @property
     def description(self) -> str:
-        """What every new row keeps, as a sentence."""
+        """A sentence that states what every new row keeps."""
         raise NotImplementedError
 
     @property
@@ -159,7 +159,7 @@ class Range(Constraint):
 
     @property
     def description(self) -> str:
-        """Where the column stays."""
+        """The range of the column."""
         low, high = ("" if end is None else f"{end:g}" for end in (self.low, self.high))
         if low and high:
             return f"{self.column} stays between {low} and {high}"
@@ -221,7 +221,7 @@ class MaxChanged(Constraint):
     count: int
 
     def apply(self, rules: Rules, table: Table) -> None:
-        """Note the smallest count."""
+        """Store the smallest count."""
         del table
         if not isinstance(self.count, (int, np.integer)) or self.count < 1:
             raise ConstraintError(f"{self} must allow at least one feature to change")
@@ -247,7 +247,7 @@ class AtLeast(Constraint):
     step: float
 
     def apply(self, rules: Rules, table: Table) -> None:
-        """Note the largest step; on a grid it is a whole number of its points."""
+        """Store the largest step; on a grid it is a whole number of grid points."""
         m = _find(self.column, table, self, "numbers")
         step, per_unit = _number(self.step, self), float(table.grid.resolution[m])
         if not 0 < step < np.inf:
@@ -283,7 +283,7 @@ class Cost(Constraint):
     weight: float
 
     def apply(self, rules: Rules, table: Table) -> None:
-        """Note the weight; of several they are multiplied."""
+        """Store the weight; several weights are multiplied."""
         m, weight = _find(self.column, table, self), _number(self.weight, self)
         if not 0 < weight < np.inf:
             raise ConstraintError(f"{self} needs a weight above 0; for example 5")
@@ -297,10 +297,10 @@ class Cost(Constraint):
 
 @dataclass(frozen=True, init=False, repr=False)
 class Transitions(Constraint):
-    """A value of the column may only become one of those that are listed for it.
+    """A value of the column may only become one of those listed for it.
 
-    ``allowed`` gives for a value those that it may become, an empty list for none. A value that is
-    not in it may become any.
+    ``allowed`` maps a value to the values that it may become; an empty list allows none. A value
+    without an entry may become any other.
 
     Examples
     --------
@@ -324,7 +324,7 @@ class Transitions(Constraint):
         object.__setattr__(self, "allowed", pairs)
 
     def apply(self, rules: Rules, table: Table) -> None:
-        """Write down which level may become which."""
+        """Write the matrix of allowed transitions."""
         m = _find(self.column, table, self)
         if not table.kinds[m].has_levels:
             raise ConstraintError(
@@ -341,7 +341,7 @@ class Transitions(Constraint):
                     f"{self} names {absent[0]!r}, which the column does not have; "
                     f"name values of the column: {_examples(table, m)}"
                 )
-            row = np.isin(np.arange(n_levels), np.array(codes))  # staying is always allowed
+            row = np.isin(np.arange(n_levels), np.array(codes))  # no change is always allowed
             may[int(codes[0])] &= row
         rules.transitions[m] = may
 
@@ -365,7 +365,7 @@ def _or(values: tuple[Any, ...]) -> str:
 
 @dataclass(frozen=True, repr=False)
 class Relation(Constraint):
-    """A comparison between columns; in a list of constraints its text alone will do.
+    """A comparison between columns; in a list of constraints a plain string is enough.
 
     Examples
     --------
@@ -380,11 +380,11 @@ class Relation(Constraint):
 
     @property
     def description(self) -> str:
-        """The relation as it was written."""
+        """The relation as the user wrote it."""
         return self.text
 
     def apply(self, rules: Rules, table: Table) -> None:
-        """Parse the text; what dummy columns keep by themselves needs no rule."""
+        """Parse the text; relations that dummy columns always keep need no rule."""
         if " ".join(self.text.split()) in {group_text(one, table.names) for one in table.groups}:
             return
         parsed = relations.parse(self.text, lambda name: _find(name, table, self, "numbers"))
@@ -393,11 +393,11 @@ class Relation(Constraint):
 
 @dataclass(frozen=True, repr=False)
 class Follows(Constraint):
-    """A column moves along with what it is made of: ``"total follows price * number"``.
+    """A column is computed from others: ``"total follows price * number"``.
 
-    ``formula`` is a sum or a product of columns of numbers; a new row keeps the difference from
-    the sum, or the ratio to the product, that its real row has. Where the column or the formula
-    is a category, the column takes the value that goes with the category in the table.
+    ``formula`` is a sum or a product of numeric columns; a new row keeps the difference from the
+    sum, or the ratio to the product, of its real row. If the column or the formula is a category,
+    the column takes the value that most rows with this category have.
     """
 
     column: Any
@@ -417,7 +417,7 @@ class Follows(Constraint):
         return f"{relations.quoted(self.column)} follows {self.formula}"
 
     def apply(self, rules: Rules, table: Table, sample: Floats | None = None) -> None:
-        """Add a follower; where a table of values is needed, it is learned from ``sample``."""
+        """Add a follower; a lookup, if needed, is learned from ``sample``."""
         m, single = _find(self.column, table, self), self.formula.strip().strip("`")
         levels = [kind.has_levels for kind in table.kinds]
         if levels[m] or (single in table.names and levels[table.names.index(single)]):
@@ -441,7 +441,7 @@ class Follows(Constraint):
 
 @dataclass(frozen=True, init=False, repr=False)
 class GoesWith(Constraint):
-    """Values of the columns stand together as in the table: ``"city goes with state, zip"``.
+    """Values of the columns occur together as in the table: ``"city goes with state, zip"``.
 
     A new row has no pair of values of ``column`` and of one of the ``others`` that no real row
     has, or that real rows have far more rarely than expected (see ``together``).
@@ -469,12 +469,12 @@ class GoesWith(Constraint):
         return f"{relations.quoted(self.column)} goes with {others}"
 
     def apply(self, rules: Rules, table: Table) -> None:
-        """Note the pairs of columns."""
+        """Store the pairs of columns."""
         m = _find(self.column, table, self)
         rules.pairs |= {(m, _find(other, table, self)) for other in self.others}
 
 
-# What a constraint may need of a column, and what to do where the column lacks it.
+# The requirements of constraints on a column, and the remedy if the column does not meet them.
 _REMEDIES = {
     "an order": "make it an ordered category, or use OneOf or Immutable",
     "numbers": "use OneOf or Immutable for it",
@@ -482,7 +482,7 @@ _REMEDIES = {
 
 
 def _find(column: Any, table: Table, constraint: Constraint, need: str = "") -> int:
-    """Return the position of a column; refuse one that lacks what the constraint needs."""
+    """Return the position of a column; raise if it does not meet the constraint's requirement."""
     try:
         m = column_position(column, table.names, str(constraint))
     except TableError as error:
@@ -527,7 +527,7 @@ def _number(value: Any, constraint: Constraint) -> float:
 
 
 def _codes(values: tuple[Any, ...], table: Table, m: int, constraint: Constraint) -> list[float]:
-    """Return the codes of some cells of a column, nan for a cell that it cannot have."""
+    """Return the codes of cell values of a column, nan for a value that it does not have."""
     if not table.kinds[m].has_levels:
         least, most = _ends(table, m)
         numbers = np.array([[_number(value, constraint)] for value in values])
@@ -535,7 +535,7 @@ def _codes(values: tuple[Any, ...], table: Table, m: int, constraint: Constraint
         return [float(n) if least <= n <= most else np.nan for n in numbers[:, 0]]
     lookup = table.codes_of_levels(m)
     hashable = [value if isinstance(value, Hashable) else None for value in values]
-    # A text stands for the value that is written like it, such as "True" for True.
+    # A string matches the value with the same text, such as "True" for True.
     written = {str(value): code for value, code in lookup.items()}
     return [
         lookup.get(value, written.get(value, np.nan) if isinstance(value, str) else np.nan)
@@ -544,7 +544,7 @@ def _codes(values: tuple[Any, ...], table: Table, m: int, constraint: Constraint
 
 
 def _codes_of_dummy(column: Any, values: tuple[Any, ...], table: Table) -> list[float] | None:
-    """Return the levels of a group in which one of its columns has such a value."""
+    """Return the levels of a dummy group in which its column has one of the values."""
     m = column_position(column, table.names, "OneOf")
     for group in table.groups:
         if m in group.columns:

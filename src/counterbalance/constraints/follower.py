@@ -1,10 +1,10 @@
-"""Follower: a column that moves along with the columns that it is made of.
+"""Follower: a column that is computed from other columns.
 
-    sources     the columns that it is made of
+    sources     the columns that it is computed from
     formula     a sum or product of them: the follower keeps its own difference from the sum (or
                 from a multiple of one column), or its own ratio to the product of several: a row
                 that was off by 3 % stays off by 3 %
-    lookup      for each value of one source the value that goes with it in the table
+    lookup      for each value of one source the value that most rows with it have
 
 A follower is not drawn. It is computed from a new row and its factual, and put onto its grid,
 before f sees the row.
@@ -27,11 +27,11 @@ class Lookup:
 
     source: Floats  # ascending
     value: Floats
-    by_nearest: bool  # whether a number that is not there takes the value of the nearest
+    by_nearest: bool  # whether an unknown number takes the value of the nearest one
 
     @classmethod
     def learn(cls, source: Floats, column: Floats, *, by_nearest: bool) -> Lookup:
-        """Take for each value of the source the one that goes with it most often."""
+        """Store for each value of the source the most frequent value of the column."""
         known = ~np.isnan(source) & ~np.isnan(column)
         pairs, count = np.unique(
             np.column_stack([source[known], column[known]]), axis=0, return_counts=True
@@ -41,13 +41,13 @@ class Lookup:
         return cls(shown, pairs[first, 1], by_nearest)
 
     def __call__(self, cells: Floats) -> Floats:
-        """Return the values that go with some cells, nan where the table does not tell."""
+        """Return the value for each source cell, nan if the table has none."""
         if not len(self.source):
             return np.full(len(cells), np.nan)
         middle = (self.source[1:] + self.source[:-1]) / 2
         place = np.searchsorted(middle, cells)
-        told = ~np.isnan(cells) if self.by_nearest else self.source[place] == cells
-        return np.where(told, self.value[place], np.nan)
+        found = ~np.isnan(cells) if self.by_nearest else self.source[place] == cells
+        return np.where(found, self.value[place], np.nan)
 
 
 @dataclass(frozen=True)
@@ -83,13 +83,13 @@ class Follower:
         return np.where(np.isfinite(moved), moved, np.nan)
 
     def inside(self, x: Floats) -> Mask:
-        """Say of which rows the column stays in its range, which new rows never leave."""
+        """Return for which rows the column stays in its range, which new rows never leave."""
         cells = x[:, self.column]
         return np.asarray(~((cells < self.lower) | (cells > self.upper)))
 
 
 def in_turn(followers: list[Follower]) -> list[Follower]:
-    """Return the followers so that each comes behind those that it follows itself."""
+    """Return the followers in an order in which each comes after those that it follows."""
     by_column = {follower.column: follower for follower in followers}
     done: dict[int, Follower] = {}
 
@@ -106,7 +106,7 @@ def in_turn(followers: list[Follower]) -> list[Follower]:
 
 
 def reaches(followers: list[Follower], start: int, wanted: int) -> bool:
-    """Say whether the column ``start`` follows ``wanted``, directly or by way of others."""
+    """Return whether the column ``start`` follows ``wanted``, directly or through others."""
     by_column = {follower.column: follower for follower in followers}
     waiting, visited = [start], set()
     while waiting:

@@ -6,8 +6,8 @@
     factor      number  |  column  |  -  factor  |  ( sum )
     column      a word, which may hold points, or any text between backticks: `cell size`
 
-A relation is read by this grammar and nothing else: it is never run as Python. What is divided
-by zero is unknown, as a missing cell is.
+Relations are parsed by this grammar only and never run as Python. A division by zero gives a
+missing value.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _TOKEN = re.compile(
     r"\s*(?:(?P<number>\d+\.?\d*(?:[eE][+-]?\d+)?|\.\d+)|(?P<word>[^\W\d][\w.]*)"
     r"|`(?P<quoted>[^`]+)`|(?P<sign><=|>=|==|!=|[<>+\-*/()]))"
 )
-# More terms than anybody writes by hand.
+# The most terms of a relation.
 LONGEST = 100
 _COMPARISONS: dict[str, Callable[[Any, Any], Any]] = {
     "<": operator.lt,
@@ -52,7 +52,7 @@ class Relation:
     columns: tuple[int, ...] = ()
 
     def holds(self, x: Floats) -> Mask:
-        """Say of each row whether it holds; what involves a missing cell is not held against it."""
+        """Return for each row whether the relation holds; missing cells never break it."""
         with np.errstate(all="ignore"):
             left, right = self.left(x), self.right(x)
             unknown = np.isnan(left) | np.isnan(right)
@@ -61,25 +61,25 @@ class Relation:
 
 @dataclass(frozen=True)
 class Formula:
-    """A parsed sum: what a column is made of."""
+    """A parsed sum: the formula of a column."""
 
     term: Term
     columns: tuple[int, ...]
-    is_product: bool  # whether nothing is added or taken off
+    is_product: bool  # whether nothing is added or subtracted
 
 
 def parse(text: str, position: Callable[[str], int]) -> Relation:
-    """Read a relation; ``position`` says where a column is."""
+    """Parse a relation; ``position`` returns the position of a column."""
     return _Reader(text, position).relation()
 
 
 def parse_formula(text: str, position: Callable[[str], int]) -> Formula:
-    """Read one side of a relation."""
+    """Parse one side of a relation."""
     return _Reader(text, position).formula()
 
 
 class _Reader:
-    """Reads one relation from left to right."""
+    """Parses one relation from left to right."""
 
     def __init__(self, text: str, position: Callable[[str], int]) -> None:
         self.text = text
@@ -185,7 +185,7 @@ def _combined(combine: Callable[[Any, Any], Any], left: Term, right: Term) -> Te
 
 
 def quoted(name: Any) -> str:
-    """Return the name of a column as a relation has it."""
+    """Return the name of a column as written in a relation."""
     return name if re.fullmatch(r"[^\W\d][\w.]*", name) else f"`{name}`"
 
 

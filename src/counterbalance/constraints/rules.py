@@ -1,23 +1,22 @@
-"""Rules: constraints made ready for the search.
+"""Rules: constraints compiled for the search.
 
     low, high       fixed bounds of each feature
     rising          features that may only grow (falling: only shrink)
     frozen          features that never change
-    levels          of some features: the only codes they may take
-    steered         features whose levels were learned: draws keep them, nothing else is refused
+    levels          for some features: the only allowed codes
+    steered         features with learned levels: draws keep them, other values are not rejected
     most_changed    how many features may differ from the factual
     relations       comparisons that a row must meet
-    usual           comparisons that it must meet if its factual does
+    usual           comparisons that a row must meet if its factual does
     followers       columns that are computed from others
-    pairs           pairs of columns whose values must stand together in the table
-    together        which values may stand together
-    at_least        of some features: the smallest change that counts
-    transitions     of some features: from which level to which a row may go
-    cost            of some features: how much more a change of them counts
+    pairs           pairs of columns whose values must occur together in the table
+    together        which values may occur together
+    at_least        for some features: the smallest change that counts
+    transitions     for some features: from which level to which a row may go
+    cost            for some features: how much more a change of them counts
 
-Bounds and levels steer the draws, so that few candidates are wasted; every
-candidate is completed (its followers move along) and checked once more as a whole before f
-sees it.
+Bounds and levels restrict the draws, so that few candidates are rejected. Every candidate is
+completed (its followers are computed) and checked as a whole before f predicts its class.
 """
 
 from __future__ import annotations
@@ -34,7 +33,7 @@ from counterbalance.constraints.together import Together
 
 
 def differs(new: Floats, old: Floats) -> Mask:
-    """Say which cells differ; a cell that is missing in both does not."""
+    """Return which cells differ; a cell that is missing in both does not."""
     changed = new != old
     missing = np.isnan(old)
     return np.asarray(changed & ~(missing & np.isnan(new)) if missing.any() else changed)
@@ -51,11 +50,11 @@ class Step:
 
     @property
     def enough(self) -> float:
-        """What counts as the least change: rounding must not decide."""
+        """The least change that counts, with a tolerance for rounding."""
         return self.least * (1 - 1e-9)
 
     def stretch(self, new: Floats, old: Floats) -> Floats:
-        """Return the cells with small changes made large enough, or undone where that leads out."""
+        """Return the cells with small changes enlarged, or undone if that leaves the range."""
         small = (new != old) & (np.abs(new - old) < self.enough)
         if not small.any():
             return new
@@ -64,14 +63,14 @@ class Step:
         return np.where(small, np.where(inside, far, old), new)
 
     def beyond(self, old: Floats, up: Mask) -> Floats:
-        """Return the nearest values on one side that are a change."""
+        """Return the nearest values on one side that count as a change."""
         far = np.where(up, old + self.least, old - self.least)
         return np.rint(far * self.per_unit) / self.per_unit + 0.0 if self.per_unit else far
 
 
 @dataclass
 class Rules:
-    """What a counterfactual may be, for a table of so many features."""
+    """What a counterfactual may be, for a table with a number of features."""
 
     low: Floats
     high: Floats
@@ -83,7 +82,7 @@ class Rules:
     relations: list[Relation] = field(default_factory=list)
     most_changed: int | None = None
     usual: list[Relation] = field(default_factory=list)
-    followers: list[Follower] = field(default_factory=list)  # each behind those that it follows
+    followers: list[Follower] = field(default_factory=list)  # each after those that it follows
     pairs: set[tuple[int, int]] = field(default_factory=set)
     together: Together | None = None
     at_least: dict[int, Step] = field(default_factory=dict)
@@ -102,7 +101,7 @@ class Rules:
         self, cells: Floats, features: Integers, lower: Floats, upper: Floats
     ) -> tuple[Floats, Floats]:
         """Narrow the range of ``features`` for every factual: (R, K) or (K,)."""
-        if self.bounded:  # (R, K) cells are not looked at for nothing
+        if self.bounded:  # skip the (R, K) cells if there are no bounds
             lower = np.maximum(lower, self.low[features])
             upper = np.minimum(upper, self.high[features])
         if self.rising[features].any():
@@ -113,7 +112,7 @@ class Rules:
 
     @cached_property
     def checked(self) -> bool:
-        """Whether a whole row can break a rule that steering does not ensure."""
+        """Whether a row can break a rule that the draws do not already keep."""
         listed = not self.only_steered
         return bool(self.bounded or listed or self.relations or self.of_the_table)
 
@@ -129,24 +128,24 @@ class Rules:
 
     @property
     def of_the_table(self) -> bool:
-        """Whether a row must be like those of the table: in what follows, and what was seen."""
+        """Whether rules were learned from the table: followers, or pairs of values."""
         return bool(self.usual or self.followers or self.together is not None or self.by_row)
 
     @property
     def by_row(self) -> bool:
-        """Whether what a column may become depends on what it is, beyond a direction."""
+        """Whether the allowed values of a column depend on its old value, beyond a direction."""
         return bool(self.at_least or self.transitions)
 
     @property
     def moves_more(self) -> list[int]:
-        """The columns whose change is completed by more than what was asked for."""
+        """The columns whose change causes or enlarges other changes."""
         sources = {source for follower in self.followers for source in follower.sources}
         return sorted(sources | self.at_least.keys())
 
     def complete(self, new: Floats, old: Floats) -> Floats:
-        """Return the rows ``new``, made from ``old``, with too small changes made large enough.
+        """Return the rows ``new``, made from ``old``, with too small changes enlarged.
 
-        Their followers move along.
+        Their followers are computed.
         """
         if not self.followers and not self.at_least:
             return new
@@ -158,7 +157,7 @@ class Rules:
         return new
 
     def kept(self, new: Floats, old: Floats) -> bool:
-        """Say whether every new row keeps every rule towards the row it came from."""
+        """Return whether every new row keeps every rule with respect to the row it came from."""
 
         def both(which: Mask) -> tuple[Floats, Floats]:
             return new[:, which], old[:, which]
@@ -172,9 +171,9 @@ class Rules:
         return bool(not wrong and self.allow(new, old).all())
 
     def allow(self, x: Floats, old: Floats | None = None) -> Mask:
-        """Say of each row whether it keeps the bounds, the levels, the relations and the table's.
+        """Return for each row whether it keeps the bounds, the levels, and all relations.
 
-        ``old`` holds the factuals of the rows, where they are known; real rows have none.
+        ``old`` holds the factuals of the rows, if known; real rows have none.
         """
         if not self.checked:
             return np.ones(len(x), dtype=bool)
@@ -198,7 +197,7 @@ class Rules:
         return good
 
     def _refused(self, x: Floats, old: Floats) -> Mask:
-        """Say which cells changed too little, or to a level that theirs may not become."""
+        """Return which cells changed too little, or to a forbidden level."""
         refused = np.zeros(x.shape, dtype=bool)
         for m, step in self.at_least.items():
             refused[:, m] = (x[:, m] != old[:, m]) & (np.abs(x[:, m] - old[:, m]) < step.enough)
@@ -209,7 +208,7 @@ class Rules:
         return refused
 
     def _followed(self, x: Floats, old: Floats) -> Mask:
-        """Say of each row whether its followers went where they may."""
+        """Return for each row whether its followers have allowed values."""
         good = np.ones(len(x), dtype=bool)
         for follower in self.followers:
             m = follower.column
@@ -225,7 +224,7 @@ class Rules:
         return good
 
     def faults(self, x: Floats, old: Floats) -> Mask:
-        """Say which cells of each row are unlike the table: what follows, what was seen."""
+        """Return which cells of each row are implausible: followers, and pairs of values."""
         faults = np.zeros(x.shape, dtype=bool)
         faults |= self._refused(x, old)
         if self.together is not None:
@@ -233,7 +232,7 @@ class Rules:
         for relation in self.usual:
             broken = ~relation.holds(x) & relation.holds(old)
             faults[:, list(relation.columns)] |= broken[:, None]
-        for follower in reversed(self.followers):  # what it is made of is to blame
+        for follower in reversed(self.followers):  # its sources are at fault
             m, sources = follower.column, list(follower.sources)
             bad = faults[:, m] | ~follower.inside(x)
             bad |= (self.frozen[m] | self.rising[m] | self.falling[m]) & (x[:, m] != old[:, m])
@@ -241,7 +240,7 @@ class Rules:
         return faults
 
     def mend(self, new: Floats, old: Floats) -> Floats:
-        """Return rows with the old cells where they are unlike the table, until none is."""
+        """Return rows in which implausible cells are restored to the old ones."""
         new = self.complete(new, old)
         left = np.flatnonzero(~self.allow(new, old)) if self.of_the_table else np.zeros(0, np.intp)
         for _ in range(new.shape[1]):

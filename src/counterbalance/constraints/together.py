@@ -1,21 +1,21 @@
-"""Together: which values of two columns stand in one row.
+"""Together: which values of two columns occur in one row.
 
     level       a category, or that the cell is missing; of numbers: a value that many rows share
                 (0, -1), any other number, or that the cell is missing
     count       count[d, e]: how many rows have both levels
     expected    how many would have both if the two columns were independent
     allowed     allowed[d, e]: a new row may have both levels
-    least, most of a level: between which numbers its rows lie
+    least, most of a level: the range of the numbers of its rows
 
-A pair of levels is *far rarer than expected* if it has at most RARE times the expected rows and so
-few have a Poisson probability of at most CHANCE, divided by the number of pairs that are tested.
+A pair of levels is *far rarer than expected* if it has at most RARE times the expected rows, and a
+Poisson variable is that small with a probability of at most CHANCE / (number of tested pairs).
 
     category, category   allowed if some row has both and the pair is not far rarer than expected
     category, number     allowed if the pair is not far rarer than expected; and a number lies
                          between the ends of its category, without rows far rarer than expected
     number, number       allowed unless one value implies another: b is 0 where a is 0
 
-What a factual has is never held against its counterfactual.
+A counterfactual may keep any pair that its factual has.
 """
 
 from __future__ import annotations
@@ -37,34 +37,34 @@ except ImportError:  # not built
     kernel = None  # type: ignore[assignment]
 
 RARE, CHANCE = 0.05, 1e-3
-# A level with fewer rows says nothing of where numbers lie.
+# A level with fewer rows gives no range of numbers.
 FEWEST_ROWS = 10
-# So many rows at most are left out at either end of a level.
+# The most rows that are left out at either end of a level.
 MOST_LEFT_OUT = 5
-# A column whose levels have fewer rows than this on average takes no part; with more than
-# MANY_LEVELS it cannot be checked, and does not change.
+# Columns whose levels have fewer rows than this on average are left out; those with more than
+# MANY_LEVELS levels cannot be checked and do not change.
 ROWS_PER_LEVEL, MANY_LEVELS = 5, 20
-# All columns together have at most so many levels; those with the most are left out.
+# The most levels of all columns together; columns with the most levels are left out first.
 MOST_LEVELS = 2048
-# Numbers that so many rows share have a level of their own, at most MOST_SHARED of a column.
+# Numbers that this many rows share are levels, at most MOST_SHARED in a column.
 SHARED, FEWEST_SHARED, MOST_SHARED = 0.005, 20, 12
-# Rows of a value that imply another one.
+# The least rows of a value that can imply another one.
 KEPT = 0.99
-# Cells of the table that are counted together.
+# Cells of the table that are counted in one block.
 CELLS_AT_ONCE = 2**23
 OTHER, MISSING, FIRST_SHARED = range(3)
 
 
 def far_rarer(count: Any, expected: Any, n_tests: int) -> Any:
-    """Say where a count is far below what is expected, and not by chance."""
+    """Return where a count is significantly and far below the expected one."""
     return (count <= RARE * expected) & (pdtr(count, expected) < CHANCE / max(n_tests, 1))
 
 
 @dataclass(frozen=True)
 class Levels:
-    """The levels of all columns, one behind the other."""
+    """The levels of all columns, concatenated."""
 
-    features: Integers  # the columns that take part
+    features: Integers  # the columns with levels
     first: Integers  # where the levels of each begin, and where the last ones end
     is_number: Mask
     value: Floats  # of each level: the number or the code, nan for other numbers and missing cells
@@ -72,8 +72,8 @@ class Levels:
     unchecked: Integers  # columns with too many levels
 
     @classmethod
-    def of_rows(cls, kinds: list[Kind], x: Floats) -> Levels:
-        """Lay out the levels that some rows show."""
+    def from_rows(cls, kinds: list[Kind], x: Floats) -> Levels:
+        """Build the levels from some rows."""
         values: list[Floats] = []
         for m, kind in enumerate(kinds):
             cells = x[:, m]
@@ -105,11 +105,11 @@ class Levels:
 
     @cached_property
     def column(self) -> Integers:
-        """The place of each level's column among those that take part."""
+        """The position of each level's column among those with levels."""
         return np.repeat(np.arange(len(self.features)), np.diff(self.first))
 
     def at(self, x: Floats, k: int) -> Integers:
-        """Return the level of each row in the k-th column that takes part."""
+        """Return the level of each row in the k-th column with levels."""
         cells = x[:, self.features[k]]
         missing, first = np.isnan(cells), self.first[k]
         if not self.is_number[k]:
@@ -129,7 +129,7 @@ class Levels:
 def _shared(cells: Floats) -> Floats:
     """Return the values that many rows share, ascending; none where a column has one value.
 
-    Of more than MOST_SHARED, zero and the ends come first, then the most frequent.
+    If there are more than MOST_SHARED: zero and the ends first, then the most frequent.
     """
     values, count = np.unique(cells[~np.isnan(cells)], return_counts=True)
     often = np.flatnonzero(count >= max(SHARED * count.sum(), FEWEST_SHARED))
@@ -140,20 +140,20 @@ def _shared(cells: Floats) -> Floats:
 
 @dataclass(frozen=True)
 class Together:
-    """What stands together in some rows."""
+    """Which values occur together in some rows."""
 
     levels: Levels
     count: Integers  # (D, D)
     expected: Floats  # (D, D)
     allowed: Mask  # (D, D)
-    proven: Mask  # (D, D): not allowed, and not only because no row happens to have the pair
+    proven: Mask  # (D, D): not allowed, and the absence of the pair is significant
     least: Floats  # (D, numbers)
     most: Floats
 
     @classmethod
     def learn(cls, kinds: list[Kind], x: Floats) -> Together:
-        """Learn it from some rows."""
-        levels = Levels.of_rows(kinds, x)
+        """Learn the pairs from some rows."""
+        levels = Levels.from_rows(kinds, x)
         n, n_levels = len(levels.features), levels.count
         at = np.array([levels.at(x, k) for k in range(n)], dtype=np.intp).reshape(n, len(x))
         count = _count(at, n_levels)
@@ -175,7 +175,7 @@ class Together:
         return cls(levels, count, expected, allowed, ~allowed & (rare | implied), *ends)
 
     def only(self, wanted: Mask) -> Together:
-        """Return what is known of some pairs of columns: ``wanted`` is (M, M), symmetric."""
+        """Return the part for some pairs of columns: ``wanted`` is (M, M), symmetric."""
         levels = self.levels
         features = levels.features[levels.column]
         keep = wanted[features[:, None], features]
@@ -189,7 +189,7 @@ class Together:
         )
 
     def joined(self, other: Together) -> Together:
-        """Return what both say, learned from the same rows."""
+        """Return the union of both, learned from the same rows."""
         return replace(
             self,
             allowed=self.allowed & other.allowed,
@@ -204,7 +204,7 @@ class Together:
 
     @cached_property
     def _for_kernel(self) -> tuple[Any, ...]:
-        """Return what the kernel reads, in the order of its arguments."""
+        """Return the arguments of the kernel, in order."""
         levels, flat = self.levels, np.ascontiguousarray
         allowed, is_number = (flat(own).view(np.uint8) for own in (self.allowed, levels.is_number))
         ends = flat(self.least), flat(self.most)
@@ -219,11 +219,11 @@ class Together:
         )
 
     def allow(self, x: Floats, old: Floats | None = None) -> Mask:
-        """Say of each row whether its values may stand together; ``old`` are its factuals."""
+        """Return for each row whether its values may occur together; ``old`` are the factuals."""
         return ~self.faults(x, old).any(axis=1) if kernel is None else self._ask(x, old, whole=True)
 
     def faults(self, x: Floats, old: Floats | None = None) -> Mask:
-        """Say which cells of each row may not stand beside another one of the row."""
+        """Return which cells of each row may not occur together with another cell of the row."""
         if kernel is not None:
             return self._ask(x, old, whole=False)
         levels, faults = self.levels, np.zeros(x.shape, dtype=bool)
@@ -259,7 +259,7 @@ def _first_of(levels: Levels) -> Integers:
 
 
 def _count(at: Integers, n_levels: int) -> Integers:
-    """Return how many rows have each two levels; ``at`` is (columns, rows)."""
+    """Return how many rows have each pair of levels; ``at`` is (columns, rows)."""
     n_columns, n_rows = at.shape
     count = np.zeros((n_levels, n_levels))
     for start in range(0, n_rows if n_columns else 0, max(1, CELLS_AT_ONCE // (n_levels + 1))):
@@ -276,7 +276,7 @@ def _count(at: Integers, n_levels: int) -> Integers:
 
 
 def _implied(levels: Levels, count: Integers, expected: Floats, tests: int) -> Mask:
-    """Say which pairs of levels of numbers are not allowed, because one implies another value.
+    """Return which pairs of numeric levels are not allowed, because one implies another value.
 
     A shared value of a number, or all its other values, may imply a value of another number.
     """
@@ -298,9 +298,9 @@ def _implied(levels: Levels, count: Integers, expected: Floats, tests: int) -> M
 
 
 def _find_ends(at: Integers, x: Floats, levels: Levels, least: Floats, most: Floats) -> None:
-    """Write between which numbers the rows of each category lie.
+    """Write the range of the numbers of each category.
 
-    The outermost rows of a category are left out while they are far fewer than expected there.
+    The outermost rows of a category are left out while they are far rarer than expected.
     """
     categories = np.flatnonzero(~levels.is_number)
     tests, left_out = levels.count * len(levels.numbers), np.arange(MOST_LEFT_OUT + 1)

@@ -1,6 +1,6 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True, initializedcheck=False
 # cython: freethreading_compatible=True
-"""Together, compiled: what of each row may not stand together, as ``together`` says."""
+"""Together, compiled: which cells of each row may not stand together (see ``together``)."""
 
 from libc.math cimport isnan
 from libc.stdlib cimport free, malloc
@@ -51,8 +51,8 @@ def faults(
 ):
     """Write 1 for each cell that may not stand beside another one of its row.
 
-    With one column of ``faults`` write 1 for each row that has such a cell. What the row ``old``
-    has, too, is no fault.
+    With one column of ``faults`` write 1 for each row that has such a cell. Pairs that the row
+    ``old`` has are no fault.
     """
     cdef Py_ssize_t n_features = features.shape[0], i, k, j, m
     cdef double cell

@@ -2,14 +2,14 @@
 
     from counterbalance.distributed import balance_files, fit_resample
 
-Once f and the profile of the features are known, every row is searched on its own, with random
-numbers that belong to its position. So a part gives the rows that it would give within the whole
-table, whatever the partitioning, the workers and the scheduler.
+Once the classifier (f in the paper) and the profile of the features are known, every row is
+searched on its own, with random numbers that depend on its position. So the result is the same for
+any partitioning, number of workers, and scheduler.
 
     cluster     where tasks run; a cluster on this machine
     inputs      parquet files as one table; which columns are used
     plan        labels, scan, profile and f: everything up to the search
-    search      the samplers' own steps on each part, and which new rows are taken
+    search      the samplers' steps on each part, and the selection of new rows
     balance     the two entry points: a Dask dataframe, parquet files
 """
 

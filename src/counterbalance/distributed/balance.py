@@ -3,10 +3,10 @@
     OUT.partial/run-*/              while it runs
     OUT/                            when it is complete
         part-00000.parquet ...      the rows of the input, then the new ones
-        _provenance/                where the new ones come from
+        _provenance/                where the new rows come from
         _summary.json               counts, yields, origins, seed
 
-The folder gets its name in the last step, so a result under that name is always complete.
+The folder is renamed in the last step, so a result under its final name is complete.
 """
 
 from __future__ import annotations
@@ -58,12 +58,12 @@ from counterbalance.table.labels import plain
 # Readers of the folder as one table skip names that begin with an underscore.
 PROVENANCE, SUMMARY = "_provenance", "_summary.json"
 RUN = "run-"
-MODES = ((0o040, 0o070), (0o004, 0o007))  # that the group, and others, may read; all they may do
+MODES = ((0o040, 0o070), (0o004, 0o007))  # group, others: read, all
 
 
 @dataclass(frozen=True)
 class ResampledFrame:
-    """A balanced table, not yet computed, and how it came about."""
+    """A balanced table, not yet computed, and its provenance."""
 
     frame: Any  # the rows of the table, followed by the new ones, target included
     provenance: Any  # one row per new sample: see ``counterbalance.rows.provenance``
@@ -84,9 +84,9 @@ def fit_resample(
 ) -> ResampledFrame:
     """Balance a Dask dataframe.
 
-    The search runs at once, on the cluster; the rows of the result are built when they are
-    computed. Given the same f and profile they are the rows that the in-memory sampler returns, in
-    the same order, for any partitioning and any number of workers.
+    The search runs immediately, on the cluster; the new rows are built when the result is computed.
+    With the same classifier (f in the paper) and profile they are the rows of the in-memory
+    sampler, in the same order, for any partitioning and any number of workers.
 
     Parameters
     ----------
@@ -99,16 +99,16 @@ def fit_resample(
     client : distributed.Client, default=None
         Where to run; None for the active client, or this process if there is none.
     profile : Profile, default=None
-        What is known of the features, such as ``profile_`` of a fitted sampler; None measures it.
+        Statistics of the features, such as ``profile_`` of a fitted sampler; None computes them.
     fit_rows : int, default=None
-        From how many rows profile and f are learned, if there are more: a sample that depends on
-        the ids of the rows alone. None for as many as a worker can hold, and never fewer than
-        20,000.
+        Size of the sample from which profile and classifier are learned; it depends only on the ids
+        of the rows. None for as many rows as a worker can hold, and at least 20,000.
 
     Returns
     -------
     resampled : ResampledFrame
-        The lazy table and its provenance, f, the profile, the feature order and the yields.
+        The lazy table and its provenance, the classifier, the profile, the feature order and the
+        yields.
 
     See Also
     --------
@@ -120,7 +120,7 @@ def fit_resample(
             "make one with dask.dataframe.from_pandas or read_parquet"
         )
     check_target(list(ddf.columns), target, "ddf")
-    own, engine = check_sampler(sampler), Engine.of(client)
+    own, engine = check_sampler(sampler), Engine.from_client(client)
     names = [f"partition {number}" for number in range(ddf.npartitions)]
     source = Source(lambda some: ddf[some].to_delayed(), names, list(ddf.columns), target)
     rows, plan = learn_plan(engine, source, own, profile, fit_rows)
@@ -133,7 +133,7 @@ def fit_resample(
             dask.delayed(_numbered, nout=2)(piece.built, start, n_old=len(rows.codes), whole=whole)
             for piece, start in zip(pieces, _starts(pieces), strict=False)
         ]
-        empty = ddf._meta  # noqa: SLF001  (Dask's way to say what a partition looks like)
+        empty = ddf._meta  # noqa: SLF001  (Dask's description of a partition)
         empty = empty if whole else empty.set_axis(empty.index.astype("str"))
         made = dd.from_delayed([one[0] for one in new], meta=empty, verify_meta=False)
         frame = dd.concat([ddf, made])
@@ -144,14 +144,14 @@ def fit_resample(
 
 
 def _starts(pieces: Sequence[Piece]) -> list[int]:
-    """Return where each piece begins among all new rows, and where the last ends."""
+    """Return the start of each piece among all new rows, and the end of the last."""
     return [0, *accumulate(piece.n_rows for piece in pieces)]
 
 
 def _numbered(built: Built, start: int, n_old: int, *, whole: bool) -> Built:
     """Return new rows with their numbers, from ``start`` on, after the ``n_old`` old ones.
 
-    In an index that is not of ``whole`` numbers they are called new-0, new-1, ...
+    In an index that is not of ``whole`` numbers their labels are new-0, new-1, ...
     """
     rows, provenance = built
     number = np.arange(start, start + len(rows))
@@ -160,7 +160,7 @@ def _numbered(built: Built, start: int, n_old: int, *, whole: bool) -> Built:
 
 
 def _no_provenance(plan: Plan) -> pd.DataFrame:
-    """Return a provenance without rows."""
+    """Return an empty provenance."""
     types: dict[str, Any] = dict.fromkeys(COLUMNS, np.float64)
     types |= dict.fromkeys(("sample", "factual", "round"), np.int64)
     types |= dict.fromkeys(("origin", "changed"), "str")
@@ -170,7 +170,7 @@ def _no_provenance(plan: Plan) -> pd.DataFrame:
 
 @dataclass(frozen=True)
 class BalancedFiles:
-    """What was written."""
+    """The folder that was written, and its counts."""
 
     folder: Path
     before: dict[Any, int]  # rows of each class
@@ -178,8 +178,8 @@ class BalancedFiles:
     yields: dict[tuple[Any, Any], Yield]
     origins: dict[Any, dict[str, int]]  # new rows of each class by their origin
     files: list[str]  # of rows, by name
-    kept: list[str]  # columns that are not used and are empty in new rows
-    findings: list[TableFinding]  # what was recognised in the columns
+    kept: list[str]  # unused columns, which are empty in new rows
+    findings: list[TableFinding]  # findings about the columns
     relations: list[FoundRelation]  # between columns, that new rows keep
 
 
@@ -202,7 +202,7 @@ def balance_files(
     notice: Notice = warn_of,
     remedies: Remedies = IN_PYTHON,
 ) -> BalancedFiles:
-    """Balance a table of parquet files, larger than any memory, into a folder of such files.
+    """Balance a table of parquet files, larger than memory, into a folder of such files.
 
     Read in the order of their names, the files of the result hold what the in-memory
     sampler returns. A run that is stopped leaves no result; the same call starts over.
@@ -236,12 +236,12 @@ def balance_files(
     use : sequence of str, default=()
         Columns to use even if they look like that.
     progress : callable, default=None
-        Called with what is being done, how many of its tasks are done, and how many there are.
+        Called with the name of a step, the number of its finished tasks, and their total number.
     notice : callable, default=warn_of
-        Called with everything remarkable in a column, before the work starts; by default
-        there is a warning of each column that is not used.
+        Called with every finding about a column, before the work starts; by default each unused
+        column gives a warning.
     remedies : Remedies, default=IN_PYTHON
-        How messages say what to do about a column; the command line names its options.
+        The remedies named in messages about columns; the command line names its options.
 
     Returns
     -------
@@ -257,7 +257,7 @@ def balance_files(
     if out.is_file() or (out.exists() and any(out.iterdir())):
         raise TableError(f"out must be a new folder or an empty one, got {out}; name another")
     with connect(client, scheduler, n_workers, memory, dashboard) as connected:
-        engine = Engine.of(connected, progress)
+        engine = Engine.from_client(connected, progress)
         parts = inputs.parts(engine.memory)
         keep = [*keep, *inputs.indexes]
         used, kept, findings = choose_columns(engine, parts, target, keep, use, remedies)
@@ -286,10 +286,10 @@ def balance_files(
 
 @contextmanager
 def _unfinished(out: Path) -> Iterator[Path]:
-    """Give a folder for the files of a run, which nobody else can read; it is left by a kill only.
+    """Yield a private folder for the files of a run; only a killed run leaves it behind.
 
-    What a killed run left is removed. A worker that still writes for it writes elsewhere: every
-    run has a folder of its own.
+    Files of killed runs are removed. Every run has its own folder, so a worker of a killed run
+    cannot write into it.
     """
     place = out.with_name(f"{out.name}.partial")
     wrong = ""
@@ -338,7 +338,7 @@ def write_part(part: FileRows, schema: pa.Schema, path: str) -> None:
 
 
 def write_new(built: Built, start: int, n_old: int, schema: pa.Schema, path: str) -> None:
-    """Write new rows, and their provenance beside them."""
+    """Write new rows, and their provenance to a second file."""
     rows, provenance = _numbered(built, start, n_old, whole=True)
     table = pa.Table.from_pandas(rows, preserve_index=False)
     write_table(_with_schema(table, schema), path)
@@ -356,7 +356,7 @@ def write_table(table: pa.Table, path: str | Path) -> None:
 def _with_schema(table: pa.Table, schema: pa.Schema) -> pa.Table:
     """Return rows with the columns and types of a schema; absent columns are empty."""
     cells = [
-        # A decimal was a float in between: the digits that it may lose are not its own.
+        # A decimal was converted to a float in between: the cast only drops rounding errors.
         table.column(field.name).cast(field.type, safe=not pa.types.is_decimal(field.type))
         if field.name in table.column_names
         else pa.nulls(len(table), field.type)
@@ -366,7 +366,7 @@ def _with_schema(table: pa.Table, schema: pa.Schema) -> pa.Table:
 
 
 def _finish(folder: Path, balanced: BalancedFiles, inputs: Inputs, plan: Plan) -> None:
-    """Write the summary, and give the folder its name when all of it is on the disk."""
+    """Write the summary, and rename the folder once all files are on disk."""
     space = plan.prepared.space
     summary = {
         "counterbalance": __version__,
@@ -385,7 +385,7 @@ def _finish(folder: Path, balanced: BalancedFiles, inputs: Inputs, plan: Plan) -
         "relations": [one.text for one in balanced.relations],
     }
     (folder / SUMMARY).write_text(json.dumps(summary, indent=1), encoding="utf-8")
-    # Whoever may not read the table may not read the result.
+    # Users who may not read the table may not read the result.
     open_to = reduce(and_, (Path(path).stat().st_mode for path in inputs.paths))
     closed = sum(every for read, every in MODES if not open_to & read)
     for path in (folder, *folder.rglob("*")):

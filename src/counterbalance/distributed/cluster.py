@@ -1,4 +1,4 @@
-"""Cluster: where tasks run, a cluster for this machine, and what is said when it fails.
+"""Cluster: run tasks, start a cluster on this machine, and report failures.
 
 A task is a ``dask.delayed`` call. Without a client, tasks run in this process, by Dask's own
 scheduler for threads.
@@ -26,17 +26,16 @@ from counterbalance.io.atomic import scratch_folder
 from counterbalance.safe_path import safe_path_for_children
 from distributed import Client, KilledWorker, LocalCluster, as_completed, get_client
 
-# With less, Dask itself leaves so little that a worker pauses at 80 % and waits for ever.
+# With less, Dask itself uses so much that a worker pauses at 80 % and waits forever.
 SMALLEST_WORKER = 10**9
 # How much freed memory a worker keeps, and the largest array that uses it. By Dask's default every
-# array goes back to the system, which fills each new one with zeros: a third of the time of a
-# search.
+# array is returned to the system, which zeroes each new one: a third of the time of a search.
 MALLOC = {"MALLOC_TRIM_THRESHOLD_": 128 * 2**20, "MALLOC_MMAP_THRESHOLD_": 32 * 2**20}
-# What is learned of a table takes up to some 50 MB and is sent as part of a task, so that it can
-# be sent again when a worker dies; Dask would warn of that.
+# The plan takes up to about 50 MB and is sent as part of a task, so that it can be sent again when
+# a worker dies; Dask would warn of that.
 LARGE_GRAPH = {"distributed.admin.large-graph-warning-threshold": "1GB"}
 
-# Called with what is being done, how many of its tasks are done, and how many there are.
+# Called with the name of a step, the number of its finished tasks, and their total number.
 Progress = Callable[[str, int, int], None]
 
 
@@ -49,7 +48,7 @@ class Engine:
     progress: Progress | None = None
 
     @classmethod
-    def of(cls, client: Any | None, progress: Progress | None = None) -> Engine:
+    def from_client(cls, client: Any | None, progress: Progress | None = None) -> Engine:
         """Return the engine of a client, of the active one, or of this process."""
         if client is None:
             try:
@@ -59,7 +58,7 @@ class Engine:
         return cls(client, _check_workers(client), progress)
 
     def keep(self, tasks: list[Any], what: str) -> list[Any]:
-        """Start tasks; their results stay on the workers and are made again if one dies."""
+        """Start tasks; their results stay on the workers and are recomputed if one dies."""
         with self._in_words(what):
             return list(dask.persist(*tasks)) if self.client is None else self.client.persist(tasks)
 
@@ -83,9 +82,9 @@ class Engine:
                 yield
         except KilledWorker as error:
             raise EngineError(
-                f"{what}: workers died again and again over the same task, as they do when they "
-                "run out of memory; give them more (--memory, or memory_limit of the cluster), or "
-                f"make the partitions or row groups smaller. Dask said: {error}"
+                f"{what}: workers died repeatedly on the same task, usually because they "
+                "ran out of memory; give them more (--memory, or memory_limit of the cluster), or "
+                f"make the partitions or row groups smaller. Dask's error: {error}"
             ) from error
         except (CommClosedError, FutureCancelledError, asyncio.CancelledError) as error:
             raise EngineError(
@@ -110,7 +109,7 @@ def _check_workers(client: Any) -> int:
 
 
 def _check_memory(limit: int | str, what: str) -> None:
-    """Refuse a worker that would hang, and what is no size."""
+    """Raise for a worker that would hang, and for an invalid size."""
     try:
         size = int(parse_bytes(limit))
     except ValueError:
@@ -118,7 +117,7 @@ def _check_memory(limit: int | str, what: str) -> None:
     if size < SMALLEST_WORKER:
         raise EngineError(
             f"{what} has {format_bytes(size)} of memory, but needs at least 1 GB: below that Dask "
-            "stops giving it work at 80 % and waits for ever without an error; give fewer workers "
+            "stops giving it work at 80 % and waits forever without an error; give fewer workers "
             "more memory each"
         )
 
@@ -129,10 +128,10 @@ def local_client(
 ) -> Iterator[Any]:
     """Start a cluster of processes on this machine, and close it at the end.
 
-    It listens on this machine only, with TLS and a key that Dask makes for it: whoever connects
-    must hold that key, because Dask runs whatever it is sent. Without a ``dashboard`` (an address
-    such as 127.0.0.1:8787) it serves nothing over HTTP. It spills into a folder that only its
-    owner can read.
+    It listens on this machine only, with TLS and a key that Dask makes for it: clients must hold
+    that key, because Dask runs any code that it is sent. Without a ``dashboard`` (an address such
+    as 127.0.0.1:8787) it serves nothing over HTTP. It spills to a folder that only its owner can
+    read.
     """
     if memory is not None:
         _check_memory(memory, "memory: each worker")
@@ -156,7 +155,7 @@ def local_client(
             # Dask's server for HTTP is there even if it has no page: on this machine only.
             scheduler_kwargs={"dashboard_address": dashboard or "127.0.0.1:0"},
             local_directory=str(scratch),
-            silence_logs=logging.ERROR,  # a worker that is slow to end is not worth a warning
+            silence_logs=logging.ERROR,  # no warning of a worker that ends slowly
         ) as cluster,
         Client(cluster) as client,
     ):
@@ -166,7 +165,7 @@ def local_client(
 
 @contextmanager
 def connect(client: Any | None, scheduler: str | None, *settings: Any) -> Iterator[Any]:
-    """Give the client, that of a scheduler, or that of a cluster started with these settings."""
+    """Yield the client, that of a scheduler, or that of a cluster started with these settings."""
     if client is not None:
         yield client
     elif scheduler is not None:
@@ -175,7 +174,7 @@ def connect(client: Any | None, scheduler: str | None, *settings: Any) -> Iterat
         except (OSError, TimeoutError, ValueError) as error:
             raise EngineError(
                 f"no scheduler answers at {scheduler}; check the address, as in "
-                f"tcp://127.0.0.1:8786. Dask said: {error}"
+                f"tcp://127.0.0.1:8786. Dask's error: {error}"
             ) from error
         with connected:
             yield connected

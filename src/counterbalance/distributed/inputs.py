@@ -2,13 +2,13 @@
 
     part      rows that one task works on: some row groups of a file, or rows of a large one
     kept      columns that stay in the files but are not used; they are empty in new rows
-    finding   what was recognised in a column, with a sentence to read
+    finding   what was detected in a column, with a sentence for the user
 
 The files are checked before any work starts, by their footers only: whether each can be opened,
 whether all have the same columns of the same types, and which columns hold nulls.
 
-A column is looked at by the same function as in memory. It sees the whole column up to MOST_ROWS
-rows and MOST_BYTES bytes, otherwise only its beginning, and then the sentence says so.
+A column is checked by the same function as in memory. It reads the whole column up to MOST_ROWS
+rows and MOST_BYTES bytes, otherwise only its beginning, which the sentence then states.
 """
 
 from __future__ import annotations
@@ -38,15 +38,15 @@ from counterbalance.io.column_checks import (
 )
 from counterbalance.samplers.base import TableOverSampler
 
-# Cells of one part: few enough to be made again when a worker dies, and enough to keep the
-# scheduler from being busy.
+# Cells of one part: few enough to be recomputed when a worker dies, many enough to keep the
+# scheduler idle.
 CELLS_PER_PART = 5_000_000
 # A row group is cut if its cells would take more than this share of a worker's memory, at so many
 # bytes each: in Arrow's form, in pandas', as a code, in copies.
 SHARE_FOR_PART, BYTES_PER_CELL = 0.25, 32
 ROWS_AT_ONCE = 65_536
 # As much of a column as a worker of 1 GB can hold beside the table of its different values; the
-# first rows are enough to tell most columns of numbers from empty ones.
+# first rows are enough to distinguish most columns of numbers from empty ones.
 MOST_ROWS, MOST_BYTES, FIRST_ROWS = 4_000_000, 128_000_000, 10_000
 # How many faulty files a message names.
 NAMED_FILES = 5
@@ -94,8 +94,8 @@ class FileRows:
                     if some.start < batch.num_rows:
                         yield batch.slice(some.start, some.stop - some.start).select(self.columns)
         except (OSError, pa.ArrowException) as error:
-            said = " ".join(str(error).split())
-            raise TableError(f"{self.path}: {said}; repair the file or leave it out") from error
+            reason = " ".join(str(error).split())
+            raise TableError(f"{self.path}: {reason}; repair the file or leave it out") from error
 
     def read(self) -> pa.Table:
         """Read all the rows."""
@@ -110,7 +110,8 @@ class FileRows:
         types = {field.name: field.type for field in table.schema}
         for place, field in enumerate(table.schema):
             if pa.types.is_decimal(field.type):
-                # By way of texts: other ways round, and leave the grid of the decimals.
+                # Convert through texts: other conversions round, and leave the grid of the
+                # decimals.
                 cells = table.column(place).cast(pa.string()).cast(pa.float64())
                 table = table.set_column(place, field.with_type(pa.float64()), cells)
         plain = [name for name in self.columns if name not in self.nullable]
@@ -219,7 +220,7 @@ def _expand(paths: str | Path | Iterable[str | Path]) -> list[str]:
 
 
 def check_target(names: Sequence[Any], target: Any, where: str) -> None:
-    """Refuse a table without the target column, or with nothing else."""
+    """Raise for a table without the target column, or without other columns."""
     if target not in names:
         raise TableError(
             f"the target column {target!r} is not in {where}; "
@@ -243,7 +244,7 @@ def _differences(path: str, first: str, schema: pa.Schema, of_first: pa.Schema) 
 
 
 def _may_hold_null(metadata: parquet.FileMetaData, name: str) -> bool:
-    """Say whether a column holds nulls, or may do so for all that its file says."""
+    """Return whether a column holds nulls, or may hold them according to its file."""
     for group in map(metadata.row_group, range(metadata.num_row_groups)):
         for chunk in map(group.column, range(group.num_columns if group.num_rows else 0)):
             known = chunk.statistics
@@ -268,9 +269,9 @@ def choose_columns(
     use: Sequence[str],
     remedies: Remedies,
 ) -> tuple[list[str], list[str], list[TableFinding]]:
-    """Look at every column; return those that are used, those that are kept, and the findings.
+    """Check every column; return those that are used, those that are kept, and the findings.
 
-    ``keep`` and ``use`` have the last word.
+    ``keep`` and ``use`` have priority.
     """
     names = parts[0].columns
     keep, use = check_columns(keep, names, "keep"), check_columns(use, names, "use")
@@ -300,10 +301,10 @@ def choose_columns(
 def look_at_column_of_files(
     parts: Sequence[FileRows], name: str, remedies: Remedies
 ) -> TableFinding | None:
-    """Return what is remarkable in a column of files, or in as much of it as a worker can hold."""
+    """Return the finding about a column of files, or about as much of it as a worker can hold."""
     first, _ = _beginning(parts, FIRST_ROWS)
     finding = look_at_column(first, name, remedies)
-    # Fractions, categories and booleans are remarkable only if they never differ.
+    # Fractions, categories and booleans give a finding only if they are constant.
     tells = first.dtype.kind in "fb" or isinstance(first.dtype, pd.CategoricalDtype)
     if tells and finding is None:
         return None
@@ -327,7 +328,7 @@ def _beginning(parts: Sequence[FileRows], most_rows: int) -> tuple[pd.Series[Any
 
 
 def check_parameters(sampler: TableOverSampler, kept: Sequence[str], remedies: Remedies) -> None:
-    """Refuse parameters that name a kept column, or a position, which shifts where one is kept."""
+    """Raise for parameters that name a kept column, or a position, which kept columns shift."""
     named = [
         (str(rule), column)
         for rule in as_constraints(sampler.constraints)

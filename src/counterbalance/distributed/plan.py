@@ -1,16 +1,16 @@
 """Plan: everything up to the search, learned on one worker by the steps of a table in memory.
 
     part      rows that one task works on: a partition of a Dask dataframe, or rows of a file
-    id        the position of a row in the whole table; all that is random belongs to it
+    id        the position of a row in the whole table; all random numbers depend on it
     labels    the target column, read first: so the rows of every sample are known by their ids
-    scan      one look at all rows: the kind and grid of each column, rows that show its levels or
+    scan      one pass over all rows: the kind and grid of each column, rows that show its levels or
               its least and largest number, and the rows of the samples
     sample    what profile and f are learned from: all rows if a worker can hold them, otherwise the
               first ones by a number that belongs to the id, some of each class, and what is shown
     sketch    rows that show every level. A part is read with the sketch on top of it, so its levels
               get the codes of the whole table and the in-memory table class serves unchanged
 
-The plan is all that a task needs to treat a part as the whole table would be treated.
+With the plan, a task gives the same result for a part as for the whole table.
 """
 
 from __future__ import annotations
@@ -54,15 +54,15 @@ from counterbalance.table.table import Columns, Table, read_table
 from counterbalance.user_warnings import warn_user
 
 OurSampler = CounterfactualOverSampler | InteriorOverSampler
-# The class code of a row of the sketch: it has no class, and f never answers with this code.
+# The class code of a row of the sketch: it has no class, and f never predicts this code.
 NO_CLASS = -2
-# A column with more levels names or numbers the rows; a target with more is no class.
+# A column with more levels identifies rows; a target with more is not a class.
 MOST_LEVELS, MOST_CLASSES = 10_000, 1_000
 # The share of a worker's memory for the rows that profile and f are learned from, and the bytes
 # that a cell of them takes with all that is computed from it.
 SHARE_FOR_FIT, BYTES_PER_CELL = 0.25, 64
-# Of scikit-learn's working memory, a task takes so much for the cells that it works on: f answers
-# many rows at once in little more time than a few.
+# The share of scikit-learn's working memory that a task uses for its cells: f predicts many rows in
+# little more time than a few.
 SHARE_OF_MEMORY = 1 / 10
 # Classifiers that are fitted by all workers at once.
 OF_CLUSTERS = ("lightgbm.dask", "xgboost.dask")
@@ -103,7 +103,7 @@ def with_parameters(sampler: OurSampler, **parameters: Any) -> OurSampler:
 
 @dataclass(frozen=True)
 class Rows:
-    """The rows of the whole table, as far as their labels tell."""
+    """The classes of all rows of the whole table."""
 
     classes: NDArray[Any]
     examples: pd.Series[Any]  # a cell of the target for each class
@@ -123,14 +123,14 @@ class Rows:
 
     @property
     def labels(self) -> Labels:
-        """What the warnings of a sampler ask for: classes and counts."""
+        """The labels that the warnings of a sampler need: classes and counts."""
         return Labels(None, self.classes, self.classes, np.arange(0), self.counts)
 
 
 def read_part_labels(
     frame: pd.DataFrame, target: Any, name: str
 ) -> tuple[pd.Series[Any], NDArray[np.uint16]]:
-    """Return the different labels of a part, and which of them each row has."""
+    """Return the different labels of a part, and the label of each row."""
     cells = frame[target]
     gone = int(cells.isna().sum())
     if gone:
@@ -164,7 +164,7 @@ def read_rows(engine: Engine, source: Source) -> Rows:
     if not shown:
         raise TableError("the table has no rows; it needs at least one of each of two classes")
     together = pd.concat(shown, ignore_index=True)
-    known = read_labels(pd.concat([together] * 3))  # labels that stand once look like quantities
+    known = read_labels(pd.concat([together] * 3))  # unique labels look like quantities
     places = known.codes[: len(together)]
     by_label = np.split(places.astype(np.uint16), np.cumsum(list(map(len, labels)))[:-1])
     by_row = [own[code] for own, code in zip(by_label, codes, strict=True)]
@@ -192,7 +192,7 @@ def count_requested(sampler: OurSampler, rows: Rows) -> dict[int, int]:
         strategy = {labels.index(label): n for label, n in strategy.items()}
     codes = Labels(None, rows.codes, np.arange(len(labels)), rows.codes.astype(np.intp))
     own = with_parameters(sampler, sampling_strategy=strategy)
-    requested = own._strategy(codes)  # noqa: SLF001  (the very function of the sampler in memory)
+    requested = own._strategy(codes)  # noqa: SLF001  (the same function as in memory)
     return {int(code): int(n) for code, n in requested.items() if n}
 
 
@@ -206,7 +206,7 @@ class Samples:
     ranks: dict[int, Integers]  # of these in the class
 
     def of_parts(self, first: Integers) -> list[Integers | None]:
-        """Return the rows that each part has of them, ascending; None for all of its rows."""
+        """Return the sampled rows of each part, ascending; None for all of its rows."""
         if self.fit is None:
             return [None] * len(first)
         ids = np.unique(np.concatenate([self.fit, self.opinion[0], *self.class_samples.values()]))
@@ -235,10 +235,10 @@ def choose_samples(
 
 @dataclass(frozen=True)
 class PartScan:
-    """What one look at a part tells."""
+    """The result of scanning a part."""
 
     name: str
-    rows: pd.DataFrame  # those of the samples, and those that show something
+    rows: pd.DataFrame  # those of the samples, and those that show levels and ends
     ids: Integers
     resolution: Floats  # points of each grid per unit, nan where no cell is known
 
@@ -257,7 +257,7 @@ def shown_rows(table: Columns) -> dict[Any, Integers]:
 
 
 def read_frame(X: pd.DataFrame, nominal: Any) -> Columns:
-    """Read rows; ``nominal`` are the columns that the sampler is told to read as such."""
+    """Read rows; ``nominal`` are the columns that the user declared nominal."""
     table = read_table(X, categorical_features=nominal)
     assert isinstance(table, Columns)  # noqa: S101  (a frame is never one block)
     return table
@@ -266,7 +266,7 @@ def read_frame(X: pd.DataFrame, nominal: Any) -> Columns:
 def scan_part(
     frame: pd.DataFrame, name: str, first: int, chosen: Integers | None, target: Any, nominal: Any
 ) -> PartScan:
-    """Look at every row of a part; ``chosen`` are the ids of the rows to return, None for all."""
+    """Scan every row of a part; ``chosen`` are the ids of the rows to return, None for all."""
     places = np.arange(len(frame))
     if not len(frame):
         return PartScan(name, frame, places, np.full(frame.shape[1] - 1, np.nan))
@@ -321,7 +321,7 @@ class Plan:
         codes = np.concatenate([np.full(n, NO_CLASS), own])
         ends = np.array([known.profile.lower, known.profile.upper], f"f{self.grid.width.max()}")
         if any(kind.has_levels for kind in table.kinds):
-            ends = np.full_like(ends, np.nan)  # codes stand for something else
+            ends = np.full_like(ends, np.nan)  # codes have no ends
         is_own = self.sampler.estimator is None
         return replace(
             known,
@@ -357,7 +357,7 @@ def make_plan(
     requested: dict[int, int],
     profile: Profile | None,
 ) -> tuple[Plan, list[Any]]:
-    """Learn from the gathered rows what a task needs; return what was warned of, too."""
+    """Learn the plan from the gathered rows; return it with the warnings."""
     found = [scan for scan in scans if len(scan.rows)]
     _check_alike(found)
     frame = pd.concat([scan.rows for scan in found], ignore_index=True)
@@ -412,7 +412,7 @@ def make_plan(
 
 
 def _check_alike(scans: list[PartScan]) -> None:
-    """Refuse parts whose columns have other dtypes than those of the first."""
+    """Raise for parts whose columns have other dtypes than those of the first."""
     first = scans[0]
     for scan in scans[1:]:
         pairs = zip(scan.rows.columns, scan.rows.dtypes, first.rows.dtypes, strict=True)
@@ -438,7 +438,7 @@ def learn_plan(
     profile: Profile | None,
     fit_rows: int | None,
 ) -> tuple[Rows, Plan]:
-    """Read the labels, scan the table, and learn from its rows what the search needs to know."""
+    """Read the labels, scan the table, and learn the plan of the search from its rows."""
     n_features = len(source.columns) - 1
     if profile is not None and len(profile.lower) != n_features:
         raise TableError(

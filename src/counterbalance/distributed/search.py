@@ -1,9 +1,9 @@
-"""Search: which new rows there are, found by the steps of the in-memory samplers on each part.
+"""Search: find the new rows, with the steps of the in-memory samplers on each part.
 
     found       the inversions of a part. They stay on the workers; their keys, 8 bytes each, come
                 to the client, which takes the smallest
-    class part  rows of one class, ready to make others from: all of a small class, sent to every
-                worker, or those that a part has of a large one (see ``rows.interior``)
+    class part  rows of one class to make others from: all of a small class, sent to every worker,
+                or those that a part has of a large one (see ``rows.interior``)
     candidates  new rows that could be made from a class part, by their sample ids
     piece       new rows of one class that one task builds
 
@@ -41,7 +41,7 @@ from counterbalance.table.labels import plain
 
 # The size of one piece made from a small class, in cells.
 CELLS_PER_PIECE = 5_000_000
-# A task draws so many times its share of the candidates, because tasks are not quite alike.
+# A task draws this multiple of its share of the candidates, because tasks differ.
 MARGIN = 1.25
 
 Built = tuple[pd.DataFrame, pd.DataFrame]  # new rows, target included, and their provenance
@@ -94,17 +94,17 @@ def count_made(pieces: Sequence[Piece], plan: Plan) -> dict[int, dict[str, int]]
 
 @dataclass(frozen=True)
 class PartSummary:
-    """What the client needs to know about the inversions of one part."""
+    """The summary of the inversions of one part for the client."""
 
     target: Small
     key: Floats
     source: Small  # the class of each factual
-    right: Integers  # rows of each class that f gets right
+    right: Integers  # rows of each class that f classifies correctly
     inverted: Integers  # factuals with an inversion, by (larger class, smaller class)
 
 
 def search_part(frame: pd.DataFrame, first: int, plan: Plan) -> tuple[Inversions, PartSummary]:
-    """Search a part for inversions, and give each the key by which it is taken.
+    """Search a part for inversions, and return them with their selection keys.
 
     Their factuals are rows of the table that ``plan`` makes of the part.
     """
@@ -116,7 +116,7 @@ def search_part(frame: pd.DataFrame, first: int, plan: Plan) -> tuple[Inversions
         codes, answers = prepared.labels.codes, prepared.answers()
         targets, right = list(plan.requested), answers == codes
         found = find_inversions(prepared, answers, targets, sampler.search, plan.references)
-        if is_every(sampler.sampling_strategy):  # of several draws of a factual the nearest counts
+        if is_every(sampler.sampling_strategy):  # keep the nearest of several draws of a factual
             found = nearest_of_each(found)
         key = np.zeros(len(found))
         if plan.opinion is not None:
@@ -133,9 +133,9 @@ def search_part(frame: pd.DataFrame, first: int, plan: Plan) -> tuple[Inversions
 
 
 def smallest_keys(parts: Sequence[Floats], n: int) -> tuple[list[Mask], float]:
-    """Say which ``n`` keys are the smallest, the first ones in a tie, and what the last of them is.
+    """Return which ``n`` keys are the smallest, the first ones in a tie, and the last of them.
 
-    If there are fewer they are all taken, and the last one is infinite.
+    If there are fewer, all are taken, and the last one is infinite.
     """
     keys, ends = np.concatenate(parts), np.cumsum([len(part) for part in parts])[:-1]
     if len(keys) < n:
@@ -149,7 +149,7 @@ def smallest_keys(parts: Sequence[Floats], n: int) -> tuple[list[Mask], float]:
 def build_found(
     frame: pd.DataFrame, first: int, plan: Plan, found: Inversions, taken: Mask
 ) -> dict[int, Built]:
-    """Build the inversions of a part that are taken, by class."""
+    """Build the selected inversions of a part, by class."""
     prepared, found = plan.of_part(frame, first), found.take(taken)
     ids = np.arange(len(prepared.labels.codes)) + prepared.space.first_row
     by_class = {int(t): found.take(found.target == t) for t in np.unique(found.target)}
@@ -178,7 +178,7 @@ def build(prepared: Prepared, new: NewRows, ids: Integers, plan: Plan) -> Built:
 
 @dataclass(frozen=True)
 class ClassPart:
-    """Rows of one class, ready to make others from."""
+    """Rows of one class to make others from."""
 
     target: int
     prepared: Prepared
@@ -229,12 +229,12 @@ class Candidates:
     partners: Integers  # of the rows of the part, which are not looked for again
 
     def summary(self) -> tuple[int, Floats, float]:
-        """Return what the client needs to know."""
+        """Return the summary for the client."""
         return len(self.sample_ids), self.keys, self.known
 
 
 def accept_part(part: ClassPart, run: Run, number: int) -> Candidates:
-    """Return the sample ids of a try whose rows are sound."""
+    """Return the sample ids of a try whose rows are valid."""
     sample_ids = part.interior.sound_ones(part.sample_ids(run, number))
     return Candidates(sample_ids, np.zeros(0), None, np.inf, part.interior.partners)
 
@@ -273,7 +273,7 @@ class Tasks:
 
     def __init__(self, engine: Engine, source: Source, rows: Rows, plan: Plan) -> None:
         self.engine, self.rows, self.known = engine, rows, plan
-        self.plan = dask.delayed(plan, pure=False, traverse=False)  # sent to a worker once
+        self.plan = dask.delayed(plan, pure=False, traverse=False)  # sent once to each worker
         self.parts = list(zip(source.frames(source.columns), rows.first.tolist(), strict=True))
         self.size = max(1, CELLS_PER_PIECE // len(plan.names))
 
@@ -309,7 +309,7 @@ class Tasks:
         }
 
     def fill(self, target: int, n: int) -> Iterator[Piece]:
-        """Give the pieces of ``n`` interior rows of a class, and copies for the missing ones."""
+        """Yield the pieces of ``n`` interior rows of a class, and copies for the missing ones."""
         parts, missing = self._class_parts(target, n, n), n
         partners = [None] * len(parts)
         for number in range(MOST_TRIES if missing else 0):
@@ -332,7 +332,7 @@ class Tasks:
         yield from self._copies(target, parts, partners, missing)
 
     def draw(self, target: int) -> Iterator[Piece]:
-        """Give the pieces of a class drawn by f's scores, and copies for the missing ones."""
+        """Yield the pieces of a class drawn by f's scores, and copies for the missing ones."""
         n = self.known.requested[target]
         parts = self._class_parts(target, n, POOL * n)
         partners: list[Any] = [None] * len(parts)
@@ -357,7 +357,7 @@ class Tasks:
     def _copies(
         self, target: int, parts: list[tuple[Make, Run]], partners: Sequence[Any], missing: int
     ) -> Iterator[Piece]:
-        """Give the pieces of copies: all rows of the class in turn, as often as it takes."""
+        """Yield the pieces of copies: all rows of the class in turn, repeatedly if needed."""
         if not missing:
             return
         tasks = [make(known) for (make, _), known in zip(parts, partners, strict=True)]

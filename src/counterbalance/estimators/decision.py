@@ -252,7 +252,7 @@ class Calibration:
     curves: Sequence[Mapping[str, Any]]
 
     @classmethod
-    def of(
+    def from_scores(
         cls, kind: str, scores: Floats, y: Integers, weights: Floats | None = None
     ) -> Calibration:
         """Fit the curves to out-of-fold scores.

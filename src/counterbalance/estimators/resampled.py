@@ -368,7 +368,7 @@ class ResampledClassifier(LinksToReference, ClassifierMixin, MetaEstimatorMixin,
         weights = None if weights is None else weights[known]
         self.calibration_ = None
         if self.calibration is not None and known.any():
-            fitted = Calibration.of(
+            fitted = Calibration.from_scores(
                 self.calibration, self._calibration_inputs(scores), codes, weights
             )
             self.calibration_ = fitted.curves

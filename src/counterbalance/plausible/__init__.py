@@ -1,1 +1,1 @@
-"""Plausible: what a table itself says about what goes together, kept by every new row."""
+"""Plausible: regularities learned from a table, which every new row keeps."""

@@ -3,7 +3,7 @@
     rows      MOST_ROWS rows at most: all, or those with the smallest sample numbers
     sample    a few rows of every class, for what takes longer
 
-A sample number depends on nothing but a row's id, so any cut of the table gives the same rows.
+A sample number depends only on the id of a row, so the partitioning does not change the sample.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ from counterbalance.search.draws import sample_number
 from counterbalance.table.table import Table
 
 MOST_ROWS = 100_000
-# So many rows of a class are sampled at most, and so many of all classes, but some of each.
+# The most sampled rows of a class and of all classes, and the least of each class.
 MOST_OF_CLASS = 1000
 MOST_SAMPLED = 20_000
 FEWEST_OF_CLASS = 20
-# What is learned of fewer rows, or kept by a smaller share of them, counts as nothing.
+# Relations with fewer rows, or kept by a smaller share of them, are ignored.
 FEWEST_ROWS = 50
 KEPT = 0.99
 
@@ -39,7 +39,7 @@ class Evidence:
 def gather(
     table: Table, classes: Integers, n_classes: int, *, ids: Integers | None = None
 ) -> Evidence:
-    """Choose rows of a table; ``ids`` are given if it is a sample of another."""
+    """Choose rows of a table; ``ids`` are given if it is a sample of another table."""
     ids = np.arange(len(classes)) if ids is None else ids
     number = sample_number(ids)
     most = min(MOST_OF_CLASS, max(FEWEST_OF_CLASS, MOST_SAMPLED // max(1, n_classes)))

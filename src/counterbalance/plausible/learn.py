@@ -1,4 +1,4 @@
-"""Learn: from the rows of a table to what its new rows must be like.
+"""Learn: find in the rows of a table the rules for its new rows.
 
     evidence -> relations, values that stand together, values of each number -> rules
 
@@ -33,12 +33,12 @@ Plausible = Literal["auto"] | bool
 
 @dataclass(frozen=True)
 class Learned:
-    """What a table says of what goes together."""
+    """The regularities found in a table."""
 
     evidence: Evidence
     relations: tuple[FoundRelation, ...] = ()
     together: Together | None = None
-    values: dict[int, Floats] | None = None  # of some numbers: those that new rows may have
+    values: dict[int, Floats] | None = None  # allowed values of some numbers
     fixed: dict[int, str] = field(default_factory=dict)  # columns that do not change, and why
 
 
@@ -77,7 +77,7 @@ def learn(
 
 
 def _read_ignored(texts: Any, table: Table) -> tuple[set[str], set[tuple[int, int]]]:
-    """Return the texts of relations that a user does not want, and the pairs of columns."""
+    """Return the relations that the user ignores, as texts and as pairs of columns."""
     given = [texts] if isinstance(texts, str) else list(texts or ())
     rules = Rules.none(len(table.names))
     for text in given:
@@ -96,7 +96,7 @@ def _found_group(group: Group, names: list[Any]) -> FoundRelation:
 
 
 def found_pairs(together: Together, table: Table, n_rows: int) -> Iterator[FoundRelation]:
-    """Give for each column those that it goes with, and the pair that is missed most."""
+    """Yield for each column its pairs, with the most significant missing pair."""
     levels, n = together.levels, len(together.levels.features)
     first = levels.first[:-1]
     missed = np.where(together.proven, together.expected - together.count, 0.0)
@@ -128,7 +128,7 @@ def found_pairs(together: Together, table: Table, n_rows: int) -> Iterator[Found
 
 
 def _level(together: Together, table: Table, d: int) -> str:
-    """Name a level: the column and its value."""
+    """Return the text of a level: the column and its value."""
     levels = together.levels
     k = int(levels.column[d])
     m, value = int(levels.features[k]), levels.value[d]
@@ -157,14 +157,14 @@ def _shared(levels: Any, k: int) -> Floats:
 
 
 def make_rules(constraints: Any, table: Table, learned: Learned | None) -> Rules:
-    """Compile what the user says, and then what was learned and does not contradict it."""
+    """Compile the user's constraints, then the learned ones that do not contradict them."""
     if learned is None:
         return compile_rules(constraints, table)
     sample, rows = learned.evidence.sample, learned.evidence.rows
     rules = compile_rules(constraints, table, rows)
     for found in learned.relations:
         if isinstance(found.constraint, Follows):
-            # A formula of the user's comes first.
+            # The user's formula has priority.
             with suppress(ConstraintError):
                 found.constraint.apply(rules, table, sample)
                 rules.usual += _tolerated(found, table)
@@ -177,7 +177,7 @@ def make_rules(constraints: Any, table: Table, learned: Learned | None) -> Rules
     if learned.together is not None:
         own_pairs = rules.together
         rules.together = learned.together
-        if own_pairs is not None:  # wanted although they are ignored
+        if own_pairs is not None:  # requested by a constraint although ignored
             rules.together = own_pairs.joined(learned.together)
         if not rules.together.says:
             rules.together = None
@@ -186,7 +186,7 @@ def make_rules(constraints: Any, table: Table, learned: Learned | None) -> Rules
 
 
 def _steer(rules: Rules, values: dict[int, Floats]) -> None:
-    """Let draws take the values that a column of numbers has, where the user allows them."""
+    """Restrict draws to the values of numeric columns, if the user allows these values."""
     following = {follower.column for follower in rules.followers}
     for m, levels in values.items():
         inside = levels[(levels >= rules.low[m]) & (levels <= rules.high[m])]
@@ -199,7 +199,7 @@ def _steer(rules: Rules, values: dict[int, Floats]) -> None:
 
 
 def _tolerated(found: FoundRelation, table: Table) -> list[Relation]:
-    """Return the bounds of how far a follower may be off: a large one may not carry it farther."""
+    """Return the bounds of a follower's deviation: large changes must not exceed them."""
     if found.within is None or not isinstance(found.constraint, Follows):
         return []
     off = f"{quoted(found.constraint.column)} - ({found.constraint.formula})"

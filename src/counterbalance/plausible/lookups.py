@@ -1,7 +1,7 @@
-"""Lookups: whether the values of one column tell those of another, or seem to by chance.
+"""Lookups: whether one column predicts another, or only seems to by chance.
 
-    entry       a value of the source, or a stretch of values of a number that tell the same
-    step        where a number goes from one level of the category to another
+    entry       a value of the source, or an interval of a number with the same value
+    step        where the level of the category changes along a number
 
 Relations of this kind are found by counting pairs of values.
 """
@@ -15,23 +15,23 @@ from counterbalance.arrays import Integers
 from counterbalance.constraints.together import CHANCE
 from counterbalance.plausible.evidence import FEWEST_ROWS, KEPT
 
-# What a table of values must leave of the rows that its commonest value alone gets wrong, and how
-# many these are at least.
+# The most errors of a lookup, as a share of those of the most frequent value alone, and the least
+# number of the latter.
 LESS_WRONG, FEWEST_OTHERS = 0.1, 10
-# Rows for each entry of such a table, and the most values that it can tell.
+# The least rows for each entry of a lookup, and the most values that it predicts.
 ROWS_PER_ENTRY, ROWS_PER_CATEGORY = 5, 2
 MOST_VALUES = 1024
-# What stretches of a number must leave of the steps that a shuffled column would take.
+# The most steps, as a share of those of a shuffled column.
 FEWER_STEPS = 0.25
 
 
 def lookup_accuracy(pairs: Integers, *, number: bool, n_tests: int = 1) -> float | None:
-    """Return the share of rows that a table of values gets right, None if that is not much.
+    """Return the share of rows that a lookup predicts correctly, None if it is low.
 
     ``pairs`` counts the rows of each value of the source (rows) and of the column. A category and
     a number that is a code have an entry for each value; a number of which few steps lead from
-    level to level, as bands of an age do, has one for each stretch. A row does not tell itself:
-    in a stretch a neighbour must tell it, otherwise another row of its value. Values of one row are
+    level to level, as bands of an age do, has one for each stretch. No row predicts itself: in an
+    interval a neighbour predicts it, otherwise another row with its value. Values of one row are
     left out.
     """
     shown = pairs[pairs.sum(axis=1) > 0]
@@ -42,18 +42,18 @@ def lookup_accuracy(pairs: Integers, *, number: bool, n_tests: int = 1) -> float
     n_rows, each = int(shown.sum()), ROWS_PER_ENTRY if number else ROWS_PER_CATEGORY
     if n_rows < FEWEST_ROWS:
         return None
-    said, right = shown.argmax(axis=1), shown.max(axis=1)
+    predicted, right = shown.argmax(axis=1), shown.max(axis=1)
     if stretches:
-        step = np.diff(said) != 0
+        step = np.diff(predicted) != 0
         first, last = np.append(True, step), np.append(step, True)
         right[once & first & last] = 0
-        said = said[first]
+        predicted = predicted[first]
     else:
         right[right == 1] = 0
     commonest = shown.sum(axis=0)
     wrong, others = n_rows - right.sum(), n_rows - commonest.max()
-    otherwise = np.count_nonzero(said != commonest.argmax())
-    enough = 0 < otherwise * each <= others and len(said) * each <= n_rows
+    otherwise = np.count_nonzero(predicted != commonest.argmax())
+    enough = 0 < otherwise * each <= others and len(predicted) * each <= n_rows
     if (
         not enough
         or others < FEWEST_OTHERS
@@ -64,7 +64,7 @@ def lookup_accuracy(pairs: Integers, *, number: bool, n_tests: int = 1) -> float
 
 
 def _has_few_steps(levels: Integers, n_tests: int) -> bool:
-    """Say whether there are far fewer steps than by chance; two steps bound a stretch."""
+    """Return whether there are far fewer steps than by chance; two steps bound an interval."""
     shares = np.bincount(levels) / max(len(levels), 1)
     by_chance = len(levels) * (1 - shares @ shares)
     steps = np.count_nonzero(np.diff(levels))

@@ -2,15 +2,15 @@
 # cython: freethreading_compatible=True
 """Nearest, compiled: the nearest rows of each row, and how far they are.
 
-The sum of a distance is made feature by feature, as SciPy makes it, for some rows side by side.
+A distance is summed feature by feature, in SciPy's order, for several rows together.
 """
 
 from libc.math cimport INFINITY
 from libc.stdlib cimport free, malloc
 
-# Rows that distances are added up for side by side: LANES in C.
+# Rows whose distances are added up together: LANES in C.
 DEF GROUP = 16
-# Rows that a group of fellows is compared with while it lies in the nearest cache.
+# Rows that a group of sampled rows is compared with while it is in the first cache.
 DEF AT_ONCE = 32
 
 
@@ -38,7 +38,7 @@ cdef extern from "nearest_lanes.h" nogil:
         const double* row, const double* column, Py_ssize_t n_features, double most, double* total
     ) noexcept
     bint add_up_wide(const double*, const double*, Py_ssize_t, double, double*) noexcept
-    # Add one for every code that differs, half where one of the two is missing (below zero).
+    # Add 1 for every code that differs, half of it where one of the two is missing (below zero).
     void add_codes_narrow(
         const double* codes, const double* column, Py_ssize_t n_codes, double* total
     ) noexcept
@@ -52,7 +52,7 @@ cdef AddCodes add_codes = add_codes_wide if has_wide() else add_codes_narrow
 cdef inline void insert(
     double* best, Py_ssize_t* near, Py_ssize_t k, double far, Py_ssize_t row
 ) noexcept nogil:
-    """Put a row in its place behind those that are as near."""
+    """Insert a row behind those that are as near."""
     cdef Py_ssize_t at = k - 1
     while at > 0 and best[at - 1] > far:
         best[at], near[at] = best[at - 1], near[at - 1]
@@ -68,10 +68,9 @@ def nearest(
     const Py_ssize_t[::1] own,
     Py_ssize_t[:, ::1] near,
 ):
-    """Write the nearest fellows of each row, without its own place; see ``rows.interior``.
-
-    The distance is that of Manhattan by numbers, and what ``add_codes`` says. Of fellows that are
-    equally far the first ones are taken.
+    """Write the nearest sampled rows of each row, without the row itself; see ``rows.interior``.
+    The distance is the Manhattan distance of the numbers plus the sum of ``add_codes``. The first
+    ones win ties.
     """
     cdef Py_ssize_t n = of_x.shape[0], n_numbers = x.shape[1], n_codes = codes.shape[1]
     cdef Py_ssize_t k = near.shape[1], start, i, j, group, at
@@ -115,9 +114,8 @@ def how_far(
     Py_ssize_t k,
     double[::1] far,
 ):
-    """Write how far the k-th nearest reference of each row is; see ``outliers``.
-
-    The distance is that of Manhattan by numbers, and one for every code that differs.
+    """Write the distance of each row to its k-th nearest reference; see ``outliers``. It is the
+    Manhattan distance of the numbers plus 1 for every code that differs.
     """
     cdef Py_ssize_t n = of_numbers.shape[0], n_numbers = numbers.shape[1]
     cdef Py_ssize_t n_codes = codes.shape[1], i, j, m, group
@@ -150,12 +148,12 @@ def how_far(
                             for j in range(GROUP):
                                 differing[j] += 1.0 if code != column[j] else 0.0
                             column += GROUP
-                        for j in range(GROUP):  # rounded as a share of codes that differ is
+                        for j in range(GROUP):  # rounded like a share of codes that differ
                             total[j] += differing[j] / n_codes * n_codes
                     for j in range(min(GROUP, n - group * GROUP)):
                         if total[j] < best[k - 1]:
                             moved = total[j]
-                            for m in range(k):  # the nearer one stays, the farther one moves on
+                            for m in range(k):  # the nearer one stays, the farther one moves down
                                 nearer = moved if moved < best[m] else best[m]
                                 moved = best[m] if moved < best[m] else moved
                                 best[m] = nearer

@@ -1,4 +1,4 @@
-/* Distances of a row to LANES fellows that lie side by side, feature by feature.
+/* Distances of a row to LANES sampled rows that lie side by side, feature by feature.
 
    Each is summed in the order of the features and without fused products, so that every width of
    the processor's registers gives the same bits. The vectors are as wide as the registers of the
@@ -11,7 +11,7 @@
 #if defined(__GNUC__)
 
 #define FUNCTIONS_IN_C(WIDTH, TARGET, BYTES) \
-/* Write how far the fellows are; 0 where none is nearer than MOST. */ \
+/* Write how far the sampled rows are; 0 where none is nearer than MOST. */ \
 TARGET static int add_up_##WIDTH( \
     const double *row, const double *column, Py_ssize_t n_features, double most, double *total) \
 { \

@@ -1,12 +1,11 @@
-"""Outliers: how far out a new row lies, measured by the real rows of a class.
+"""Outliers: how far out a new row lies, compared with the real rows of a class.
 
     reference   some real rows of the class (see ``evidence``)
     far         the distance of a row to its K-th nearest reference, by the method's own distance
-    usual       what USUAL of the references do not exceed, each held against the others
-    score       far / usual: above 1 a row lies farther out than 95 % of the real ones
+    usual       the USUAL quantile of ``far`` of the references, each compared with the others
+    score       far / usual: above 1 a row lies farther out than 95 % of the real rows
 
-The score is a function of the row and of the references alone, so that any cut of the new rows
-gives the same.
+The score depends only on the row and the references, so the partitioning does not change it.
 """
 
 from __future__ import annotations
@@ -27,14 +26,14 @@ except ImportError:  # not built
 
 K = 5
 USUAL = 0.95
-# References of a class: enough to tell what is usual, few enough to cost little.
+# References of a class: enough for the quantile, few enough to be fast.
 MOST_REFERENCES = 128
 CELLS_AT_ONCE = 2**20
 
 
 @dataclass(frozen=True)
 class _Reference:
-    """The references of one class: scaled numbers and codes of what has no order."""
+    """The references of one class: scaled numbers and codes of unordered columns."""
 
     numbers: Floats
     codes: Floats
@@ -49,18 +48,18 @@ class Outliers:
     classes: tuple[_Reference | None, ...]
 
     @classmethod
-    def of(cls, evidence: Evidence, profile: Profile) -> Outliers:
-        """Take references from the sample of each class; one row alone tells nothing."""
+    def from_evidence(cls, evidence: Evidence, profile: Profile) -> Outliers:
+        """Choose references from the sample of each class; a single row gives no scores."""
         found: list[_Reference | None] = []
         for code in range(evidence.n_classes):
             x = evidence.sample[evidence.classes == code]
-            # Rows of the sample are in the order of the table: an even choice of them.
+            # The sample is in table order: choose rows at even distances.
             chosen = np.linspace(0, len(x) - 1, min(len(x), MOST_REFERENCES)).astype(np.intp)
             found.append(_reference(x[chosen], profile) if len(x) > 1 else None)
         return cls(profile, tuple(found))
 
     def scores(self, x: Floats, classes: Integers) -> Floats:
-        """Return the score of each row against its class, nan where the class does not tell."""
+        """Return the score of each row in its class, nan if the class has no references."""
         result = np.full(len(x), np.nan)
         for code in np.unique(classes):
             reference = self.classes[code]
@@ -77,18 +76,18 @@ class Outliers:
 
 def _reference(x: Floats, profile: Profile) -> _Reference:
     numbers, codes = _split(x, profile)
-    # The nearest reference of a reference is itself.
+    # Each reference is its own nearest one.
     own = _nth(_far(numbers, codes, numbers, codes), K)
     usual = float(np.quantile(own, USUAL)) or float(own.max())
     return _Reference(numbers, codes, usual or 1.0)
 
 
 def _nearest(numbers: Floats, codes: Floats, reference: _Reference) -> Floats:
-    """Return how far the K-th nearest reference of each row is, or the farthest of fewer."""
+    """Return the distance of each row to its K-th nearest reference, or the farthest of fewer."""
     if kernel is None:
         return _nth(_far(numbers, codes, reference.numbers, reference.codes), K - 1)
     of_codes, far = reference.codes, np.empty(len(numbers))
-    if not (codes.any() or of_codes.any()):  # nothing differs: no category, nothing missing
+    if not (codes.any() or of_codes.any()):  # no category, nothing missing
         codes, of_codes = codes[:, :0], of_codes[:, :0]
     kernel.how_far(
         np.ascontiguousarray(numbers),
@@ -108,7 +107,7 @@ def _nth(far: Floats, n: int) -> Floats:
 
 
 def _split(x: Floats, profile: Profile) -> tuple[Floats, Floats]:
-    """Return scaled numbers, and what differs or does not: categories, and which are missing."""
+    """Return scaled numbers, and the codes: categories, and which cells are missing."""
     nominal = profile.nominal
     numbers, missing = x[:, ~nominal], np.isnan(x[:, ~nominal])
     numbers = np.where(missing, profile.median[~nominal], numbers) / profile.scale[~nominal]
@@ -121,6 +120,6 @@ def _far(numbers: Floats, codes: Floats, of_numbers: Floats, of_codes: Floats) -
     far = np.zeros((len(numbers), len(of_numbers)))
     if numbers.shape[1]:
         far = cdist(numbers, of_numbers, "cityblock")
-    if codes.any() or of_codes.any():  # else nothing is missing, and all are of one category
+    if codes.any() or of_codes.any():  # otherwise nothing is missing, and all have one category
         far += cdist(codes, of_codes, "hamming") * codes.shape[1]
     return far

@@ -1,19 +1,19 @@
-"""Relations: columns that are computed from others, and orders, found in a sample of the rows.
+"""Relations: columns computed from others, and orders, found in a sample of the rows.
 
     follows     a column made of others: their sum, product or ratio, a multiple of one of them, or
-                the value that goes with a category; it moves along
-    order       one column is never above another; a candidate that breaks it is refused
+                the value of a category; new rows compute it
+    order       one column is never above another; a candidate that breaks it is rejected
     kept        the share of the rows that keep a relation, at least KEPT
     tolerance   how far a row may be off: for a column of numbers TOLERANCE times its MAD
-    varied      the rows in which the column, or what it is made of, is not its commonest value
+    varied      the rows in which the column or its formula is not the most frequent value
 
-A relation is believed if VARIED of the varied rows keep it, too, and in ENOUGH rows both sides
-vary; an order, if chance alone keeps it with a probability of at most CHANCE, divided by the number
-of pairs that were tried.
+A relation is accepted if a share VARIED of the varied rows also keeps it, and both sides vary in
+ENOUGH rows; an order, if chance alone keeps it with a probability of at most CHANCE / (number of
+tested pairs).
 
-Variances of the columns and of their logarithms say at once which of many thousand sums and
-products can be near a column; only those are looked at row by row. What was found is a list of
-constraints: a user can read it, take one out, or write it down.
+Variances of the columns and of their logarithms show at once which of many thousand sums and
+products can be near a column; only those are tested row by row. The result is a list of
+constraints, which a user can read, shorten or pass explicitly.
 """
 
 from __future__ import annotations
@@ -36,28 +36,28 @@ from counterbalance.table.kinds import Kind
 from counterbalance.user_warnings import renamed
 
 TOLERANCE = 0.25
-# Beside a tolerance for nearly all rows: half of them are so near.
+# Besides the tolerance for nearly all rows: half of them are this near.
 TYPICAL = 0.05
-# Nearer than this, in MADs, is rounding.
+# Differences below this, in MADs, are rounding.
 EXACT = 1e-3
-# A factor so near to one is one.
+# Factors this near to one are one.
 NEARLY_ONE = 0.02
 HALF = 0.5
 VARIED, ENOUGH = 0.95, 10
 # A column of fewer values has no sums and products, and of fewer than three no order.
 FEWEST_VALUES, FEWEST_ORDERED = 5, 3
-# Of more columns those that matter most for the class are looked at.
+# If there are more columns, only the most important ones are tested.
 MOST_COLUMNS = 60
-# The squares of larger numbers, and of numbers that lie nearer, are not reliable.
+# Squares of larger numbers, or of closer numbers, are not reliable.
 LARGEST, FINEST = 1e100, 1e-100
-# A column is no multiple of one with which it is less correlated, outermost values aside.
+# The least correlation of a column with its multiple, without the outermost values.
 CORRELATED = 0.7
-# What is left of a column's variance, at most, to look at a sum or product row by row.
+# The most unexplained variance for which a sum or product is tested row by row.
 SCREEN = 0.3
 MOST_SCREENED = 100
-# What a formula of two columns must leave of the deviations that one of them alone leaves.
+# The most deviation of a formula of two columns, as a share of that of one of them alone.
 BETTER = 0.5
-# An order that as many rows would keep by chance says nothing.
+# Orders that this many rows would keep by chance are ignored.
 MOST_CHANCE = 0.9
 MOST_ORDERS = 40
 
@@ -80,7 +80,7 @@ class FoundRelation:
 
 @dataclass(frozen=True)
 class _Columns:
-    """The columns of a sample that can be named."""
+    """The columns of a sample that a formula can name."""
 
     names: list[Any]
     x: Floats
@@ -102,7 +102,7 @@ def find_relations(
 ) -> list[FoundRelation]:
     """Return the relations that nearly all rows of the sample keep.
 
-    Columns that are ``fixed`` only say which values go with theirs.
+    Columns that are ``fixed`` are used only as the source of a lookup.
     """
     if len(sample) < FEWEST_ROWS:
         return []
@@ -137,7 +137,7 @@ def _varies(cells: Floats) -> bool:
 
 
 def _leads_to(sources: dict[int, set[int]], start: set[int], m: int) -> bool:
-    """Say whether one of the columns is made of ``m``, directly or by way of others."""
+    """Return whether one of the columns is computed from ``m``, directly or through others."""
     waiting, visited = list(start), set()
     while waiting:
         column = waiting.pop()
@@ -150,21 +150,21 @@ def _leads_to(sources: dict[int, set[int]], start: set[int], m: int) -> bool:
 
 
 def _formulas(columns: _Columns) -> Iterator[tuple[int, set[int], FoundRelation]]:
-    """Give (column, what it is made of, relation), the plainest relations first."""
+    """Yield (column, its sources, relation), the simplest relations first."""
     multiples = set()
     for m, source, found in _multiples(columns) if len(columns.numbers) > 1 else ():
         multiples.add(m)
         yield m, {source}, found
     wide = np.array([len(np.unique(columns.x[:, m])) for m in columns.numbers])
     some = columns.numbers[(wide >= FEWEST_VALUES) & ~np.isin(columns.numbers, list(multiples))]
-    if len(some) > 2:  # noqa: PLR2004  (what is made of two others)
+    if len(some) > 2:  # noqa: PLR2004  (formulas of two others)
         yield from _sums(columns, some)
         yield from _products(columns, some)
     yield from _lookups(columns)
 
 
 def _kept(columns: _Columns, m: int, made: Floats) -> tuple[float, float] | None:
-    """Return the share of rows near to what a column is made of, and how near nearly all are."""
+    """Return the share of rows near to a column's formula, and how near nearly all rows are."""
     own = columns.x[:, m]
     known = np.isfinite(made) & ~np.isnan(own)
     own, made = own[known], made[known]
@@ -207,7 +207,7 @@ def _multiples(columns: _Columns) -> Iterator[tuple[int, int, FoundRelation]]:
 
 
 def _neat(factor: float, offset: float) -> Iterator[tuple[float, float]]:
-    """Give lines to try, the plainest first."""
+    """Yield lines to test, the simplest first."""
     yield 1.0, 0.0
     for digits in (2, 3, 6):
         yield float(f"{factor:.{digits}g}"), 0.0
@@ -234,7 +234,7 @@ def _sums(columns: _Columns, some: Integers) -> Iterator[tuple[int, set[int], Fo
 
 
 def _products(columns: _Columns, some: Integers) -> Iterator[tuple[int, set[int], FoundRelation]]:
-    """Find products and ratios of two columns; the last column of the table is what follows."""
+    """Find products and ratios of two columns; the last column of the table is the follower."""
     x = columns.x
     positive, rows = _with_logarithms(x, some)
     logs = np.log(x[np.ix_(rows, positive)])
@@ -269,7 +269,7 @@ def _with_logarithms(x: Floats, some: Integers) -> tuple[Integers, Integers]:
 
 
 def _filled(cells: Floats) -> Floats:
-    """Put the median into missing cells, and bring the farthest cells in."""
+    """Put the median into missing cells, and clip outlying cells."""
     low, middle, high = np.nanquantile(cells, (0.01, 0.5, 0.99), axis=0)
     return np.clip(np.where(np.isnan(cells), middle, cells), low, high)
 
@@ -277,12 +277,12 @@ def _filled(cells: Floats) -> Floats:
 def _screened(
     cells: Floats, features: Integers, n_most: int = 3
 ) -> Iterator[tuple[int, tuple[int, ...]]]:
-    """Give (column, places of others whose sum is near it), the nearest first.
+    """Yield (column, positions of others whose sum is near it), the nearest first.
 
     Var(c - a - b) = V_c + V_a + V_b - 2 C_ca - 2 C_cb + 2 C_ab, for all triples at once.
     """
     p = len(features)
-    if p < 3:  # noqa: PLR2004  (few are left that have logarithms)
+    if p < 3:  # noqa: PLR2004  (few columns have logarithms)
         return
     cov = np.cov(cells, rowvar=False)
     var = np.diag(cov)
@@ -298,15 +298,15 @@ def _screened(
         if share[c, at] > SCREEN:
             break
         yield int(features[c]), (int(i[at]), int(j[at]))
-    if n_most > 2:  # noqa: PLR2004  (a third part)
+    if n_most > 2:  # noqa: PLR2004  (a third term)
         yield from _triples(cells, features)
 
 
 def _triples(cells: Floats, features: Integers) -> Iterator[tuple[int, tuple[int, ...]]]:
-    """Give sums of three: where all others together explain a column with weights of one."""
+    """Yield sums of three: columns that all others together explain with weights of one."""
     centred = cells - cells.mean(axis=0)
     spread = np.where(centred.std(axis=0) > 0, centred.std(axis=0), 1.0)
-    scaled = centred / spread  # columns of all sizes weigh the same
+    scaled = centred / spread  # columns of all scales have the same weight
     cov = scaled.T @ scaled / len(cells)
     for c in range(len(features)):
         others = np.delete(np.arange(len(features)), c)
@@ -321,7 +321,7 @@ def _triples(cells: Floats, features: Integers) -> Iterator[tuple[int, tuple[int
 
 
 def _all_needed(columns: _Columns, m: int, parts: Any, near: float) -> bool:
-    """Say whether the column is much farther from each of the parts alone."""
+    """Return whether the column is much farther from each of the terms alone."""
     for part in parts:
         known = ~np.isnan(columns.x[:, m]) & ~np.isnan(columns.x[:, part])
         factor, offset = _line(columns.x[known, part], columns.x[known, m])
@@ -332,7 +332,7 @@ def _all_needed(columns: _Columns, m: int, parts: Any, near: float) -> bool:
 
 
 def _lookups(columns: _Columns) -> Iterator[tuple[int, set[int], FoundRelation]]:
-    """Find columns that one other column tells: categories, and numbers of a category."""
+    """Find columns that one other column predicts: categories, and numbers of a category."""
     categories = set(columns.categories.tolist())
     every = [*categories, *map(int, columns.numbers)] if categories else []
     values = {m: np.unique(columns.x[~np.isnan(columns.x[:, m]), m]) for m in every}
@@ -346,7 +346,7 @@ def _lookups(columns: _Columns) -> Iterator[tuple[int, set[int], FoundRelation]]
                 or not 1 < n <= min(n_source, MOST_VALUES)
             ):
                 continue
-            if n == n_source and m < source:  # one tells the other: the later column follows
+            if n == n_source and m < source:  # each predicts the other: the later column follows
                 continue
             known = (places[m] < n) & (places[source] < n_source)  # a missing cell sorts last
             pairs = np.bincount(
@@ -366,7 +366,7 @@ def _lookups(columns: _Columns) -> Iterator[tuple[int, set[int], FoundRelation]]
 
 
 def _orders(columns: _Columns, sources: dict[int, set[int]]) -> list[FoundRelation]:
-    """Find pairs of which one column is never above the other, without those that follow."""
+    """Find pairs in which one column is never above the other, except followers."""
     x = columns.x
     several = [len(np.unique(x[:, m])) >= FEWEST_ORDERED for m in columns.numbers]
     numbers = columns.numbers[np.array(several, dtype=bool)]

@@ -1,10 +1,10 @@
-"""Values: which values a column of numbers may take, if not all that its decimals allow.
+"""Values: the values that a numeric column may take, if not all that its decimals allow.
 
-What at most a hundredth of the rows does otherwise is no value for new rows.
+Exceptions in at most a hundredth of the rows are ignored.
 
-    seen values   where each value stands in ROWS_PER_VALUE rows on average: codes, scales, steps
-    endings       where nearly all values end alike: steps of 5 or 10,000, prices at .99
-    gap           a wide stretch without any value, with many rows on either side
+    seen values   if each value occurs in ROWS_PER_VALUE rows on average: codes, scales, steps
+    endings       if nearly all values end alike: steps of 5 or 10,000, prices at .99
+    gap           a wide interval without any value, with many rows on either side
 """
 
 from __future__ import annotations
@@ -14,19 +14,19 @@ import numpy as np
 from counterbalance.arrays import Floats
 
 ROWS_PER_VALUE = 5
-# With fewer rows, what values are missing says nothing.
+# With fewer rows, missing values are not significant.
 FEWEST_ROWS = 30
 KEPT = 0.99
 # Of ten endings, at most one is used.
 FEW_ENDINGS = 0.1
 MOST_VALUES = 100_000
-# The share of the range that makes a gap, and the rows that it takes on either side.
+# The least share of the range that is a gap, and the least rows on either side.
 GAP, BESIDE_GAP = 0.1, 20
 LARGEST = 2.0**53
 
 
 def values_of_number(cells: Floats, resolution: float) -> Floats | None:
-    """Return the values that new rows may have, ascending; None if any on the grid will do."""
+    """Return the values that new rows may have, ascending; None if all on the grid are allowed."""
     known = cells[~np.isnan(cells)]
     values, count = np.unique(known, return_counts=True)
     if len(known) < FEWEST_ROWS or len(values) < 2:  # noqa: PLR2004  (one value has no neighbours)
@@ -40,12 +40,12 @@ def values_of_number(cells: Floats, resolution: float) -> Floats | None:
 
 
 def _is_full(values: Floats, resolution: float) -> bool:
-    """Say whether every point of the grid between the ends is a value."""
+    """Return whether every grid point between the ends is a value."""
     return resolution > 0 and len(values) == np.rint((values[-1] - values[0]) * resolution) + 1
 
 
 def _on_endings(values: Floats, count: np.ndarray, resolution: float) -> Floats | None:
-    """Return the values of the grid that end as nearly all values of the column do."""
+    """Return the grid values with the endings of nearly all values of the column."""
     if resolution <= 0 or np.abs(values[[0, -1]] * resolution).max() > LARGEST:
         return None
     points, n = np.rint(values * resolution), count.sum()

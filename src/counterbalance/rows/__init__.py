@@ -1,1 +1,1 @@
-"""Rows: the new rows, found, filled up, built and accounted for."""
+"""Rows: build the new rows, fill up classes, and record where each row comes from."""

@@ -1,7 +1,7 @@
-"""Build: the new rows, made from what was found, and their provenance.
+"""Build: assemble the new rows and their provenance.
 
-A search keeps of an inversion only the cells that changed. Rows are built a block at a time, so
-that memory never holds more than the result.
+A search stores only the changed cells of an inversion. Rows are built in blocks, so that memory
+never holds more than the result.
 """
 
 from __future__ import annotations
@@ -24,24 +24,24 @@ from counterbalance.search.inversions import Inversions
 
 @dataclass
 class NewRows:
-    """What one class gets: inversions, sample ids of interior rows, copies."""
+    """The new rows of one class: inversions, sample ids of interior rows, copies."""
 
     target: int
     n_requested: int
     found: Inversions = field(default_factory=lambda: Inversions.join([]))
-    interior: Interior | None = None  # what the sample ids belong to
+    interior: Interior | None = None  # the class that the sample ids belong to
     sample_ids: Integers = field(default_factory=lambda: np.zeros(0, dtype=np.intp))
     scores: Floats | None = None  # f's score of the class for each of them, where it is known
     copies: Integers = field(default_factory=lambda: np.zeros(0, dtype=np.intp))  # rows
 
     @property
     def missing(self) -> int:
-        """How many samples are still to be found."""
+        """The number of samples that are still missing."""
         return self.n_requested - len(self.found) - len(self.sample_ids) - len(self.copies)
 
     @property
     def made(self) -> dict[str, int]:
-        """How many samples have which origin."""
+        """The number of samples of each origin."""
         return {
             "inversion": len(self.found),
             "interior": len(self.sample_ids),
@@ -50,7 +50,7 @@ class NewRows:
 
 
 def fill(classes: list[NewRows], prepared: Prepared) -> None:
-    """Fill up the classes that are short with rows made within them."""
+    """Fill up classes with a shortfall with rows made within them."""
     for rows in classes:
         if rows.missing:
             rows.interior = Interior.from_class(prepared, rows.target).with_ids(rows.missing)
@@ -59,7 +59,7 @@ def fill(classes: list[NewRows], prepared: Prepared) -> None:
 
 
 class Builder:
-    """Builds the result and writes its provenance on the way."""
+    """Builds the result and records its provenance."""
 
     def __init__(self, prepared: Prepared, classes: list[NewRows]) -> None:
         n_new = sum(part.n_requested - part.missing for part in classes)
@@ -83,7 +83,7 @@ class Builder:
         return X, y, Provenance(columns, self.changed, table.names, pairs)
 
     def columns(self) -> dict[str, NDArray[Any]]:
-        """Return the columns of the provenance, except what changed; the rows are built before."""
+        """Return the columns of the provenance, except ``changed``; build the rows first."""
         labels = self.prepared.labels
         return {
             "sample": np.arange(self.n_new) + len(labels.codes),
@@ -100,7 +100,7 @@ class Builder:
         }
 
     def rows(self) -> Iterator[tuple[Floats, Integers]]:
-        """Build the new rows: blocks of codes, with the row of the table that each came from."""
+        """Build the new rows: yield blocks of codes, with the source row of each."""
         prepared, stop = self.prepared, 0
         for part in self.classes:
             for block in prepared.blocks(len(part.found)):
@@ -129,7 +129,7 @@ class Builder:
         factual: Integers,
         score: Floats | None = None,
     ) -> tuple[Floats, Integers]:
-        """Write the provenance of a block, and check that it keeps the rules."""
+        """Record the provenance of a block, and check that it keeps the rules."""
         space = self.prepared.space
         old = self.prepared.table.rows(factual)
         if not space.rules.kept(new, old):
@@ -145,10 +145,10 @@ class Builder:
         return new, factual
 
     def _score(self) -> None:
-        """Write f's scores of the rows since the last time, of all classes together.
+        """Record f's scores of the rows since the last call, of all classes together.
 
-        To ask f takes its time however few the rows are, and classes may be many and small. A
-        row of the class itself is asked about once, however many new ones start from it.
+        Every call of f has a fixed cost, and there may be many small classes. A row of the class
+        itself is scored once, however many new rows start from it.
         """
         parts, self._unscored = self._unscored, []
         self._score_outliers(parts)
@@ -168,7 +168,7 @@ class Builder:
         self._write(1, new, [part.new for part in new])
 
     def _score_outliers(self, parts: list[_Unscored]) -> None:
-        """Write how far out the rows lie, in the class they left and in their own."""
+        """Record the outlier scores of the rows, in the class they left and in their new class."""
         place = _join([np.arange(part.at.start, part.at.stop) for part in parts])
         target = np.repeat([part.target for part in parts], [len(part.factual) for part in parts])
         new = np.concatenate([part.new for part in parts])
@@ -178,7 +178,7 @@ class Builder:
         self.outlier[0, place[left]] = self.prepared.outliers.scores(new[left], sources[left])
 
     def _write(self, moment: int, parts: list[_Unscored], rows: list[Floats]) -> None:
-        """Ask f about the rows of all parts at once, and write the score of each part's class."""
+        """Call f once on the rows of all parts, and record the score of each part's class."""
         if not parts:
             return
         target = np.repeat([part.target for part in parts], [len(part.factual) for part in parts])
@@ -198,7 +198,7 @@ class Builder:
 
 
 class _Unscored(NamedTuple):
-    """New rows of one class and origin that f was not asked about yet."""
+    """New rows of one class and origin that have no scores yet."""
 
     at: slice
     target: int

@@ -1,25 +1,25 @@
-"""Interior: new rows inside a class, made from the rows that it already has.
+"""Interior: new rows inside a class, made from its existing rows.
 
     x          encoded rows of one class, (n, M): all, or those of one part of the table
-    rank       the place of a row among the rows of its class
-    sample     the rows that a new one may be moved by: all of the class, or MOST_SAMPLED of them,
-               one of each of so many equal stretches, so that a class can be worked on in parts
-    sample id  the number that all draws of one new row belong to; each try has ids of its own
+    rank       the position of a row among the rows of its class
+    sample     the rows from which partners and differences come: all of the class, or MOST_SAMPLED,
+               one of each of as many equal stretches, so that a class can be processed in parts
+    sample id  the number that seeds all draws of one new row; each try has its own ids
     base       the row a new one starts from
     partner    one of the sampled rows nearest to the base
     step       how far it goes towards the partner, uniform on (0, 1)
     a, b       any two sampled rows
-    h          the bandwidth: how wide a new row is spread around its base
+    h          the bandwidth: how far a new row is spread around its base
 
     between    base + step (partner - base): interpolation, as in SMOTE
     around     base + h (a - b) / sqrt(2): the smoothed bootstrap (Silverman and Young, 1987);
                (a - b) / sqrt(2) has the covariance of the class, so new rows follow its shape
 
-Where nothing can be interpolated, rows can only be copied. If the number of sample ids is known,
-the bases follow each other as the ids do, and a part of a class has a run of ids for its own.
+Where interpolation is impossible, rows are copied. If the number of sample ids is known, the bases
+are in the order of the ids, and a part of a class has its own run of ids.
 
-Neighbours in few features are searched by a tree, in many by comparing every row with every sampled
-one. Of equally near ones the first are taken.
+Neighbours in few features are found with a tree, in many features by comparing every row with every
+sampled one. The first rows win ties.
 """
 
 from __future__ import annotations
@@ -43,31 +43,31 @@ except ImportError:  # not built
     kernel = None  # type: ignore[assignment]
 
 N_NEIGHBOURS = 5
-# With more features than these a tree of rows is slower than to compare all with all.
+# With more features than this a tree is slower than comparing all pairs.
 MOST_IN_TREE = 15
-# To find the partners of n rows among all n takes time that grows with n squared, and every
-# worker of a cluster would need all of them.
+# Finding the partners of n rows among all n takes time quadratic in n, and every worker of a
+# cluster would need all rows.
 MOST_SAMPLED = 10_000
 # Sample ids of one class, far more than are ever used.
 IDS_PER_CLASS = 2**40
-# Draws 0 to 3 of a sample id belong to its new row; this one to the choice of the sample.
+# Draws 0 to 3 of a sample id make its new row; this one chooses the sample.
 RANKS_DRAW = 4
 NOWHERE, MISSING = -1, -1.0
-# Rows that break a rule or change nothing are drawn again so many times.
+# How often rows that break a rule or change nothing are drawn again.
 MOST_TRIES = 10
 
 
 @dataclass(frozen=True)
 class ClassSample:
-    """The rows of a class by which a new row may be moved away from its base."""
+    """The rows of a class from which partners and differences are taken."""
 
     x: Floats
     rank: Integers  # ascending
-    n: int  # the rows of the class in all
+    n: int  # number of rows of the class
 
     @classmethod
     def from_class(cls, x: Floats, seed: int, target: int) -> Self:
-        """Choose them among all rows of a class."""
+        """Choose the sample among all rows of a class."""
         rank = sample_ranks(len(x), seed, target)
         return cls(x if len(rank) == len(x) else x[rank], rank, len(x))
 
@@ -77,7 +77,7 @@ class ClassSample:
         return len(self.rank) == self.n
 
     def nearest(self, x: Floats, first: int, profile: Profile) -> Integers:
-        """Return the places of the nearest sampled rows of each row, without the row itself.
+        """Return the positions of the nearest sampled rows of each row, without the row itself.
 
         ``first`` is the rank of the first row.
         """
@@ -88,12 +88,12 @@ class ClassSample:
         ranks = first + np.arange(len(x))
         layout = _one_hot(self.x, self.x, profile)
         if kernel is None or layout.shape[1] <= MOST_IN_TREE:
-            # A tree answers for every row on its own, so it does not matter how a class is cut.
+            # A tree finds the neighbours of every row on its own, however a class is partitioned.
             tree = NearestNeighbors(n_neighbors=k + 1, metric="manhattan", algorithm="kd_tree")
             rows = _one_hot(x, self.x, profile)
             found = tree.fit(layout).kneighbors(rows, return_distance=False)
-            # Among duplicates a row need not come first in its own list: drop it where it
-            # is, or the farthest where it is not there at all.
+            # Among duplicates a row need not be first in its own list: drop it where it is, or the
+            # farthest one if it is not in the list.
             own = self.rank[found] == ranks[:, None]
             own[~own.any(axis=1), -1] = True
             return np.asarray(found[~own].reshape(len(x), k))
@@ -114,18 +114,18 @@ def sample_ranks(n: int, seed: int, target: int) -> Integers:
 
 
 def in_stretches(numbers: Integers, n_stretches: int, n: int, u: Floats) -> Integers:
-    """Return a place in the stretch of each number, where ``n`` places are cut into stretches.
+    """Return a position in the stretch of each number, for ``n`` positions cut into stretches.
 
-    They never fall as the numbers grow. A stretch of less than a place is the one it lies in.
+    Positions increase with the numbers. A stretch shorter than a position gives the one it lies in.
     """
     start, stop = numbers * n // n_stretches, (numbers + 1) * n // n_stretches
     return np.asarray(start + (u * np.maximum(1, stop - start)).astype(np.intp))
 
 
 def _one_hot(x: Floats, sample: Floats, profile: Profile) -> Floats:
-    """Lay rows out so that the Manhattan distance to sampled rows is the method's distance.
+    """Encode rows so that the Manhattan distance to sampled rows is the method's distance.
 
-    A level that no sampled row has is as far from all of them, so it needs no column.
+    A level that no sampled row has is equally far from all of them, so it needs no column.
     """
     columns: list[Floats] = []
     for m, is_nominal in enumerate(profile.nominal):
@@ -138,7 +138,7 @@ def _one_hot(x: Floats, sample: Floats, profile: Profile) -> Floats:
 
 
 def _numbers_and_codes(x: Floats, sample: Floats, profile: Profile) -> tuple[Floats, Floats]:
-    """Split rows into scaled numbers and codes of categories; the distance is as by one-hot."""
+    """Split rows into scaled numbers and category codes; the distance equals one-hot's."""
     known = {m: _known(sample[:, m]) for m in np.flatnonzero(~profile.nominal)}
     numbers = [_scaled(x[:, m], some, profile.scale[m]) for m, some in known.items() if some.size]
     codes = x[:, profile.nominal]
@@ -159,11 +159,11 @@ def _scaled(column: Floats, known: Floats, scale: float) -> Floats:
 
 @dataclass(frozen=True)
 class Interior:
-    """The rows of one class, or of a part of it, ready to make others from."""
+    """The rows of one class, or of a part of it, prepared to make new rows from."""
 
     rows: Integers  # where the rows are in the table
     x: Floats
-    partners: Integers  # (n, k), places among the sampled rows
+    partners: Integers  # (n, k), positions among the sampled rows
     sample: ClassSample
     target: int
     space: Space
@@ -171,7 +171,7 @@ class Interior:
     first: int = 0  # rank of the first of the rows
     n_ids: int | None = None  # sample ids of one try, if they are known
     bandwidth: float | None = None  # h; None makes rows between neighbours only
-    between: float = 0.0  # with h: the share of rows that are between neighbours even so
+    between: float = 0.0  # with h: the share of rows that still lie between neighbours
 
     @classmethod
     def from_class(
@@ -182,10 +182,10 @@ class Interior:
         first: int = 0,
         partners: Integers | None = None,
     ) -> Self:
-        """Take a class, and find the partners of every row.
+        """Prepare a class, and find the partners of every row.
 
         A part of a class needs the ``sample`` of the whole one and the rank of its ``first``
-        row; ``partners`` that were found before are not looked for again.
+        row; known ``partners`` are not searched again.
         """
         rows = np.flatnonzero(prepared.labels.codes == target)
         x, space = prepared.table.rows(rows), prepared.space
@@ -200,10 +200,10 @@ class Interior:
         return replace(self, n_ids=n)
 
     def around(self, spread: float, between: float, n_ids: int) -> Self:
-        """Spread new rows around every row, by Silverman's bandwidth times ``spread``.
+        """Spread new rows around every row, with Silverman's bandwidth times ``spread``.
 
-        A share of ``between`` goes between neighbours all the same: where a feature is skewed,
-        a difference of two rows leads out of the class and a neighbour does not.
+        A share ``between`` of them still lies between neighbours: where a feature is skewed, adding
+        a difference of two rows leads out of the class, but a neighbour does not.
         """
         n, d = max(1, self.sample.n), len(self.space.order)
         bandwidth = spread * (4 / ((d + 2) * n)) ** (1 / (d + 4))
@@ -211,7 +211,7 @@ class Interior:
 
     @property
     def in_order(self) -> bool:
-        """Whether the bases follow each other as the sample ids do."""
+        """Whether the bases are in the order of the sample ids."""
         return self.n_ids is not None and not self.sample.are_all
 
     def first_id(self, number: int = 0) -> int:
@@ -221,22 +221,22 @@ class Interior:
     def own_ids(self, number: int = 0) -> Integers:
         """Return the sample ids of a try, ascending; if in order, those that start from these rows.
 
-        How many there are in all must be known.
+        The total number of ids must be known.
         """
         total, n, stop = self.n_ids or 0, self.sample.n, self.first + len(self.x)
         if not self.in_order:
             return self.first_id(number) + np.arange(total)
-        # The run begins and ends within an id of where even steps would put it.
+        # Even steps give the ends of the run to within one id.
         low, high = self.first * total // n - 1, -(-stop * total // n) + 1
         ids = self.first_id(number) + np.arange(max(0, low), min(total, high))
         base = self._base(ids, stream(self.space.seed, ids, 0))
         return ids[(base >= self.first) & (base < stop)]
 
     def _base(self, ids: Integers, state: Unsigned) -> Integers:
-        """Return the rank of the row that each id starts from: any one, drawn with putting back.
+        """Return the rank of the base row of each id, drawn with replacement.
 
-        In order, each id has a stretch of the rows for its own and starts from one of them; with
-        each try the rows are gone through again.
+        In order, each id has its own stretch of the rows and starts from one of them; each try
+        passes over the rows again.
         """
         u = uniform(state, 0)
         if self.n_ids is None or not self.in_order:
@@ -246,8 +246,8 @@ class Interior:
     def at(self, ids: Integers) -> tuple[Floats, Integers]:
         """Return the new row of each sample id, and the position in ``x`` of its base.
 
-        A cell that is missing in a row that it is made from is the base's, and so is one
-        that may not change.
+        A cell keeps the base's value if it is missing in a row that it is made from, or if it may
+        not change.
         """
         state = stream(self.space.seed, ids, 0)
         base = self._base(ids, state) - self.first
@@ -263,7 +263,7 @@ class Interior:
         return new, base
 
     def _between(self, state: Unsigned, base: Integers) -> Floats:
-        """Go a step towards a partner; a nominal cell is that of the nearer of the two."""
+        """Move a step towards a partner; a nominal cell is that of the nearer of the two."""
         choice = (uniform(state, 1) * self.partners.shape[1]).astype(np.intp)
         step = uniform(state, 2)[:, None]
         start, end = self.x[base], self.sample.x[self.partners[base, choice]]
@@ -274,7 +274,7 @@ class Interior:
         return self._settle(state, start, new, nominal, limits)
 
     def _around(self, state: Unsigned, base: Integers, h: float) -> Floats:
-        """Add h times the difference of two rows; h is the chance of a nominal cell to be a's."""
+        """Add h times the difference of two rows; a nominal cell is a's with probability h."""
         profile, sample = self.space.profile, self.sample.x
         start = self.x[base]
         a, b = (sample[(uniform(state, k) * len(sample)).astype(np.intp)] for k in (1, 2))
@@ -296,7 +296,7 @@ class Interior:
         nominal: Floats | None,
         limits: tuple[Floats, Floats],
     ) -> Floats:
-        """Put new cells onto their grids, inside their limits, and where rules allow a change.
+        """Round new cells to their grids, clip them to their limits, and undo forbidden changes.
 
         ``new`` is written over; ``nominal`` holds the cells of features that have no order.
         """
@@ -308,7 +308,7 @@ class Interior:
         if nominal is not None:
             new = np.where(space.profile.nominal, nominal, new)
         fixed = ~self.space.changes | (lower > upper)
-        keep = np.isnan(new)  # so it is where a cell that it is made from is missing
+        keep = np.isnan(new)  # also where a cell that it is made from is missing
         if nominal is not None:
             keep |= np.isnan(start)
         if fixed.any():
@@ -323,7 +323,7 @@ class Interior:
         return rules.mend(new, start)
 
     def accept(self) -> Integers:
-        """Return as many sample ids as there are in a try, fewer if sound rows are rare."""
+        """Return as many sample ids as a try has, fewer if valid rows are rare."""
         ids, n = np.zeros(0, dtype=np.intp), self.n_ids or 0
         for number in range(MOST_TRIES):
             if len(ids) < n:
@@ -331,16 +331,16 @@ class Interior:
         return ids
 
     def sound_ones(self, ids: Integers) -> Integers:
-        """Return the sample ids whose rows keep the rules and are no copies."""
+        """Return the sample ids whose rows keep the rules and are not copies."""
         good = [self.sound(*self.at(ids[block])) for block in self.blocks(len(ids))]
         return np.asarray(ids[np.concatenate([np.zeros(0, dtype=bool), *good])])
 
     def sound(self, new: Floats, base: Integers) -> Mask:
-        """Return which new rows keep the rules and are no copies of their base."""
+        """Return which new rows keep the rules and differ from their base."""
         changed = differs(new, self.x[base]).any(axis=1)
         return np.asarray(self.space.rules.allow(new, self.x[base]) & changed)
 
     def copies(self, n: int) -> Integers:
-        """Return where ``n`` rows to copy are in the table, none where none keeps the rules."""
+        """Return the table positions of ``n`` rows to copy, none if no row keeps the rules."""
         allowed = self.rows[self.space.rules.allow(self.x, self.x)]
         return np.resize(allowed, n if allowed.size else 0)

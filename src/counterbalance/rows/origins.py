@@ -1,14 +1,13 @@
-"""Origins: what the new rows of a class are, counted and said in plain words.
+"""Origins: count the new rows of each class by origin, and describe the counts.
 
-    inversion   a counterfactual: a changed copy of its factual that f calls the class
-    interior    made from rows of the class alone: no counterfactual
-    copy        a row of the class once more
+    inversion   a counterfactual: a changed copy of its factual that f puts into the class
+    interior    made from rows of the class alone: not a counterfactual
+    copy        a copy of a row of the class
 
-A class is *inflated* if it got more than ``MOST_PER_ROW`` new rows for each real one and fewer
-than one in ``1 / FEW`` of them is an inversion: then a handful of real rows is all that
-the new ones are made of. It is, too, if it got more than ``MOST_PER_ROW_AT_ALL``: inversions they
-may be, but all that f knows of the class it learned from that handful. The sampler, the command
-line and the report ask the same function.
+A class is *inflated* if it got more than ``MOST_PER_ROW`` new rows for each real one and fewer than
+one in ``1 / FEW`` of them is an inversion: all new rows are then made from a few real ones. It is
+also inflated if it got more than ``MOST_PER_ROW_AT_ALL`` of any origin: even f learned the class
+from these few rows. The sampler, the command line and the report use the same function.
 """
 
 from __future__ import annotations
@@ -26,13 +25,13 @@ from counterbalance.table.labels import Labels, plain
 from counterbalance.user_warnings import warn_user
 
 ORIGINS = ("inversion", "interior", "copy")
-# What the columns of a table of counts are called.
+# Column headings of a table of counts.
 HEADS = {"inversion": "counterfactuals", "interior": "within the class", "copy": "copies"}
 MOST_PER_ROW = 10
 FEW = 0.25
-# Whatever they are. A sampler that makes all rows within the class has no inversions to count.
+# Of any origin. A sampler that makes all rows within the class has no inversions to count.
 MOST_PER_ROW_AT_ALL = 100
-# Classes that a sentence names, and that a remedy lists.
+# The number of classes named in a sentence, and listed in a remedy.
 MOST_NAMED = 3
 MOST_LISTED = 12
 
@@ -43,7 +42,7 @@ Counts = Mapping[str, int]
 
 
 def count_origins(provenance: Provenance) -> dict[Any, dict[str, int]]:
-    """Return for each class that got new rows how many of them have which origin."""
+    """Return for each class with new rows the number of them by origin."""
     labels, origins = provenance["to_class"], provenance["origin"]
     found: dict[Any, dict[str, int]] = {}
     for label, origin in zip(labels.tolist(), origins.tolist(), strict=True):
@@ -68,15 +67,15 @@ def most_from_one(provenance: Provenance) -> int:
 
 
 def tell_origins(counts: Counts, *, most: int = 0) -> list[str]:
-    """Say what the new rows are, counterfactuals first, and plainly if most are none.
+    """Describe the origins of the new rows in sentences, counterfactuals first.
 
     ``most`` is the largest number of inversions that one factual gave, if it is known.
 
     >>> for sentence in tell_origins({"inversion": 20, "interior": 80}):
     ...     print(sentence)
     20 of 100 new rows (20%) are counterfactuals of real rows.
-    80 were made within their class and are no counterfactuals.
-    Too few rows of a larger class can be turned for the number asked for.
+    80 were made within their class and are not counterfactuals.
+    Too few rows of larger classes can be inverted for the requested number.
     """
     total, found = sum(counts.values()), counts.get("inversion", 0)
     if not total:
@@ -92,14 +91,15 @@ def tell_origins(counts: Counts, *, most: int = 0) -> list[str]:
         _sentence(origin, counts[origin]) for origin in ("interior", "copy") if counts.get(origin)
     ]
     if 0 < found < total / 2:
-        sentences.append("Too few rows of a larger class can be turned for the number asked for.")
+        sentences.append("Too few rows of larger classes can be inverted for the requested number.")
     return sentences
 
 
 def _sentence(origin: str, count: int) -> str:
-    be, was, s = ("is", "was", "") if count == 1 else ("are", "were", "s")
+    be, was = ("is", "was") if count == 1 else ("are", "were")
     if origin == "interior":
-        return f"{count:,} {was} made within their class and {be} no counterfactual{s}."
+        what = "a counterfactual" if count == 1 else "counterfactuals"
+        return f"{count:,} {was} made within their class and {be} not {what}."
     return f"{count:,} {be} {'a copy' if count == 1 else 'copies'} of real rows."
 
 
@@ -117,18 +117,18 @@ def percent(share: float) -> str:
 
 @dataclass(frozen=True)
 class Inflated:
-    """A class that got far more new rows than its real ones bear out."""
+    """A class that got too many new rows for its real ones."""
 
     label: Any
     rows: int
     new: int
     inversions: int
     most: int
-    """How many rows it may be asked to have in all before it counts as inflated."""
+    """The largest total number of rows before the class counts as inflated."""
 
     @property
     def sensible(self) -> int:
-        """How many rows to ask for in all: ten new ones for each real row."""
+        """The total number of rows to request: ten new ones for each real row."""
         return min(self.most, self.rows * (1 + MOST_PER_ROW))
 
     def __str__(self) -> str:
@@ -156,7 +156,7 @@ def all_inflated(
 def find_inflated(
     label: Any, rows: int, made: Counts, most_per_row: int = MOST_PER_ROW
 ) -> Inflated | None:
-    """Return what is to be said of a class if it is inflated."""
+    """Return the description of a class if it is inflated."""
     new, inversions = sum(made.values()), made.get("inversion", 0)
     most = min(max(most_per_row * rows, int(inversions / FEW)), MOST_PER_ROW_AT_ALL * rows)
     if rows < 1 or new <= most:
@@ -167,7 +167,7 @@ def find_inflated(
 def ask_for_fewer(
     classes: Sequence[Inflated], counts: Mapping[Any, Counts], rows: Mapping[Any, int]
 ) -> str:
-    """Return what to ask a sampler for instead, of all classes, in Python.
+    """Return the Python parameter to use instead, for all classes.
 
     ``counts`` are the origins of the new rows of each class, ``rows`` its real ones.
     """
@@ -188,19 +188,19 @@ def ask_for_fewer(
 
 
 def all_gives_fewer(classes: Sequence[Inflated]) -> bool:
-    """Whether to take every counterfactual, and nothing else, leaves no class inflated."""
+    """Whether taking every counterfactual, and nothing else, leaves no class inflated."""
     found = [one.inversions for one in classes]
     return any(found) and all(one.rows + one.inversions <= one.most for one in classes)
 
 
 def tell_inflated(classes: Sequence[Inflated], remedy: str) -> str:
-    """Say that classes are inflated; ``remedy`` is what to ask for instead."""
+    """Return a message about inflated classes; ``remedy`` is what to request instead."""
     named = [str(one) for one in classes[:MOST_NAMED]]
     if len(classes) > MOST_NAMED:
         more = len(classes) - MOST_NAMED
         named.append(f"{more:,} more {'class' if more == 1 else 'classes'} likewise")
     return (
-        f"{'; '.join(named)}. So few real rows cannot say what so many new ones should look like. "
+        f"{'; '.join(named)}. So few real rows do not show what so many new ones should look like. "
         f"Ask for fewer: {remedy}"
     )
 
@@ -212,10 +212,10 @@ def report_shortfall(
     policy: Policy,
     constraints: list[Constraint],
 ) -> None:
-    """Warn of every class that did not get inversions only, or refuse.
+    """Warn of every class that did not get inversions only, or raise an error.
 
-    ``requested`` says how many new rows each class code was to get, ``made`` how many of which
-    origin it got.
+    ``requested`` is the number of new rows for each class code, ``made`` the numbers it got by
+    origin.
     """
     for target, n in requested.items():
         counts = made[target]
@@ -223,7 +223,7 @@ def report_shortfall(
         if found == n:
             continue
         label = plain(labels.classes[target])
-        head = f"class {label!r}: {n} new samples asked for, {found} inversions found"
+        head = f"class {label!r}: {n} new samples requested, {found} inversions found"
         if not (labels.counts > labels.counts[target]).any():
             head += " (no class is larger)"
         if constraints:
@@ -252,7 +252,7 @@ def report_shortfall(
 def warn_inflated(
     made: Mapping[int, Counts], labels: Labels, *, most_per_row: int = MOST_PER_ROW
 ) -> None:
-    """Warn, once for all classes, of those that got far more rows than their own bear out."""
+    """Warn, once for all classes, of those that got too many new rows for their real ones."""
     counts = {plain(labels.classes[target]): new for target, new in made.items()}
     own = {plain(labels.classes[target]): int(labels.counts[target]) for target in made}
     found = all_inflated(counts, own, most_per_row)

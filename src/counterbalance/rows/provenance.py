@@ -1,4 +1,4 @@
-"""Provenance: where every new row comes from, what changed, how far.
+"""Provenance: where every new row comes from, what changed, and by how much.
 
     sample         position of the new row in the result
     factual        position in X of the row it came from
@@ -8,7 +8,8 @@
     distance       sum over the features of |change| / MAD
     round          how many features of the Spearman order were perturbed, 0 for none
     changed        names of the features in which it differs from its factual
-    score_before   f's score of to_class for the factual (nan where f has none)
+    score_before   the score of to_class for the factual, by the classifier (f in the paper); nan if
+                   it has none
     score_after    the same for the new row
     outlier_from   how far out the new row lies among the real rows of from_class: above 1
                    farther than 95 % of them (see ``plausible.outliers``; nan for a class of one)
@@ -48,17 +49,16 @@ COLUMNS = (
     "outlier_from",
     "outlier_to",
 )
-# How many rows a printed table shows, how many changes a sentence tells, and of how many
-# features a notebook shows the cells.
+# The numbers of rows in a printed table, of changes in a sentence, and of features in a notebook.
 SHOWN_ROWS = 10
-TOLD_CHANGES = 4
+SHOWN_CHANGES = 4
 # Numbers in this range are written without an exponent: 111400, and not 1.114e+05.
 WRITTEN_IN_FULL = (1e4, 1e15)
 DIGITS = (4, 7, 10, 17)
 SHOWN_FEATURES = 12
-# A changed cell in a notebook: a tint that can be read on light and on dark ground.
+# A changed cell in a notebook: a tint that is readable in light and in dark themes.
 MARKED = ' style="background: rgba(230, 140, 0, 0.3); font-weight: bold"'
-# What a text begins with that a spreadsheet runs.
+# First characters of a text that a spreadsheet runs as a formula.
 STARTERS = ("=", "+", "-", "@", "\t", "\r", "\n")
 
 
@@ -66,17 +66,17 @@ STARTERS = ("=", "+", "-", "@", "\t", "\r", "\n")
 class ShownPairs:
     """The first new rows and, below them, their factuals, as the table has them.
 
-    A notebook shows their cells. All others are in the table, which is the user's.
+    A notebook shows their cells; all other rows are only in the user's table.
     """
 
     first: int = 0
-    """Position of the first of them in the result."""
+    """Position of the first new row in the result."""
     count: int = 0
     rows: Any = None
 
     @classmethod
     def from_result(cls, X_resampled: Any, sample: Integers, factual: Integers) -> Self:
-        """Take them from the result."""
+        """Copy the pairs from the result."""
         some = slice(SHOWN_ROWS)
         positions = np.concatenate([sample[some], factual[some]])
         rows = containers.take(X_resampled, positions)
@@ -118,7 +118,7 @@ class Provenance:
         pairs: ShownPairs | None = None,
     ) -> None:
         self._columns = columns
-        # One bit for each cell: a list of names for each of a million rows would not fit.
+        # One bit for each cell: lists of names for a million rows would not fit into memory.
         self._changed = changed
         self._names = names
         self._pairs = ShownPairs() if pairs is None else pairs
@@ -187,13 +187,13 @@ class Provenance:
             writer.writerows(self.cells())
 
     def cells(self) -> Iterator[list[Any]]:
-        """Give the rows as a text file has them: names joined, no text a formula."""
+        """Yield the rows as written to a text file: names joined, no text a formula."""
         for row in self:
             row["changed"] = ";".join(map(str, row["changed"]))
             yield [inert(cell) if isinstance(cell, str) else cell for cell in row.values()]
 
     def sentences(self, X_resampled: Any) -> list[str]:
-        """Say every new row in words, from the table that ``fit_resample`` returned.
+        """Describe every new row in a sentence, from the table that ``fit_resample`` returned.
 
         >>> from counterbalance import CounterfactualOverSampler
         >>> import numpy as np
@@ -214,11 +214,13 @@ class Provenance:
             return f"{start}: copied as it is (copy)"
         if origin != "inversion":
             scored = _scored(row, f"f's score of {to} is")
-            return f"{start}: moved within its class, no counterfactual{scored}, {far} ({origin})"
+            return (
+                f"{start}: moved within its class, not a counterfactual{scored}, {far} ({origin})"
+            )
         changes = []
-        for name in row["changed"][:TOLD_CHANGES]:
+        for name in row["changed"][:SHOWN_CHANGES]:
             column = frames.column(X, self._names.index(name))
-            for digits in DIGITS:  # as few as tell the two apart
+            for digits in DIGITS:  # the fewest that show a difference
                 before, after = (
                     _cell(column, row[which], digits) for which in ("factual", "sample")
                 )
@@ -226,8 +228,8 @@ class Provenance:
                     break
             colon = ":" if name[-1:].isdigit() else ""  # column 45: 52 → 51
             changes.append(f"{name}{colon} {before} → {after}")
-        if len(row["changed"]) > TOLD_CHANGES:
-            changes.append(f"{len(row['changed']) - TOLD_CHANGES} more")
+        if len(row["changed"]) > SHOWN_CHANGES:
+            changes.append(f"{len(row['changed']) - SHOWN_CHANGES} more")
         what = f"{start}: {', '.join(changes)}"
         makes = "makes" if len(row["changed"]) == 1 else "make"
         return f"{what} {makes} it {to}, {far}"
@@ -253,8 +255,8 @@ class Provenance:
         lines = [_html_line("th", [(head, False) for head in heads])]
         for row, changed in zip(self[:n], mask, strict=True):
             classes = f"{row['from_class']} → {row['to_class']}"
-            told = [str(row["factual"]), classes, row["origin"], f"{row['distance']:.3g}"]
-            cells = [(text, False) for text in told]
+            texts = [str(row["factual"]), classes, row["origin"], f"{row['distance']:.3g}"]
+            cells = [(text, False) for text in texts]
             cells += [
                 (self._pairs.tell(row["sample"], m, changed=bool(changed[m])), bool(changed[m]))
                 for m in features[:SHOWN_FEATURES]
@@ -274,10 +276,10 @@ def _html_line(tag: str, cells: Sequence[tuple[str, bool]]) -> str:
     return f"<tr>{''.join(inside)}</tr>"
 
 
-def _scored(row: dict[str, Any], words: str) -> str:
-    """Say f's score of a new row, or nothing where f has none."""
+def _scored(row: dict[str, Any], label: str) -> str:
+    """Return the text of f's score of a new row, empty if f has none."""
     score = row["score_after"]
-    return "" if np.isnan(score) else f", {words} {score:.2g}"
+    return "" if np.isnan(score) else f", {label} {score:.2g}"
 
 
 def _cell(column: Any, place: int, digits: int = DIGITS[0]) -> str:
@@ -297,17 +299,17 @@ def _short(cell: Any) -> str:
     if isinstance(cell, (float, np.floating)):
         return f"{cell:.4g}"
     if isinstance(cell, tuple):
-        text = ", ".join(map(str, cell[:TOLD_CHANGES]))
-        return text + (", ..." if len(cell) > TOLD_CHANGES else "")
+        text = ", ".join(map(str, cell[:SHOWN_CHANGES]))
+        return text + (", ..." if len(cell) > SHOWN_CHANGES else "")
     return str(cell)
 
 
 def inert(text: str) -> str:
-    """Return the text as one that no spreadsheet runs; numbers stay what they are.
+    """Return a text that no spreadsheet runs as a formula; numbers stay as they are.
 
     A cell that begins with ``=``, ``+``, ``-`` or ``@`` (or with a tab or a line end before it)
-    is a formula to a spreadsheet. A user's own table is written as it was read; a file that we
-    make from it puts an apostrophe before such a text.
+    is a formula to a spreadsheet. The user's own table is written as it was read; other files that
+    we write get an apostrophe before such a text.
 
     Examples
     --------

@@ -1,7 +1,7 @@
-"""Base: what every sampler of this library does before and after it makes new rows.
+"""Base: the steps of every sampler before and after it makes new rows.
 
-table -> columns -> profile -> classifier f -> new rows, the sampler's own -> decoded table
-+ provenance
+table -> columns -> profile -> classifier f -> new rows (by each sampler) -> decoded table +
+provenance
 """
 
 from __future__ import annotations
@@ -36,13 +36,13 @@ from counterbalance.table.table import Table, read_table
 
 
 class TableOverSampler(LinksToReference, BaseOverSampler):
-    """A sampler that takes tables as they are and has a classifier f.
+    """A sampler that takes tables of any kind and has a classifier (f in the paper).
 
-    A subclass says how new rows are found, and which f it takes by default.
+    A subclass defines how new rows are found, and which classifier is the default.
     """
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **BaseOverSampler._parameter_constraints,  # noqa: SLF001  (imbalanced-learn's own way)
+        **BaseOverSampler._parameter_constraints,  # noqa: SLF001  (as in imbalanced-learn)
         "estimator": [HasMethods(["fit", "predict"]), StrOptions({"ridge"}), None],
         "categorical_features": ["array-like", None],
         "constraints": [str, Constraint, list, tuple, None],
@@ -50,8 +50,8 @@ class TableOverSampler(LinksToReference, BaseOverSampler):
         "ignore_relations": [str, list, tuple, None],
         "use": ["array-like", None],
     }
-    # The f that ``estimator=None`` stands for is weighted: 0 leaves the classes as they are, 1
-    # weights them as if all had as many rows.
+    # Power of the balanced class weights of the default f: 0 for no weights, 1 for fully balanced
+    # classes.
     default_balance: ClassVar[float] = 0.0
 
     estimator: Any
@@ -64,9 +64,9 @@ class TableOverSampler(LinksToReference, BaseOverSampler):
 
     @fit_context(prefer_skip_nested_validation=False)
     def fit(self, X: Any, y: Any) -> Self:
-        """Check the input and note how many rows each class is to get.
+        """Check the input and compute the number of new rows of each class.
 
-        ``fit_resample`` does this too: use it in all cases.
+        ``fit_resample`` does this too; use it instead.
 
         Parameters
         ----------
@@ -94,12 +94,12 @@ class TableOverSampler(LinksToReference, BaseOverSampler):
         y : array-like of shape (n_samples,)
             The class of each row.
         sample_weight : array-like of shape (n_samples,), default=None
-            Weights for the fit of f, if it takes any.
+            Weights for fitting the classifier (f in the paper), if it takes any.
 
         Returns
         -------
         X_resampled : {array-like, dataframe, sparse matrix}
-            The rows of X, untouched, and the new ones below, in the container of X.
+            The rows of X, unchanged, followed by the new rows, in the container of X.
         y_resampled : array-like
             Their classes, in the container of y.
         """
@@ -112,12 +112,12 @@ class TableOverSampler(LinksToReference, BaseOverSampler):
             self.sample_weight_ = np.concatenate([weights, labels.mean(weights)[builder.target]])
         if isinstance(X, list):
             return X_resampled.tolist(), y_resampled
-        if containers.kind(X) == "sparse":  # the work is done by rows, whatever the format
+        if containers.kind(X) == "sparse":  # rows are needed, whatever the format
             X_resampled = X_resampled.asformat(X.format)
         return X_resampled, y_resampled
 
     def prepare(self, X: Any, y: Any) -> Prepared:
-        """Check the table, measure it and fit f: everything before the search.
+        """Check and profile the table, and fit the classifier (f in the paper).
 
         ``fit_resample`` does this itself; :func:`counterbalance.explain.explain` needs no more.
         """
@@ -133,7 +133,7 @@ class TableOverSampler(LinksToReference, BaseOverSampler):
 
     @abstractmethod
     def _fit_resample(self, table: Table, labels: Labels, weights: Floats | None) -> Builder:
-        """Find the new rows: the algorithm."""
+        """Find the new rows; each sampler implements this."""
 
     @staticmethod
     @abstractmethod
@@ -141,13 +141,13 @@ class TableOverSampler(LinksToReference, BaseOverSampler):
         """Return the classifier that ``estimator=None`` stands for, unfitted."""
 
     def _forget(self) -> None:
-        """Drop what an earlier call left, so that a failure does not show it as its own."""
+        """Delete the results of an earlier call, so that a failed call does not show them."""
         for name in ("provenance_", "yield_", "sample_weight_"):
             if hasattr(self, name):
                 delattr(self, name)
 
     def _read(self, X: Any, y: Any) -> tuple[Table, Labels]:
-        """Check the input and recognise its columns and classes."""
+        """Check the input and detect its columns and classes."""
         labels = read_labels(y)
         X = check_table(self, X)
         if X.shape[0] != len(labels.codes):
@@ -164,7 +164,7 @@ class TableOverSampler(LinksToReference, BaseOverSampler):
         return table, labels
 
     def _strategy(self, labels: Labels) -> dict[Any, int]:
-        """Return how many new rows each class is to get."""
+        """Return the number of new rows of each class."""
         if is_every(self.sampling_strategy):
             raise TableError(
                 "sampling_strategy='all' asks for every counterfactual, and "
@@ -177,7 +177,7 @@ class TableOverSampler(LinksToReference, BaseOverSampler):
         return strategy
 
     def _requested(self, labels: Labels) -> dict[int, int]:
-        """Return how many new rows each class code is to get."""
+        """Return the number of new rows of each class code."""
         codes = {label: code for code, label in enumerate(labels.classes.tolist())}
         return {codes[plain(label)]: n for label, n in self.sampling_strategy_.items()}
 
@@ -196,7 +196,7 @@ Init = TypeVar("Init", bound=Callable[..., None])
 
 
 def refuse_removed(removed: dict[str, str]) -> Callable[[Init], Init]:
-    """Decorate an ``__init__`` so that parameters of old versions raise an error with a remedy."""
+    """Decorate an ``__init__``: parameters of old versions raise an error with a remedy."""
 
     def decorate(init: Init) -> Init:
         @wraps(init)
@@ -214,7 +214,7 @@ def refuse_removed(removed: dict[str, str]) -> Callable[[Init], Init]:
 
 
 def check_table(estimator: Any, X: Any, *, reset: bool = True) -> Any:
-    """Check the shape of X for an estimator; a frame stays the frame it is."""
+    """Check the shape of X for an estimator; data frames stay data frames."""
     frames.check_container(X)
     if not frames.has_columns(X):
         rows = frames.from_list(X) if isinstance(X, list) else X
@@ -229,7 +229,7 @@ def check_table(estimator: Any, X: Any, *, reset: bool = True) -> Any:
 
 
 def check_weights(sample_weight: Any, n_rows: int) -> Floats | None:
-    """Return the weights of the rows, if there are any; refuse negative and missing ones."""
+    """Return the row weights, if given; raise for negative and missing ones."""
     if sample_weight is None:
         return None
     try:

@@ -2,13 +2,13 @@
 
 table -> columns -> profile -> classifier f -> search -> selection -> decoded table + provenance
 
-    factual     a row of a larger class that f gets right
+    factual     a row of a larger class that f classifies correctly
     source j    a class to take factuals from
     target i    a class to make counterfactuals for, smaller than j
 
-    minimum     the draws of Algorithm 1 say which factuals invert; each of them gives its nearest
-                inversion, by the structure of f
-    perturb     Algorithm 1: the nearest inversion of every draw
+    minimum     the draws of Algorithm 1 show which factuals invert; each of them gives its nearest
+                inversion, found from the structure of f
+    perturb     Algorithm 1: each draw gives its nearest inversion
 
 One pass over class j serves every smaller class.
 """
@@ -55,7 +55,7 @@ from counterbalance.table.labels import Labels, plain
 from counterbalance.table.table import Table
 
 Search = Literal["minimum", "perturb"]
-# A job gets at least so many rows: fewer would not pay for its start.
+# The least rows of a job: for fewer, starting it costs more than it saves.
 FEWEST_ROWS = 256
 
 
@@ -68,8 +68,8 @@ def find_inversions(
 ) -> Inversions:
     """Search the factuals for inversions to the classes ``targets``.
 
-    ``answers`` holds the class code that f gives each row. ``references`` are rows that f puts
-    into each class, if they are not to be taken from this table.
+    ``answers`` holds the class code that f predicts for each row. ``references`` are rows that f
+    puts into each class; by default they come from this table.
     """
     labels, space = prepared.labels, prepared.space
     wanted = wanted_classes(labels.counts, targets)[labels.codes]
@@ -86,13 +86,13 @@ def find_inversions(
         inverting = which_invert(space, structure, x, chunk, wanted[chunk])
         return minimum.find(x, chunk, inverting)
 
-    # Where f is only asked, the candidates of all draws are held at a time.
+    # With predictions only, the candidates of all draws are in memory at once.
     rows_each = 2 if structure.is_known else space.n_draws
     return _on_chunks(find, rows, prepared, rows_each)
 
 
 def wanted_classes(counts: Integers, targets: list[int]) -> Mask:
-    """Return for which classes j (rows) which classes i (columns) are wanted: N_i < N_j."""
+    """Return which classes i (columns) are wanted for each class j (rows): N_i < N_j."""
     wanted = counts[:, None] > counts
     wanted &= np.isin(np.arange(len(counts)), targets)
     return np.asarray(wanted)
@@ -101,9 +101,9 @@ def wanted_classes(counts: Integers, targets: list[int]) -> Mask:
 def find_references(
     prepared: Prepared, answers: Integers, targets: list[int], ids: Integers | None = None
 ) -> list[Floats]:
-    """Return rows that f puts into each class, where a search may start; none for other classes.
+    """Return rows that f puts into each class, as starting points; none for other classes.
 
-    They are taken by the numbers of a sample, so ``ids`` are given if the table is one.
+    They are sampled by row id, so ``ids`` are given if the table is itself a sample.
     """
     codes = prepared.labels.codes
     ids = np.arange(len(codes)) if ids is None else ids
@@ -118,7 +118,7 @@ def find_references(
 def _on_chunks(
     find: Callable[[Integers], Inversions], rows: Integers, prepared: Prepared, rows_each: int
 ) -> Inversions:
-    """Let the jobs search all rows: each gets what its memory holds, or an even share."""
+    """Search all rows in parallel jobs: each gets what fits its memory, or an even share."""
     n_jobs: int = effective_n_jobs(prepared.n_jobs)
     fits = prepared.blocks(len(rows), rows_each)
     size = max(1, min(fits[0].stop, max(FEWEST_ROWS, -(-len(rows) // (4 * n_jobs))))) if fits else 1
@@ -128,16 +128,16 @@ def _on_chunks(
 
 
 class Yield(NamedTuple):
-    """What a pair of classes gave."""
+    """The yield of a pair of classes."""
 
     rows: int
     """Rows of the larger class."""
     factuals: int
-    """Those that f gets right."""
+    """Those of them that f classifies correctly."""
     inversions: int
     """Factuals for which an inversion was found."""
     used: int
-    """New rows that were made from them."""
+    """New rows made from them."""
 
     @property
     def share(self) -> float:
@@ -148,7 +148,7 @@ class Yield(NamedTuple):
 def count_yields(
     classes: list[NewRows], found: Inversions, labels: Labels, answers: Integers
 ) -> dict[tuple[Any, Any], Yield]:
-    """Count for each pair (larger class, smaller class) what was found and what was used."""
+    """Count the found and the used inversions for each pair (larger class, smaller class)."""
     right, table = answers == labels.codes, {}
     for part in classes:
         inverted = np.unique(found.factual[found.target == part.target])
@@ -177,42 +177,43 @@ REMOVED = {
 
 
 class CounterfactualOverSampler(TableOverSampler):
-    """Oversample with counterfactuals: the smallest changes that f calls the smaller class.
+    """Oversample with counterfactuals: the nearest rows of another predicted class.
 
-    A *factual* is a row of a larger class that the classifier (f in the paper) gets right. Its
-    *counterfactual* is the nearest changed copy that f puts into a smaller class. The new rows lie
-    at the decision boundary, and ``provenance_`` says of each one which row it came from, what
-    changed and how far. The method is that of Luo and Liu, "Counterfactual-based minority
-    oversampling for imbalanced classification".
+    A *factual* is a row of a larger class that the classifier (f in the paper) classifies
+    correctly. Its *counterfactual* is the nearest changed copy that f puts into a smaller class.
+    The new rows lie at the decision boundary. ``provenance_`` records for each one which row it
+    came from, what changed, and by how much. The method is that of Luo and Liu,
+    "Counterfactual-based minority oversampling for imbalanced classification".
 
-    Use it for rows to read. For rows to train on use :class:`InteriorOverSampler`.
+    Use this sampler to inspect the new rows. To train a classifier use
+    :class:`InteriorOverSampler`.
 
     Parameters
     ----------
     sampling_strategy : float, str, dict or callable, default="auto"
-        How many new rows each class gets, in imbalanced-learn's forms, with one meaning of
-        our own: with ``"all"`` every factual that inverts gives its counterfactual, as in the
-        paper. The number is not capped and nothing is filled up, so ``on_shortfall`` has no
-        part in it. (For imbalanced-learn's oversamplers "all" is the same as "auto".)
+        How many new rows each class gets, as in imbalanced-learn, with one difference: with
+        ``"all"`` every factual that inverts gives its counterfactual, as in the paper. The number
+        is not limited and no class is filled up, so ``on_shortfall`` has no effect. (For
+        imbalanced-learn's oversamplers "all" is the same as "auto".)
 
     estimator : None, "ridge" or classifier, default=None
-        f in the paper: any scikit-learn classifier. It is cloned and fitted to X and y; wrap a
-        fitted one in :class:`sklearn.frozen.FrozenEstimator` to use it as it is. ``None`` is
-        thirty extremely randomised trees with at most 64 leaves of at least three rows: they take
-        unscaled features, categories and missing values. Their classes are weighted by the square
-        root of balanced weights: without weights f hardly ever predicts the small class, and with
-        balanced weights its boundary lies deep among the large class. ``"ridge"`` is the loss
-        that the paper states, the squared error with an L2 penalty, on scaled features with
+        The classifier (f in the paper): any scikit-learn classifier. It is cloned and fitted to X
+        and y; wrap a fitted one in :class:`sklearn.frozen.FrozenEstimator` to use it as it is.
+        ``None`` is thirty extremely randomised trees with at most 64 leaves of at least three rows:
+        they take unscaled features, categories and missing values. Their classes are weighted by
+        the square root of balanced weights: without weights f hardly ever predicts the small class,
+        and with balanced weights its boundary lies deep inside the large class. ``"ridge"`` is the
+        loss that the paper states, the squared error with an L2 penalty, on scaled features with
         balanced class weights; :func:`counterbalance.paper_classifier` makes one with another
         penalty or weights.
 
     search : {"minimum", "perturb"}, default="minimum"
         How counterfactuals are found.
 
-        - ``"minimum"``: the draws of Algorithm 1 say which factuals invert. Each of them gives
-          its nearest inversion, found by the structure of f: in closed form where f is linear, by
-          steps between the leaves where f is made of trees (scikit-learn's, LightGBM's,
-          XGBoost's), and by bisection for any other f. No change in it can be undone or shortened.
+        - ``"minimum"``: the draws of Algorithm 1 show which factuals invert. Each of them gives its
+          nearest inversion, found from the structure of f: in closed form for a linear f, by steps
+          between leaves for trees (scikit-learn, LightGBM, XGBoost), and by bisection for any other
+          f. No change in it can be undone or shortened.
         - ``"perturb"``: Algorithm 1. Every draw gives its nearest inversion, and changes that f
           does not need are undone.
 
@@ -235,11 +236,11 @@ class CounterfactualOverSampler(TableOverSampler):
         that is not listed never changes).
 
     on_shortfall : {"fill", "accept", "raise"}, default="fill"
-        What to do for a class with fewer counterfactuals than asked for. Where there are more, a
-        logistic regression chooses: the likelier it finds the class, the likelier a row is taken.
+        What to do for a class with fewer counterfactuals than requested. If there are more, they
+        are sampled; the weights grow with the class probability of a logistic regression.
 
-        - ``"fill"``: interpolate between rows of the class, or copy them where they are too much
-          alike; a warning says how many;
+        - ``"fill"``: interpolate between rows of the class, or copy them where interpolation
+          changes nothing; a warning states how many;
         - ``"accept"``: return fewer rows;
         - ``"raise"``: raise :class:`~counterbalance.errors.ShortfallError`.
 
@@ -247,38 +248,37 @@ class CounterfactualOverSampler(TableOverSampler):
         Columns to read as nominal although their dtype does not say so.
 
     constraints : constraint, str or list of them, default=None
-        What changes make sense: see :mod:`counterbalance.constraints`. A text is a
-        relation between columns, such as ``"word_unique <= word_count"``.
+        Which changes are allowed: see :mod:`counterbalance.constraints`. A string is a relation
+        between columns, such as ``"word_unique <= word_count"``.
 
     plausible : "auto" or bool, default="auto"
-        Whether new rows keep what the table itself says about what goes together. *Pairs*: no two
-        values stand together that no real row has together, or far fewer than expected. *Relations*
-        between columns that nearly all rows keep: a column that is the sum, product, ratio or
-        multiple of others, or that goes with a category, moves along and is not counted in the
-        distance; an order such as ``part <= total`` is not broken. *Values*: codes, steps and gaps
-        of a column of numbers. ``"auto"`` and True keep all of them. ``relations_`` lists what was
-        found.
+        Whether new rows keep the regularities found in the table. *Pairs*: a new row combines no
+        two values that no real row combines, or far fewer than expected. *Relations* that nearly
+        all rows keep: a column that is the sum, product, ratio or multiple of others, or is
+        determined by a category, is recomputed and not counted in the distance; an order such as
+        ``part <= total`` is kept. *Values*: codes, steps and gaps of a column of numbers.
+        ``"auto"`` and True keep all of them. ``relations_`` lists the relations found.
 
     ignore_relations : str or list of str, default=None
-        Relations of ``relations_`` that need not be kept, by their texts.
+        Relations that need not be kept, by their ``text`` in ``relations_``.
 
     use : names, positions or mask, default=None
         Columns that may change although they identify rows, hold dates, or have too many categories
         to check. By default such columns are copied from the real row, and a warning names them.
 
     n_jobs : int, default=None
-        Number of threads that search. It never changes the result.
+        Number of search threads. It never changes the result.
 
     random_state : int, RandomState instance or None, default=None
-        Seed of the draws, and of f where f has no seed of its own.
+        Seed of the draws, and of the classifier if it has no seed.
 
     Attributes
     ----------
     sampling_strategy_ : dict
-        How many new rows each class was to get; with ``"all"`` the number of rows in larger
-        classes, which is the most that it can get.
+        Requested number of new rows of each class; with ``"all"`` the number of rows in larger
+        classes, the most that it can get.
     estimator_ : classifier
-        The fitted f.
+        The fitted classifier (f in the paper).
     profile_ : Profile
         Range, deviation, MAD and importance of each feature.
     feature_order_ : ndarray of int
@@ -290,7 +290,7 @@ class CounterfactualOverSampler(TableOverSampler):
         One row per new sample: see :mod:`counterbalance.rows.provenance`.
     yield_ : dict
         For each pair (larger class, smaller class): the rows of the larger class, its factuals,
-        those of them for which an inversion was found, and how many new rows were made from them.
+        the factuals with an inversion, and the new rows made from them.
     n_features_in_ : int
         Number of columns of X.
     feature_names_in_ : ndarray of str
@@ -302,18 +302,18 @@ class CounterfactualOverSampler(TableOverSampler):
     See Also
     --------
     counterbalance.InteriorOverSampler : New rows within the class, to train a classifier on.
-    counterbalance.ResampledClassifier : A classifier behind a sampler, with probabilities to use.
+    counterbalance.ResampledClassifier : A classifier on resampled data, with probabilities.
     counterbalance.explain.explain : The smallest changes of one row.
     counterbalance.distributed.fit_resample : The same rows from a Dask dataframe.
 
     Notes
     -----
-    The distance between two rows is the sum over the features of abs(change) / MAD. Where
-    a MAD is zero, the mean absolute deviation stands in, then the range. A changed
-    nominal cell adds 1, as much as a change of one MAD.
+    The distance between two rows is the sum over the features of abs(change) / MAD. Where a MAD is
+    zero, the mean absolute deviation is used instead, then the range. A changed nominal cell adds
+    1, as much as a change of one MAD.
 
-    New rows of a pandas frame get labels that cannot collide: an integer index goes on
-    after its largest label, any other index gets the texts ``new-0``, ``new-1``, ...
+    New rows of a pandas frame get unique labels: an integer index continues after its largest
+    label, any other index gets the labels ``new-0``, ``new-1``, ...
 
     Examples
     --------
@@ -330,7 +330,7 @@ class CounterfactualOverSampler(TableOverSampler):
     """
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **TableOverSampler._parameter_constraints,  # noqa: SLF001  (imbalanced-learn's own way)
+        **TableOverSampler._parameter_constraints,  # noqa: SLF001  (as in imbalanced-learn)
         "search": [StrOptions({"minimum", "perturb"})],
         "n_draws": [Interval(Integral, 1, None, closed="left")],
         "epsilon": [Interval(Real, 0, None, closed="neither"), None],
@@ -399,8 +399,8 @@ class CounterfactualOverSampler(TableOverSampler):
         prepared: Prepared,
         weights: Floats | None,
     ) -> list[NewRows]:
-        """Choose for each class as many inversions as are asked for."""
-        if is_every(self.sampling_strategy):  # of several draws of a factual the nearest counts
+        """Choose the requested number of inversions for each class."""
+        if is_every(self.sampling_strategy):  # keep the nearest of several draws of a factual
             found = nearest_of_each(found)
         rows, opinion = [], None
         for target, n in requested.items():
@@ -424,7 +424,7 @@ class CounterfactualOverSampler(TableOverSampler):
 
 
 def fit_second_opinion(prepared: Prepared, weights: Floats | None) -> SecondOpinion:
-    """Fit the model that chooses among inversions to the table."""
+    """Fit the model that chooses among the inversions."""
     table, labels = prepared.table, prepared.labels
     rows, weight = draw_sample(labels.codes, prepared.space.seed)
     if weights is not None:
@@ -433,7 +433,7 @@ def fit_second_opinion(prepared: Prepared, weights: Floats | None) -> SecondOpin
 
 
 def all_keys(prepared: Prepared, found: Inversions, opinion: SecondOpinion) -> Floats:
-    """Return the keys of inversions, a block at a time."""
+    """Return the keys of inversions, computed in blocks."""
     parts = [np.zeros(0)]
     for block in prepared.blocks(len(found)):
         some = found.take(block)

@@ -1,12 +1,12 @@
-"""Interior sampler: new rows around the rows of a class, as many as f agrees with.
+"""Interior sampler: new rows around the rows of a class, weighted by the scores of f.
 
-    pool          candidates for each new row that is asked for
+    pool          several candidates for each requested row
     score         f's probability that a candidate belongs to the class
     agreement     k: a candidate is drawn with a weight of score^k
 
-The counterfactuals of the other sampler lie where f is in doubt. These lie where the class
-is: they are spread around its rows, farther than interpolation reaches, and f decides which
-of them to believe.
+Counterfactuals lie near the decision boundary of f. Interior rows lie inside the class: they are
+spread around its rows, farther than interpolation reaches, and the scores of f decide which of them
+are drawn.
 """
 
 from __future__ import annotations
@@ -36,9 +36,9 @@ from counterbalance.user_warnings import warn_user
 
 # Candidates for each new row: enough for f to choose from.
 POOL = 8
-# Of these so many are scored at a time for each new row: fewer than two are hardly ever enough.
+# Candidates scored at a time for each new row: fewer than two are rarely enough.
 AT_A_TIME = 2
-# Below this a score has no weight to speak of; it keeps the logarithms finite.
+# The least score: its weight is negligible, and it keeps the logarithms finite.
 LEAST_SCORE = 1e-6
 REMOVED = {
     "prefit": "pass estimator=sklearn.frozen.FrozenEstimator(model) for a fitted model",
@@ -50,15 +50,15 @@ REMOVED = {
 
 
 class InteriorOverSampler(TableOverSampler):
-    """Oversample inside the class: spread new rows around real ones, weighed by f.
+    """Oversample inside the class: spread new rows around real ones, weighted by a classifier.
 
-    Every new row starts from a real row of its class and is moved by a share of the
-    difference of two others, which keeps the shape of the class (a smoothed bootstrap), or
-    towards a neighbour. Of eight such candidates for each row asked for, rows are drawn with
-    weights ``score ** agreement``, where the score is the probability that the classifier f gives
-    the class. Use it where a classifier is to be trained on the result; use
-    :class:`CounterfactualOverSampler` where each new row is to be read as the smallest
-    change that would have made the difference.
+    Every new row starts from a real row of its class. It is moved by a share of the difference of
+    two others, which keeps the shape of the class (a smoothed bootstrap), or towards a neighbour.
+    Eight such candidates are made for each requested row; rows are drawn from them with weights
+    ``score ** agreement``, where the score is the probability of the class by the classifier (f in
+    the paper). Use this sampler to train a classifier on the result. Use
+    :class:`CounterfactualOverSampler` to read each new row as the smallest change that alters the
+    prediction.
 
     Parameters
     ----------
@@ -66,35 +66,36 @@ class InteriorOverSampler(TableOverSampler):
         How many new rows each class gets, in all of imbalanced-learn's forms.
 
     estimator : None or classifier, default=None
-        f: any scikit-learn classifier with ``predict_proba``; it is cloned and fitted to X and
-        y, unless it is a :class:`sklearn.frozen.FrozenEstimator`. ``None`` is gradient boosting
-        of twenty rounds, unweighted, so that its scores are shares of the class as it is; of more
-        than 10,000 rows it is fitted to so many.
+        The classifier (f in the paper): any scikit-learn classifier with ``predict_proba``. It is
+        cloned and fitted to X and y, unless it is a :class:`sklearn.frozen.FrozenEstimator`.
+        ``None`` is gradient boosting of twenty rounds without class weights, so that its scores are
+        the shares of the class in the data; it is fitted to a sample of 10,000 rows if there are
+        more.
 
     spread : float, default=1.2
-        How far new rows are spread, as a multiple of Silverman's bandwidth for the number of
-        rows and features.
+        How far new rows are spread: a multiple of Silverman's bandwidth for the numbers of rows and
+        features.
 
     between : float, default=0.3
-        Share of the candidates that lie between a row and one of its nearest neighbours, as
-        those of SMOTE do; the others are spread around it.
+        Share of the candidates that lie between a row and one of its nearest neighbours, as in
+        SMOTE; the others are spread around the row.
 
     agreement : float, default=1.5
-        How much f's score counts; 0 takes every candidate alike.
+        Weight of the classifier's score; 0 draws every candidate with the same probability.
 
     categorical_features, constraints, plausible, ignore_relations, use
-        As of :class:`CounterfactualOverSampler`; constraints hold between a new row and the
-        real row it started from.
+        As in :class:`CounterfactualOverSampler`; constraints apply to a new row and the real row it
+        started from.
 
     random_state : int, RandomState instance or None, default=None
-        Seed of the draws, and of f where f has no seed of its own.
+        Seed of the draws, and of the classifier if it has no seed.
 
     Attributes
     ----------
     sampling_strategy_ : dict
-        How many new rows each class was to get.
+        Requested number of new rows of each class.
     estimator_ : classifier
-        The fitted f.
+        The fitted classifier (f in the paper).
     profile_ : Profile
         Range, deviation, MAD and importance of each feature.
     feature_order_ : ndarray of int
@@ -103,7 +104,7 @@ class InteriorOverSampler(TableOverSampler):
         The relations between columns that new rows keep: ``text`` (as ``constraints`` and
         ``ignore_relations`` take it), ``description``, and the share of the rows that ``kept`` it.
     provenance_ : Provenance
-        One row per new sample: which row it started from, what changed, how far.
+        One row per new sample: the row it started from, what changed, and by how much.
     n_features_in_ : int
         Number of columns of X.
     feature_names_in_ : ndarray of str
@@ -113,8 +114,8 @@ class InteriorOverSampler(TableOverSampler):
 
     See Also
     --------
-    counterbalance.CounterfactualOverSampler : New rows at the boundary of f, to read.
-    counterbalance.ResampledClassifier : A classifier behind a sampler, with probabilities to use.
+    counterbalance.CounterfactualOverSampler : New rows at the decision boundary, to inspect.
+    counterbalance.ResampledClassifier : A classifier on resampled data, with probabilities.
 
     Examples
     --------
@@ -128,7 +129,7 @@ class InteriorOverSampler(TableOverSampler):
     """
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **TableOverSampler._parameter_constraints,  # noqa: SLF001  (imbalanced-learn's own way)
+        **TableOverSampler._parameter_constraints,  # noqa: SLF001  (as in imbalanced-learn)
         "estimator": [HasMethods(["fit", "predict"]), None],
         "spread": [Interval(Real, 0, None, closed="neither")],
         "between": [Interval(Real, 0, 1, closed="both")],
@@ -190,9 +191,9 @@ class InteriorOverSampler(TableOverSampler):
     def _draw(self, rows: list[NewRows], prepared: Prepared) -> None:
         """Draw the rows of each class.
 
-        No weight is above 1, so no key is below ``-log(u)``: candidates are scored from the largest
-        u on, and those that cannot be drawn any more are never made. Candidates of all classes are
-        scored together: boosting has a tree for each class, however few the rows are.
+        No weight is above 1, so no key is below ``-log(u)``: candidates are scored in descending
+        order of u, and those that can no longer be drawn are never made. Candidates of all classes
+        are scored together: boosting has a tree for each class, however few the rows are.
         """
         pools = []
         for part in rows:
@@ -210,15 +211,15 @@ class InteriorOverSampler(TableOverSampler):
 
 
 class Pool:
-    """The candidates of one class, drawn without putting back by the weights that f gives.
+    """The candidates of one class, drawn without replacement with weights from f.
 
     The n ids with the smallest ``-log(u) / weight`` are such a draw (Efraimidis and Spirakis,
-    2006). A key belongs to its id alone, so any part of the ids can be drawn from by itself.
+    2006). A key depends only on its id, so any part of the ids can be drawn independently.
 
     ids       sample ids
-    least     the smallest key that each may have, -log(u), of the weight 1; nan once it is scored
-    keys      -log(u) / weight of those that were scored, infinite for rows that break a rule
-    scores    f's score of the class for them
+    least     the smallest possible key of each, -log(u), for the weight 1; nan once it is scored
+    keys      -log(u) / weight of the scored ones, infinite for rows that break a rule
+    scores    f's score of the class for each
     """
 
     def __init__(self, interior: Interior, n: int, ids: Integers, agreement: float) -> None:
@@ -234,7 +235,7 @@ class Pool:
     def next(self, up_to: float = 0.0) -> Integers:
         """Return the next candidates to score: those with the largest u that may still be drawn.
 
-        Keys ``up_to`` a number are of interest even if they are not drawn here.
+        Keys ``up_to`` this number are needed even if they are not drawn here.
         """
         places = np.flatnonzero(self.least <= max(self.last_key, up_to))
         n = AT_A_TIME * self.n
@@ -244,7 +245,7 @@ class Pool:
 
 
 def score_candidates(pieces: list[tuple[Pool, Integers]], f: Classifier) -> None:
-    """Make the rows of some candidates, ask f about all of them, and note their keys."""
+    """Build the rows of some candidates, score all of them with f, and store their keys."""
     made = [pool.interior.at(pool.ids[at]) for pool, at in pieces]
     base = [pool.interior.rows[b] for (pool, _), (_, b) in zip(pieces, made, strict=True)]
     scores = f.scores(np.concatenate([new for new, _ in made]), np.concatenate(base))
@@ -260,7 +261,7 @@ def score_candidates(pieces: list[tuple[Pool, Integers]], f: Classifier) -> None
 def _together(
     waiting: list[tuple[Pool, Integers]], cut: Callable[[int], list[slice]]
 ) -> Iterator[list[tuple[Pool, Integers]]]:
-    """Cut the candidates of all classes into blocks: which pool, and which of its ids."""
+    """Cut the candidates of all classes into blocks of (pool, some of its ids)."""
     stops = np.cumsum([len(places) for _, places in waiting]).tolist()
     for block in cut(stops[-1]):
         pieces = []
@@ -273,24 +274,24 @@ def _together(
 
 
 def check_scores(f: Any) -> None:
-    """Refuse an f without probabilities; some know only when fitted whether they have any."""
+    """Raise if f has no probabilities; for some classifiers this is known only after fitting."""
     if not hasattr(f, "predict_proba"):
         raise ClassifierError(
-            f"estimator {type(f).__name__} gives no probability of a class, which new rows "
-            "are weighed by; pass a classifier with predict_proba"
+            f"estimator {type(f).__name__} has no probabilities, by which new rows "
+            "are weighted; pass a classifier with predict_proba"
         )
 
 
 def report(requested: Mapping[int, int], made: Mapping[int, Counts], labels: Labels) -> None:
-    """Warn of rows that are copies; refuse where the rules leave too few of a class.
+    """Warn of rows that are copies; raise where the rules leave too few rows of a class.
 
-    ``requested`` says how many new rows each class code was to get, ``made`` how many of which
-    origin it got.
+    ``requested`` is the number of new rows for each class code, ``made`` the numbers it got by
+    origin.
     """
     for target, n in requested.items():
         label = plain(labels.classes[target])
         found, copies = made[target]["interior"], made[target]["copy"]
-        head = f"class {label!r}: {n} new samples asked for, {found} found"
+        head = f"class {label!r}: {n} new samples requested, {found} found"
         if n - found - copies:
             raise ShortfallError(
                 f"{head}, {n - found - copies} missing: no row of the class keeps the constraints; "

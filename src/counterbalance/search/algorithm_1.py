@@ -1,4 +1,4 @@
-"""Algorithm 1 of the paper: perturb the factuals, and see which draws invert.
+"""Algorithm 1 of the paper: perturb the factuals and find the draws that invert.
 
     R, T, C      factuals, draws, classes
     order        <F_1, ..., F_M>, the features that may change
@@ -9,9 +9,9 @@ The paper draws anew in every round, which costs O(M^2 T) draws a row. Here a dr
 feature once and round m uses the first m of them: every candidate has the paper's distribution,
 and along a draw the distance only grows, so the first inversion along a draw is its nearest.
 
-What a candidate may be is decided cell by cell (ranges, allowed levels, directions). Rules about a
-row as a whole are checked where an inversion is to be returned, not where it is only to be known
-which factuals invert.
+Ranges, allowed levels and directions limit each cell on its own. Rules about a whole row are
+checked only for inversions that are returned, not when the search only has to know which factuals
+invert.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ try:
 except (ImportError, TypeError):  # not built, or built for another version of scipy
     kernel = None  # type: ignore[assignment]
 
-# Says of encoded rows, made from the factuals with these ids, which class f puts them into.
+# Returns the class that f predicts for encoded rows; the ids are those of their factuals.
 Predict = Callable[[Floats, Integers], Integers]
 Rounds = NDArray[np.int32]
 
@@ -41,7 +41,7 @@ Rounds = NDArray[np.int32]
 def which_invert(
     space: Space, structure: Structure, x: Floats, ids: Integers, wanted: Mask
 ) -> Mask:
-    """Say of each row and class whether any draw inverts it, (R, C)."""
+    """Return whether any draw inverts each row to each class, (R, C)."""
     rounds = first_inversions(space, structure, x, ids, wanted, any_draw=True)
     return np.asarray((rounds > 0).any(axis=1))
 
@@ -90,8 +90,8 @@ def first_inversions(
 ) -> Rounds:
     """Return the round of the first inversion of each (row, draw, class), 0 for none.
 
-    With ``any_draw`` no more is looked for once a row has an inversion to each class that is
-    wanted. ``checked`` asks that the row as a whole keeps every rule.
+    With ``any_draw`` the search of a row stops once it has an inversion to each wanted class. With
+    ``checked`` inversions must also keep the rules about whole rows.
     """
     rules = space.rules
     by_cells = not checked and rules.most_changed is None
@@ -123,9 +123,9 @@ def first_inversions(
 
 
 def _draws(space: Space, x: Floats, ids: Integers) -> kernel.Draws:
-    """Give the kernel what the draws of some rows are made with."""
+    """Return the kernel object that makes the draws of some rows."""
     x, rules, order = np.ascontiguousarray(x), space.rules, space.order
-    # Without a rule of direction the bounds are those of every factual: one shows them.
+    # Without a rule of direction every factual has the same bounds: compute them from one.
     some = x if (rules.rising | rules.falling)[order].any() else x[:1]
     bounds = space.bounds(some[:, order], order)
     lower, upper = (np.ascontiguousarray(np.atleast_2d(array), np.float64) for array in bounds)
@@ -135,7 +135,7 @@ def _draws(space: Space, x: Floats, ids: Integers) -> kernel.Draws:
 def build(
     space: Space, x: Floats, ids: Integers, row: Integers, draw: Integers, rounds: Integers
 ) -> Floats:
-    """Return candidates of the factuals ``x``; ``row`` never falls."""
+    """Return candidates of the factuals ``x``; ``row`` is sorted in ascending order."""
     if kernel is None or space.draw_arrays is None:
         return space.drawn(x[row], ids[row], draw, rounds)
     new = x[row]
@@ -151,10 +151,10 @@ def _by_asking(
     x: Floats,
     ids: Integers,
     wanted: Mask,
-    any_draw: bool,  # noqa: FBT001 - as of the caller
+    any_draw: bool,  # noqa: FBT001 - same as in the caller
     rules: Rules | None,
 ) -> Rounds:
-    """Ask f about all candidates of a round at once, round after round."""
+    """Call f once per round, on all candidates of that round."""
     n_draws, most = space.n_draws, space.rules.most_changed
     rounds = np.zeros((len(x), n_draws, wanted.shape[1]), dtype=np.int32)
     missing = np.repeat(wanted, n_draws, axis=0)  # (R T, C)
@@ -179,11 +179,13 @@ def _by_asking(
         near = far[going] < space.epsilon
         if most is not None:
             near &= n_changed[going] <= most
-        asked = going[near & (share > 0)]
-        said = _allowed(predict, rules, new[asked], ids[asked // n_draws], x[asked // n_draws])
-        hit = np.flatnonzero(said >= 0)
-        hit = hit[missing[asked[hit], said[hit]]]
-        at, target = asked[hit], said[hit]
+        queried = going[near & (share > 0)]
+        predicted = _allowed(
+            predict, rules, new[queried], ids[queried // n_draws], x[queried // n_draws]
+        )
+        hit = np.flatnonzero(predicted >= 0)
+        hit = hit[missing[queried[hit], predicted[hit]]]
+        at, target = queried[hit], predicted[hit]
         rounds[at // n_draws, at % n_draws, target] = k + 1
         missing[at, target] = False
         if any_draw:
@@ -197,7 +199,7 @@ def _by_asking(
 def _allowed(
     predict: Predict, rules: Rules | None, new: Floats, ids: Integers, old: Floats
 ) -> Integers:
-    """Return what f says of each row, -1 where the row breaks a rule."""
+    """Return the class that f predicts for each row, -1 where the row breaks a rule."""
     answer = np.full(len(new), -1, dtype=np.intp)
     if rules is None:
         return predict(new, ids) if len(new) else answer
@@ -258,7 +260,7 @@ def put(
     target: Integers,
     ids: Integers,
 ) -> Mask:
-    """Put values into rows, in place, where f and the rules agree; say where they do."""
+    """Put values into rows, in place, where f and the rules accept them; return where they do."""
     tried = rows[at]
     tried[np.arange(len(at)), m] = value
     tried = rules.complete(tried, x[at])
@@ -270,7 +272,7 @@ def put(
 def agrees(
     predict: Predict, rules: Rules, x: Floats, rows: Floats, target: Integers, ids: Integers
 ) -> Mask:
-    """Say which rows f puts into the wanted class, and keep every rule."""
+    """Return which rows f puts into the wanted class and keep every rule."""
     if not len(x):
         return np.zeros(0, dtype=bool)
     good = _allowed(predict, rules if rules.checked else None, rows, ids, x) == target

@@ -8,7 +8,7 @@
 Along a draw the distance only grows, so the first inversion along a draw is its nearest. A draw
 is followed feature by feature: the leaf sets (or the leaves) of its row are those of the perturbed
 features so far and of the features behind them, which are still those of the factual. With two
-classes and small trees a bound tells for many rounds at once that none of them inverts.
+classes and small trees a bound shows for many rounds at once that none of them inverts.
 """
 
 from libc.math cimport INFINITY, NAN, fabs, isnan, rint
@@ -24,9 +24,9 @@ from counterbalance.classifier.trees import AHEAD as _AHEAD
 
 cdef int64_t AHEAD = _AHEAD
 cdef uint64_t GOLDEN = 0x9E3779B97F4A7C15ULL
-# Trees that are walked at a time: a step down a tree waits for the memory of the step before.
+# Trees that are walked together, because each step down a tree waits for memory.
 DEF GROUP = 8
-# Rounds of a draw that are looked at together, at first.
+# Rounds of a draw that are first tested together.
 DEF FIRST_BLOCK = 8
 
 include "leaf_sets.pxi"
@@ -44,8 +44,8 @@ def first_inversions(
 ):
     """Write the round of the first inversion of each (row, draw, wanted class of f).
 
-    With ``any_draw`` a row is left as soon as every wanted class has one inversion. ``tied`` rows
-    have a candidate for which two classes are level: only f itself knows which of them it says.
+    With ``any_draw`` the search of a row stops once every wanted class has one inversion. ``tied``
+    rows have a candidate with a tie between two classes: only f itself can predict it.
     """
     cdef Py_ssize_t r
     cdef Path path
@@ -77,7 +77,7 @@ def first_inversions_linear(
 ):
     """Do the same for a linear f: ``start`` holds the scores of the factuals.
 
-    A class counts as reached if it is ahead by more than ``slack``, which no rounding can undo.
+    A class counts as reached if it leads by more than ``slack``, which exceeds rounding errors.
     """
     cdef Py_ssize_t C = weight.shape[0], r, t, k, c, m
     cdef uint64_t state
@@ -118,7 +118,7 @@ def build_rows(
 ):
     """Write the drawn cells of candidates into ``out``, which holds their factuals.
 
-    ``row`` must not fall: what is known of a factual serves all of its candidates.
+    ``row`` must be sorted: what is computed for a factual is reused for all of its candidates.
     """
     cdef Py_ssize_t i, k, r, last = -1
     cdef uint64_t state
@@ -146,7 +146,7 @@ def prune(
     """Undo the changes that f does not need, the farthest first, until each is needed; in place.
 
     ``target`` holds classes of f; ``scale`` and ``nominal`` are of all features. ``tied`` rows are
-    not done: two classes are level on the way, and only f itself knows which of them it says.
+    left as they are: there was a tie between two classes, which only f itself can decide.
     """
     cdef Py_ssize_t M = x.shape[1], r
     cdef Py_ssize_t* queue = <Py_ssize_t*>malloc((M + 1) * sizeof(Py_ssize_t))
@@ -213,7 +213,7 @@ cdef void prune_row(
 
 
 def predict(Ensemble ensemble, const double[:, ::1] x, Py_ssize_t[::1] answer):
-    """Write the class of f that each row is put into, -1 where no class is ahead."""
+    """Write the class of f for each row, -1 where no class leads."""
     cdef Py_ssize_t M = x.shape[1], r, m
     cdef int32_t* bins = <int32_t*>malloc((M + 1) * sizeof(int32_t))
     cdef Scores scores
@@ -232,7 +232,7 @@ def predict(Ensemble ensemble, const double[:, ::1] x, Py_ssize_t[::1] answer):
 
 
 cdef inline Py_ssize_t leading_class(const double* score, Py_ssize_t C, double slack) noexcept nogil:
-    """The class with the largest score if it is ahead by more than ``slack``, else -1."""
+    """The class with the largest score if it leads by more than ``slack``, else -1."""
     cdef Py_ssize_t c, best = 0
     cdef double second = -INFINITY
     for c in range(1, C):
@@ -248,7 +248,7 @@ cdef inline bint all_found(
 ) noexcept nogil:
     """Whether every wanted class has an inversion along one of the first draws.
 
-    Without ``any_draw`` that of a single draw is asked for, and the others are still to come.
+    Without ``any_draw`` only a single draw is tested; the others follow later.
     """
     cdef Py_ssize_t t, c
     cdef bint found
@@ -267,11 +267,11 @@ cdef inline bint all_found(
 # --- the paths of draws ----------------------------------------------------------------
 
 cdef struct Path:
-    # Room for the draws of one factual.
-    Py_ssize_t* used  # (n,): the features of the order that any tree looks at
+    # Memory for the draws of one factual.
+    Py_ssize_t* used  # (n,): the features of the order that any tree splits on
     Sets sets
     int32_t* bins  # (2, M): of the factual, and of a draw
-    int32_t* leaves  # (4, trees): of the factual, of a draw, trees to be walked, what they reach
+    int32_t* leaves  # (4, trees): of the factual, of a draw, trees to walk, leaves that they reach
     int64_t* score  # (2, C)
 
 
@@ -314,7 +314,7 @@ cdef inline bint note(
     Ensemble ensemble, const int64_t* score, const uint8_t* wanted, Py_ssize_t round_number,
     int32_t[::1] round_, uint8_t* tied,
 ) noexcept nogil:
-    """Note an inversion of a draw, or a tie; say whether the draw has all that are wanted."""
+    """Record an inversion of a draw, or a tie; return whether the draw has all that are wanted."""
     cdef Py_ssize_t c = ensemble.leading(score)
     if c < 0:
         tied[0] = True
@@ -357,7 +357,7 @@ cdef void follow_by_sets(
             m = draws.order[k]
             v = draws.value(r, k, state)
             sets.drawn[i] = ensemble.bitset(m, ensemble.bin(m, v))
-            if limited:  # features that no tree looks at count, too
+            if limited:  # features that no tree splits on count, too
                 far += draws.distance_between(r, first, k, state)
                 far += draws.distance_share(r, k, v)
                 first = k + 1
@@ -382,8 +382,8 @@ cdef void follow_by_bounds(
 ) noexcept nogil:
     """Find the first inversion of a draw to one of two classes, by bounds.
 
-    A block of rounds in which the class cannot be ahead is passed over as a whole; any other one
-    is halved, down to single candidates. Most draws never invert, and a few looks tell.
+    A block of rounds in which the class cannot lead is skipped as a whole; any other block is
+    halved, down to single candidates. Most draws never invert, and a few bounds show it.
     """
     cdef Sets* sets = &path.sets
     cdef Py_ssize_t a = 0, b, done = 0, size = FIRST_BLOCK, target = 1 if wanted[1] else 0
@@ -411,7 +411,7 @@ cdef void follow_by_leaves(
     Draws draws, Ensemble ensemble, Py_ssize_t r, const uint8_t* wanted, bint any_draw, Path* path,
     int32_t[:, ::1] round_, uint8_t* tied,
 ) noexcept nogil:
-    """Do the same for trees of more than 64 leaves: walk those that a moved feature may concern."""
+    """Do the same for larger trees: walk those whose path a moved feature may change."""
     cdef Py_ssize_t M = draws.x.shape[1], n_trees = ensemble.n_trees, C = ensemble.C
     cdef Py_ssize_t i, k, m, t, c, first
     cdef int32_t* bins = path.bins + M
@@ -453,7 +453,7 @@ cdef void follow_by_leaves(
             if place == bins[m]:
                 continue
             bit = <uint64_t>1 << (m & 63)
-            # A missing value may be bounded on either side.
+            # A missing value may go to either side of a node.
             up = bit if place > bins[m] or place < 0 else 0
             down = bit if place < bins[m] or bins[m] < 0 else 0
             bins[m] = place

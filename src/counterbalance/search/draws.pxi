@@ -1,4 +1,4 @@
-# What a draw makes of the cells of a factual; a part of the draw kernel.
+# The cells of a factual after a draw; included by the draw kernel.
 
 cdef enum:
     NUMBER = 0
@@ -56,10 +56,10 @@ cdef inline double uniform(uint64_t state, uint64_t counter) noexcept nogil:
 
 
 cdef class Draws:
-    """What a draw makes of the cells of some factuals, as ``perturbation`` does.
+    """Computes the cells of factuals after a draw, as ``Space.values`` does.
 
-    How much of the normal distribution lies between the limits of a cell is worked out when a
-    draw gets there, for the factual that was begun: many draws end before the last feature.
+    The mass of the normal distribution between the limits of a cell is computed when a draw of the
+    current factual first needs it: many draws end before the last feature.
     """
 
     cdef readonly Py_ssize_t n_rows, n_changing, n_draws
@@ -69,7 +69,7 @@ cdef class Draws:
     cdef const uint8_t[::1] changes  # (M,): whether a feature is in the order
     cdef const double[:, ::1] lower, upper  # (R, K), or (1, K) if they are those of every factual
     cdef const double[::1] deviation, scale, resolution  # (K,)
-    # Of the factual that was begun, (K,): see ``Mass``.
+    # Of the current factual, (K,): see ``Mass``.
     cdef double[::1] below, width, far
     cdef uint8_t[::1] mirrored, weighed
     cdef const uint8_t[::1] kind
@@ -100,7 +100,7 @@ cdef class Draws:
         return mix(state + (<uint64_t>t + 1) * GOLDEN)
 
     cdef inline void begin(self) noexcept nogil:
-        """Turn to another factual."""
+        """Make another factual the current one."""
         memset(&self.weighed[0], 0, self.n_changing)
 
     cdef inline double low_of(self, Py_ssize_t r, Py_ssize_t k) noexcept nogil:
@@ -110,7 +110,7 @@ cdef class Draws:
         return self.upper[r if self.upper.shape[0] > 1 else 0, k]
 
     cdef inline void weigh(self, Py_ssize_t k, double cell, double low, double high) noexcept nogil:
-        """Work out the mass between the limits of a cell, as ``Limits.mass`` does."""
+        """Compute the mass between the limits of a cell."""
         cdef double a = (low - cell) / self.deviation[k], b = (high - cell) / self.deviation[k]
         self.mirrored[k] = a > 0
         if a > 0:
@@ -120,17 +120,17 @@ cdef class Draws:
         self.weighed[k] = True
 
     cdef inline double value(self, Py_ssize_t r, Py_ssize_t k, uint64_t state) noexcept nogil:
-        """What the draw makes of the k-th feature of the order, of the factual that was begun."""
+        """The k-th feature of the order of the current factual, after the draw."""
         cdef double u = uniform(state, <uint64_t>self.order[k])
         if self.kind[k] == NOMINAL:
             return self.category(r, k, u)
         cdef double cell = self.x[r, self.order[k]], z
         cdef double low = self.low_of(r, k), high = self.high_of(r, k)
-        if isnan(cell) or low > high:  # missing, or the rules leave this cell no value: it stays
+        if isnan(cell) or low > high:  # a cell that is missing or has no allowed value stays
             return cell
         if not self.weighed[k]:
             self.weigh(k, cell, low, high)
-        # So far out that no digit is left: all mass is at the near bound.
+        # So far out that the mass rounds to 0: take the near bound.
         z = self.far[k] if self.width[k] == 0 else normal_quantile(u * self.width[k] + self.below[k])
         if self.mirrored[k]:
             z = -z
@@ -159,7 +159,7 @@ cdef class Draws:
         return self.listed[low]
 
     cdef inline double category(self, Py_ssize_t r, Py_ssize_t k, double u) noexcept nogil:
-        """Another category by its frequency, as ``perturbation`` draws it."""
+        """Another category, drawn by its frequency."""
         cdef Py_ssize_t first = self.first_level[k], last = self.first_level[k + 1] - 1
         cdef Py_ssize_t start = self.first_used[k], n_used = self.first_used[k + 1] - start
         cdef double cell = self.x[r, self.order[k]]
@@ -193,7 +193,7 @@ cdef class Draws:
     cdef inline double distance_between(
         self, Py_ssize_t r, Py_ssize_t first, Py_ssize_t stop, uint64_t state
     ) noexcept nogil:
-        """What some features of the order add to the distance of a draw."""
+        """The sum that some features of the order add to the distance of a draw."""
         cdef Py_ssize_t k
         cdef double far = 0.0
         for k in range(first, stop):

@@ -1,4 +1,4 @@
-"""Draws: what may change, and what a draw of Algorithm 1 makes of each cell.
+"""Draws: which cells may change, and the new value that a draw of Algorithm 1 gives each.
 
     x         encoded factuals, (R, M)
     order     <F_1, ..., F_M>, the features that may change
@@ -10,15 +10,15 @@
     z         standard normal truncated to [a, b]
 
 A continuous cell moves by a normal step with the deviation of its feature, truncated to the
-feature's factual range. The paper's formula adds X_nm, so it gives x' and not the step; x' is what
-is computed here. The value is then put on the grid of its column, *before* f sees it: what is
-returned is what was tested. A nominal cell takes another category, drawn by its frequency. A
-missing cell stays missing.
+feature's factual range. The paper's formula adds X_nm, so it gives x' and not the step; this module
+computes x'. The value is then rounded to the grid of its column, *before* f predicts its class: f
+has tested exactly the rows that are returned. A nominal cell takes another category, drawn by its
+frequency. A missing cell stays missing.
 
-Randomness belongs to the row. Nothing is drawn in sequence, so the result is the same for any
-number of jobs, any chunk size or partitioning, and a candidate can be rebuilt from (row, draw,
-round). The generator is splitmix64 (Steele, Lea and Flood 2014): (seed, row, draw) give its state,
-the feature's position is its counter.
+Random numbers depend on the row, not on the order of the work. So the result is the same for any
+number of jobs, chunk size or partitioning, and a candidate can be rebuilt from (row, draw, round).
+The generator is splitmix64 (Steele, Lea and Flood 2014): (seed, row, draw) give its state, the
+feature's position is its counter.
 """
 
 from __future__ import annotations
@@ -43,12 +43,12 @@ _MIX_1 = np.uint64(0xBF58476D1CE4E5B9)
 _MIX_2 = np.uint64(0x94D049BB133111EB)
 _EXPONENT_OF_ONE = np.uint64(0x3FF0000000000000)
 
-# Draws 0, 1, ... belong to the perturbations of a row; this one says which rows a sample takes.
+# Draws 0, 1, ... perturb a row; this one decides which rows a sample takes.
 SAMPLE_DRAW = 2**43
 # One sweep of the Gibbs sampler is visibly biased towards its start; five agree
 # with the exact distribution (tests/search/test_draws.py measures both).
 GIBBS_SWEEPS = 5
-# Kinds of cells, as the kernel counts them, and the bytes of the floats that it knows.
+# Codes of the kinds of cells in the kernel, and the float sizes in bytes that it supports.
 NUMBER, NARROW, NOMINAL = range(3)
 WIDTHS = (4, 8)
 
@@ -81,7 +81,7 @@ def uniform(state: Unsigned, counter: ArrayLike) -> Floats:
     into the middle of its cell, so neither 0 nor 1 ever comes out.
     """
     counter = np.asarray(counter).astype(np.uint64)
-    with np.errstate(over="ignore"):  # it wraps around; numpy only minds it for a single number
+    with np.errstate(over="ignore"):  # wraps; numpy only warns of it for scalars
         bits = _mix(state + (counter + np.uint64(1)) * _GOLDEN)
     bits >>= np.uint64(12)
     bits |= _EXPONENT_OF_ONE
@@ -91,15 +91,15 @@ def uniform(state: Unsigned, counter: ArrayLike) -> Floats:
 
 
 def sample_number(ids: ArrayLike) -> Floats:
-    """Return the number of each row by which samples are taken: the smallest come first.
+    """Return a number for each row; a sample takes the rows with the smallest numbers.
 
-    It depends on nothing but the id: any cut of a table gives the same samples, whatever the seed.
+    It depends on the id only: the samples are the same for every partitioning and seed.
     """
     return uniform(stream(0, ids, SAMPLE_DRAW), 0)
 
 
 def sample_of_classes(number: Floats, codes: NDArray[Any], n: int, n_each: int) -> Mask:
-    """Say which rows have the ``n`` smallest numbers of all, or the ``n_each`` of their class."""
+    """Return the mask of the ``n`` smallest numbers of all and the ``n_each`` of each class."""
     chosen = first_in_sample(number, n)
     for code in np.flatnonzero(np.bincount(codes)):
         here = np.flatnonzero(codes == code)
@@ -108,7 +108,7 @@ def sample_of_classes(number: Floats, codes: NDArray[Any], n: int, n_each: int) 
 
 
 def first_in_sample(number: Floats, n: int) -> Mask:
-    """Say which rows have the ``n`` smallest numbers."""
+    """Return which rows have the ``n`` smallest numbers."""
     if len(number) <= n:
         return np.ones(len(number), dtype=bool)
     return np.asarray(number <= np.partition(number, n - 1)[n - 1])
@@ -117,16 +117,16 @@ def first_in_sample(number: Floats, n: int) -> Mask:
 def exact_normal(u: Floats, lower: Floats, upper: Floats) -> Floats:
     """Draw normals truncated to [lower, upper] by the inverse of their distribution function.
 
-    The paper prints alpha and beta swapped (alpha belongs to the lower bound). Its worry about
-    tails does not arise: the interval holds zero, because a row lies inside the range of its own
-    features. Where a rule puts all of it above zero, it is drawn as its mirror image, where the
-    distribution function still has digits.
+    The paper prints alpha and beta swapped (alpha belongs to the lower bound). The paper worries
+    about the tails, but the interval always holds zero, because a row lies inside the range of its
+    own features. Only a rule can put the whole interval above zero; then its mirror image is drawn,
+    because the distribution function is precise in the lower tail.
     """
     mirrored = lower > 0
     low, high = np.where(mirrored, -upper, lower), np.where(mirrored, -lower, upper)
     below = ndtr(low)
     mass = ndtr(high) - below
-    z = np.where(mass == 0, high, ndtri(below + u * mass))  # so far out that no digit is left
+    z = np.where(mass == 0, high, ndtri(below + u * mass))  # so far out that the mass rounds to 0
     return np.where(mirrored, -z, z)
 
 
@@ -136,7 +136,7 @@ def gibbs_normal(
     """Draw truncated normals with the latent variable of Damien and Walker (2001).
 
     Given z, the latent height is uniform below exp(-z^2 / 2); given the height,
-    z is uniform where the bell is higher, cut to [a, b]. Each sweep takes two
+    z is uniform where the density is higher, cut to [a, b]. Each sweep takes two
     uniforms, at counters that no other sweep or feature uses.
     """
     counter = np.asarray(counter)
@@ -144,7 +144,7 @@ def gibbs_normal(
     z = np.broadcast_to(np.clip(0.0, lower, upper), shape)
     for sweep in range(1, GIBBS_SWEEPS + 1):
         height = uniform(state, counter + (2 * sweep - 1) * n_counters)
-        # height * exp(-z^2 / 2) is the latent variable; its bell reaches sqrt(-2 log) of it.
+        # height * exp(-z^2 / 2) is the latent variable; the density exceeds it up to sqrt(-2 log).
         reach = np.sqrt(z * z - 2 * np.log(height))
         left = np.maximum(lower, -reach)
         right = np.minimum(upper, reach)
@@ -154,7 +154,7 @@ def gibbs_normal(
 
 @dataclass(frozen=True)
 class Space:
-    """What a cell may become, which features change, and with which draws."""
+    """The values a cell may take, the features that may change, and the draws."""
 
     profile: Profile
     grid: Grid
@@ -172,7 +172,7 @@ class Space:
         return np.isin(np.arange(len(self.profile.lower)), self.order)
 
     def bounds(self, cells: Floats, features: Integers) -> tuple[Floats, Floats]:
-        """Return the least and the largest that cells may become.
+        """Return the least and the largest value that cells may take.
 
         They are (R, K), or (K,) where they are the same for every factual.
         """
@@ -199,7 +199,7 @@ class Space:
         return new
 
     def values(self, x: Floats, state: Unsigned, features: Integers) -> Floats:
-        """Return what draws make of the cells of K features, (R, T, K)."""
+        """Return the cells of K features after each draw, (R, T, K)."""
         values = np.empty((*state.shape, len(features)))
         nominal = self.profile.nominal[features]
         numbers = features[~nominal]
@@ -221,7 +221,7 @@ class Space:
         self.snap(values, features)
         lower, upper = (np.atleast_2d(end)[:, None, :] for end in (lower, upper))
         inside = np.minimum(np.maximum(values, lower), upper)
-        # Where the rules leave a cell no value, it stays.
+        # A cell without an allowed value stays.
         return np.where(lower > upper, cells[:, None, :], inside)
 
     def _category(self, cells: Floats, state: Unsigned, feature: int) -> Floats:
@@ -230,7 +230,7 @@ class Space:
         missing = np.isnan(cells)[:, None]
         own = np.where(missing[:, 0], len(share) - 1, cells).astype(np.intp)[:, None]
         cumulative = np.cumsum(share)
-        # Leave the own category's interval out: squeeze u, then step over it.
+        # Leave the cell's own category out: scale u down, then skip its interval.
         u = uniform(state, feature) * (cumulative[-1] - share[own])
         u += np.where(u >= cumulative[own] - share[own], share[own], 0.0)
         # Rounding at an interval's edge may lead to the own or an absent category.
@@ -252,7 +252,7 @@ class Space:
 
     @cached_property
     def draw_arrays(self) -> dict[str, Any] | None:
-        """What the kernel makes draws with; None for what it does not know."""
+        """Return the arrays that the kernel draws with; None for what it does not support."""
         profile, order, grid = self.profile, self.order, self.grid
         if (
             self.method != "exact"

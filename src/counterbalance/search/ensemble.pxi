@@ -1,4 +1,4 @@
-# An ensemble of trees that is asked about bins; a part of the draw kernel.
+# An ensemble of trees that predicts from bins; included by the draw kernel.
 
 cdef extern from *:
     """
@@ -91,7 +91,7 @@ cdef extern from *:
 
 
 cdef struct Scores:
-    # Room for the scores of one row.
+    # Memory for the scores of one row.
     uint64_t* sets  # (width,)
     int32_t* trees  # (trees,): all of them
     int32_t* leaves  # (trees,)
@@ -120,7 +120,7 @@ cdef void clear_scores(Scores* scores) noexcept:
 
 
 cdef class Ensemble:
-    """The trees of a ``Landscape``, and how their sums become an answer."""
+    """The trees of a ``Landscape``, and how their sums become a predicted class."""
 
     cdef readonly Py_ssize_t n_trees, n_classes, C  # C scores: one for two classes
     cdef readonly bint has_sets
@@ -151,7 +151,7 @@ cdef class Ensemble:
         self.has_sets = trees.leaf_sets is not None
         if self.has_sets:
             sets = trees.leaf_sets
-            if self.C == 1:  # those that are most for the second of two classes come first
+            if self.C == 1:  # leaves with the largest values for the second class come first
                 sets = RankedSets.from_nodes(
                     trees.nodes, trees.roots, trees.missing_left, trees.first_cut, land.value[:, 0]
                 )
@@ -161,7 +161,7 @@ cdef class Ensemble:
             self.nodes, self.bounded = trees.looped(), trees.bounded
 
     cdef inline bint uses(self, Py_ssize_t m) noexcept nogil:
-        """Whether any tree looks at the feature."""
+        """Whether any tree splits on the feature."""
         return self.first_cut[m + 1] > self.first_cut[m]
 
     cdef inline int32_t bin(self, Py_ssize_t m, double value) noexcept nogil:
@@ -199,7 +199,7 @@ cdef class Ensemble:
                 score[c] += value[(WORD * k + lowest_bit(one[k] & other[k])) * C + c]
 
     cdef inline Py_ssize_t leading(self, const int64_t* score) noexcept nogil:
-        """The class of f that is ahead of all others, -1 for none."""
+        """The class of f that leads, -1 for none."""
         cdef Py_ssize_t c, best = 0
         cdef int64_t second
         if self.C == 1:
@@ -213,7 +213,7 @@ cdef class Ensemble:
         return best if score[best] - second > AHEAD else -1
 
     cdef inline Py_ssize_t predict(self, const int32_t* bins, Scores* scores) noexcept nogil:
-        """The class of f that the row with these bins is put into, -1 for none."""
+        """The class of f for the row with these bins, -1 for none."""
         cdef Py_ssize_t m, tree, c
         if self.has_sets:
             memset(scores.sets, 0xFF, self.width * sizeof(uint64_t))

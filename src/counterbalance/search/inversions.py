@@ -1,8 +1,8 @@
-"""Inversions: what a search found, kept as the cells that changed, and which of it a class gets.
+"""Inversions: what a search found, stored as changed cells, and the selection for each class.
 
-The changed cells take little memory, where the rows would be as large as the result.
+Changed cells take little memory; whole rows would take as much as the result.
 
-Where more inversions were found than are asked for, a second model chooses (the paper keeps all:
+Where more inversions were found than requested, a second model chooses (the paper keeps all:
 ``EVERY``). An inversion with the probability p of the class by a logistic regression gets the key
 
     -log(u) / p ** POWER
@@ -23,7 +23,7 @@ from counterbalance.classifier.second_opinion import SecondOpinion
 from counterbalance.constraints.rules import differs
 from counterbalance.search.draws import Space, stream, uniform
 
-# What stands in ``Inversions.draw`` for a row that no draw gave.
+# ``Inversions.draw`` of a row that no draw gave.
 NOT_DRAWN = -1
 COLUMNS = ("factual", "target", "draw", "round", "distance", "count")
 
@@ -55,7 +55,7 @@ class Inversions:
         draw: Integers | None = None,
         round_: Integers | None = None,
     ) -> Inversions:
-        """Note the rows ``new``, made from the factuals ``old``."""
+        """Store the rows ``new``, made from the factuals ``old``."""
         changed = differs(new, old)
         row, feature = np.nonzero(changed)
         none = np.full(len(factual), NOT_DRAWN)
@@ -72,7 +72,7 @@ class Inversions:
 
     @classmethod
     def join(cls, parts: list[Inversions]) -> Inversions:
-        """Put the parts one behind the other."""
+        """Concatenate the parts."""
         nothing = np.zeros((0, 0))
         empty = cls.from_rows(
             np.zeros(0, np.intp), np.zeros(0, np.intp), np.zeros(0), nothing, nothing
@@ -100,18 +100,18 @@ def _columns(found: Inversions) -> tuple[Any, ...]:
     return tuple(getattr(found, name) for name in (*COLUMNS, "feature", "value"))
 
 
-# How much the second opinion counts: 0 not at all, and a large one takes the highest scores only.
+# Weight of the second opinion: 0 ignores it, a large value takes only the highest scores.
 POWER = 3.0
-# The least score: a row that the second model would never call the class can still be taken.
+# The least score: a row to which the second model gives a probability of 0 can still be taken.
 LEAST_SCORE = 1e-9
-# Smaller counters of a stream belong to the features that it perturbs.
+# Smaller counters of a stream are used for the features that it perturbs.
 KEY_COUNTER = 2**40
 # The sampling strategy of the paper: for N_i < N_j one row of i for each factual of j that inverts.
 EVERY = "all"
 
 
 def is_every(strategy: object) -> bool:
-    """Return whether a sampling strategy asks for every inversion, and for no number of rows."""
+    """Return whether a sampling strategy requests every inversion instead of a number of rows."""
     return isinstance(strategy, str) and strategy == EVERY
 
 

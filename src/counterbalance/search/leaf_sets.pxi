@@ -1,4 +1,4 @@
-# Sets of leaves as 64 bits; a part of both kernels.
+# Sets of leaves as 64 bits; included by both kernels.
 
 cdef extern from *:
     """

@@ -1,19 +1,19 @@
 """Minimum: for each factual the nearest row that f puts into the wanted class.
 
-This is the objective itself (Section IV-A of the paper), of which the draws of Algorithm 1
-are an approximate optimiser. The structure of f says how it is solved:
+This solves the objective of Section IV-A of the paper, which the draws of Algorithm 1 only
+approximate. The solver depends on the structure of f:
 
     trees      forests, decision trees and boosting     near the minimum (see ``minimum_kernel``)
     linear     two classes, numbers                     the minimum, in closed form
-    any other  is only asked                            ``minimum_any``
+    any other  predictions only                         ``minimum_any``
 
-A relation between columns, or a limit on how many of them change, concerns a row as a whole; under
-those f is only asked. f itself is asked about whatever is found. No change of what comes out can be
-undone or shortened.
+Relations between columns and limits on the number of changes concern whole rows; with them the
+search uses predictions only. f predicts the class of every row that is found before it is returned.
+No change of a returned row can be undone or shortened.
 
 The closed form: the distance is a sum over the features and so is the score, hence the minimum is
 that of a fractional knapsack. Features move in the order of their rate |weight| * MAD, each as far
-as it may go, until the score turns.
+as allowed, until f's class changes.
 """
 
 from __future__ import annotations
@@ -40,22 +40,22 @@ except ImportError:  # not built
     kernel = None  # type: ignore[assignment]
 
 
-# So many times a row is searched again without the features that made it unlike the table.
+# How often a row is searched again without the features that made it implausible.
 MOST_RETRIES = 5
-# Rows of a class that searches may start from. They are looked for among so many rows of each
-# class and so many of all: a table that is too large for a memory shows these, too.
+# Rows of a class that searches may start from, and the numbers of rows of each class and of all
+# classes among which they are chosen: a table larger than memory provides these, too.
 MOST_REFERENCES = 2048
 MOST_CANDIDATES = 20_000
-# A search goes on without each of so many of its changes, the farthest first.
+# How many changes a search leaves out in turn, the farthest first.
 N_LEFT_OUT = 5
-# A row that rules bind is searched for once more without each of so many of its changes.
+# How many changes the repeated search of a row bound by rules leaves out in turn.
 N_LEFT_OUT_BY_RULES = 2
 
 
 def choose_references(ids: Integers) -> Mask:
-    """Choose rows that searches for a class may start from, given the ids of those of the class.
+    """Choose rows that searches for a class may start from, given the ids of the rows of the class.
 
-    Any cut of the table gives the same ones, and no seed changes them.
+    The choice depends neither on the partitioning nor on a seed.
     """
     return first_in_sample(sample_number(ids), MOST_REFERENCES)
 
@@ -70,12 +70,12 @@ class Minimum:
 
     @cached_property
     def by_asking(self) -> AnyMinimum:
-        """The search that only asks f."""
+        """The search that uses f's predictions only."""
         return AnyMinimum(self.space, self.structure, self.references)
 
     @cached_property
     def by_trees(self) -> TreeMinimum | None:
-        """The search in trees, where f is made of such and no rule concerns whole rows."""
+        """The search in trees, if f consists of trees and no rule concerns whole rows."""
         land = self.structure.land
         if land is None or not is_compiled() or not self._cell_by_cell:
             return None
@@ -85,7 +85,7 @@ class Minimum:
 
     @cached_property
     def by_weights(self) -> LinearMinimum | None:
-        """The search in closed form, where f is linear and knows two classes."""
+        """The search in closed form, if f is linear with two classes."""
         rules, screen = self.space.rules, self.structure.screen
         usable = self._cell_by_cell and rules.only_steered and not rules.followers
         two = len(self.structure.f.classes) == 2  # noqa: PLR2004
@@ -97,7 +97,7 @@ class Minimum:
         return not rules.relations and rules.most_changed is None
 
     def find(self, x: Floats, ids: Integers, wanted: Mask) -> Inversions:
-        """Find the nearest inversion of every row to every class it is wanted for."""
+        """Find the nearest inversion of every row to each of its wanted classes."""
         row, target = np.nonzero(wanted)
         rows, far = self.nearest(x[row], target, ids[row])
         good = far < self.space.epsilon
@@ -107,11 +107,11 @@ class Minimum:
         return Inversions.from_rows(ids[row], target, far[good], x[row], rows[good])
 
     def nearest(self, x: Floats, target: Integers, ids: Integers) -> tuple[Floats, Floats]:
-        """Return the nearest row of class ``target`` for each row, and how far it is.
+        """Return the nearest row of class ``target`` for each row, and its distance.
 
-        Where there is no row the distance is infinite. A row that is bound by rules of the table,
-        or by a grid, is searched for once more without some of its changes, as long as that
-        leads nearer. The kernel does so itself for all others.
+        Where there is no row the distance is infinite. A row bound by learned rules or by a grid is
+        searched again without some of its changes, as long as the distance falls. The kernel itself
+        does this for all other rows.
         """
         no_cells = np.zeros(x.shape, dtype=bool)
         rows, far, bound = self._solve(x, target, ids, no_cells, N_LEFT_OUT)
@@ -132,8 +132,8 @@ class Minimum:
     ) -> tuple[Floats, Floats]:
         """Shorten to thresholds the rows for which the search in trees did not do so.
 
-        Those are rows with followers, which the kernel does not know, and rows of a search that
-        only asks f.
+        Those are rows with followers, which the kernel does not support, and rows found by
+        predictions only.
         """
         if self.structure.land is None:
             return rows, far
@@ -148,7 +148,7 @@ class Minimum:
         return rows, far
 
     def left_out(self, x: Floats, rows: Floats) -> Iterator[tuple[Integers, Mask]]:
-        """Give cells that are to stay, for some rows: one of their farthest changes, then all."""
+        """Yield masks of cells to keep, for some rows: one of their farthest changes, then all."""
         ranked, changed = farthest_first(self.space, x, rows), differs(rows, x)
         count = changed[:, self.space.order].sum(axis=1)
         for place in range(min(N_LEFT_OUT_BY_RULES, ranked.shape[1])):
@@ -163,14 +163,14 @@ class Minimum:
     def solve(
         self, x: Floats, target: Integers, ids: Integers, frozen: Mask
     ) -> tuple[Floats, Floats]:
-        """Return a near row for each row, and how far it is; ``frozen`` cells stay."""
+        """Return a near row for each row, and its distance; ``frozen`` cells stay."""
         rows, far, _ = self._solve(x, target, ids, frozen)
         return self._at_thresholds(x, rows, far, target, ids)
 
     def _solve(
         self, x: Floats, target: Integers, ids: Integers, frozen: Mask, n_left_out: int = 0
     ) -> tuple[Floats, Floats, Mask]:
-        """Return a near row for each row, how far it is, and whether rules or a grid bound it.
+        """Return a near row for each row, its distance, and whether rules or a grid bound it.
 
         ``frozen`` cells stay; ``n_left_out`` is as in the kernel.
         """
@@ -198,7 +198,7 @@ class Minimum:
         self, x: Floats, target: Integers, ids: Integers, frozen: Mask, n_left_out: int
     ) -> tuple[Floats, Mask, Mask]:
         trees, rules = self.by_trees, self.space.rules
-        assert trees is not None  # noqa: S101  (the caller looked)
+        assert trees is not None  # noqa: S101  (the caller checked)
         of_f, frozen = self.structure.places[target], frozen.copy()
         plain, far = trees.nearest(x, of_f, frozen, n_left_out)
         rows, bound = rules.complete(plain, x), np.zeros(len(x), dtype=bool)
@@ -208,15 +208,15 @@ class Minimum:
             if not left.size:
                 break
             bound[left] = True
-            # What is unlike the table stays as it was, and the rest moves.
+            # Implausible changes are undone, and the other features move.
             frozen[left] |= rules.faults(rows[left], x[left]) & differs(rows[left], x[left])
             plain[left], far[left] = trees.nearest(x[left], of_f[left], frozen[left])
             rows[left] = rules.complete(plain[left], x[left])
         reached = np.isfinite(far)
         some = np.flatnonzero(reached)
         reached[some] = self._agrees(x[some], rows[some], target[some], ids[some])
-        # The kernel does not know the followers of what it moved. With them other changes may be
-        # undone or shortened.
+        # The kernel does not move followers. Once they moved, other changes may be undone or
+        # shortened.
         moved = np.flatnonzero(reached & differs(rows, x)[:, rules.moves_more].any(axis=1))
         if moved.size:
             rows[moved] = self.by_asking.refine(x[moved], rows[moved], target[moved], ids[moved])
@@ -224,17 +224,17 @@ class Minimum:
         return rows, reached, bound & reached
 
     def _agrees(self, x: Floats, rows: Floats, target: Integers, ids: Integers) -> Mask:
-        """Say which rows f puts into the class, and keep every rule."""
+        """Return which rows f puts into the class and keep every rule."""
         rules = self.space.rules
         return agrees(self.structure.predict, rules, x, rows, target, ids)
 
 
-# So many rows of each class that f puts there are cells to start from.
+# How many rows that f puts into a class give starting cells for it.
 MOST_CELLS = 512
 
 
 def is_compiled() -> bool:
-    """Say whether the kernel is there."""
+    """Return whether the kernel is compiled."""
     return kernel is not None
 
 
@@ -248,10 +248,10 @@ class TreeMinimum:
 
     @cached_property
     def cells(self) -> tuple[Small, Small, Integers]:
-        """Where searches start, beside the row itself.
+        """Where searches start, besides the row itself.
 
-        They are the lowest and highest bins of the cells, class by class, and where those of each
-        class begin.
+        The lowest and highest bins of the cells, class by class, and where the cells of each class
+        begin.
         """
         bins = [self.landscape.trees.bins(some[:MOST_CELLS]) for some in self.references]
         lowest, highest = self.landscape.cells(np.concatenate(bins))
@@ -260,7 +260,7 @@ class TreeMinimum:
     def nearest(
         self, x: Floats, target: Integers, frozen: Mask, n_left_out: int = 0
     ) -> tuple[Floats, Floats]:
-        """Return the nearest row of each row's class ``target`` of f, and how far it is.
+        """Return the nearest row of each row's class ``target`` of f, and its distance.
 
         ``frozen`` cells stay. Where no row is found the distance is infinite. ``n_left_out`` is
         as in the kernel.
@@ -279,7 +279,7 @@ class TreeMinimum:
         return np.where(mutable, land.values(found, home, origin), x), distance
 
     def _limits(self, x: Floats) -> tuple[Floats, Floats, Mask]:
-        """Return where the cells of each row may move to, and which may: a missing one stays."""
+        """Return the bounds of cells, and which may move: missing ones stay."""
         space, order = self.space, self.space.order
         nominal = space.profile.nominal
         low, high = np.full((2, *x.shape), np.inf)
@@ -291,10 +291,10 @@ class TreeMinimum:
         return low, high, mutable & (low <= high)
 
 
-# Says of rows, by their places and as they are, whether f and the rules accept them.
+# Returns whether f and the rules accept some rows, given as their positions and cells.
 Agrees = Callable[[Integers, Floats], Mask]
-# How far beyond the boundary a row is put, in slacks of the screen: more than f's own rounding,
-# which depends on the rows that it is asked about together and must not decide.
+# How far beyond the boundary a row is moved, in slacks of the screen. It exceeds f's rounding,
+# which depends on the batch and must not decide.
 BEYOND = (1e-3, 1.0)
 
 
@@ -308,10 +308,10 @@ class LinearMinimum:
     def nearest(
         self, x: Floats, target: Integers, agrees: Agrees, frozen: Mask
     ) -> tuple[Floats, Mask]:
-        """Return the nearest row of the class ``target`` for each row, and where there is one.
+        """Return the nearest row of the class ``target`` for each row, and whether there is one.
 
-        ``agrees`` says of some of the rows (their places come first) whether f and the rules
-        accept them; ``frozen`` cells stay.
+        ``agrees`` returns whether f and the rules accept some rows (their positions come first);
+        ``frozen`` cells stay.
         """
         rows, reached = x.copy(), np.zeros(len(x), dtype=bool)
         for share in BEYOND:
@@ -334,7 +334,7 @@ class LinearMinimum:
         rows[:, order] = np.where(open_, np.clip(x[:, order], low, high), x[:, order])
         origin = rows.copy()
         score = np.full(len(x), intercept)
-        for m in range(x.shape[1]):  # one after the other, so that no block changes a bit
+        for m in range(x.shape[1]):  # one by one, so that the block size changes no bit
             score += rows[:, m] * weight[m]
         deficit = beyond - sign * score
         rate = np.abs(weight[order]) * profile.scale[order]
@@ -342,7 +342,7 @@ class LinearMinimum:
             m = order[k]
             if weight[m] == 0:
                 break
-            at = np.flatnonzero(open_[:, k] & (deficit >= 0))  # who is not there yet
+            at = np.flatnonzero(open_[:, k] & (deficit >= 0))  # rows still to move
             if not at.size:
                 continue
             behind, old, towards = deficit[at], rows[at, m], sign[at]
@@ -353,7 +353,7 @@ class LinearMinimum:
             value = np.where(enough, old + step, bound)
             value = self._beyond(value, bound, m, up)
             left = behind - towards * weight[m] * (value - old)
-            # Rounding must not leave a rest that another feature would be moved for.
+            # Rounding must not leave a remainder for which another feature would move.
             deficit[at] = np.where(enough, np.minimum(left, -np.finfo(np.float64).tiny), left)
             rows[at, m] = value
         self._shorten(origin, rows, weight, sign, -deficit, np.argsort(rate, kind="stable"))
@@ -368,7 +368,7 @@ class LinearMinimum:
         ahead: Floats,
         ranked: Integers,
     ) -> None:
-        """Give back what the last step to a grid brought too much, the dearest changes first."""
+        """Undo the excess of the last step to a grid, the costliest changes first."""
         for m in self.space.order[ranked]:
             at = np.flatnonzero((ahead > 0) & (rows[:, m] != x[:, m]))
             if not at.size or weight[m] == 0:
@@ -382,7 +382,7 @@ class LinearMinimum:
             rows[at, m] = nearer
 
     def _beyond(self, value: Floats, bound: Floats, m: int, up: Mask) -> Floats:
-        """Put values onto the grid of their column, on the far side; never past the bound."""
+        """Round values to the grid of their column, away from the factual; never past the bound."""
         grid, levels = self.space.grid, self.space.rules.levels.get(m)
         if levels is not None:
             last = len(levels) - 1
@@ -390,7 +390,7 @@ class LinearMinimum:
             below = levels[np.maximum(np.searchsorted(levels, value, side="right") - 1, 0)]
             snapped = np.where(up, np.maximum(above, value), np.minimum(below, value))
             return np.where(up, np.minimum(snapped, bound), np.maximum(snapped, bound))
-        if grid.resolution[m] == 0 and grid.width[m] >= value.itemsize:  # any float will do
+        if grid.resolution[m] == 0 and grid.width[m] >= value.itemsize:  # any float is allowed
             return np.where(up, np.minimum(value, bound), np.maximum(value, bound))
         at = np.array([m])
         snapped = grid.snap(value.copy()[:, None], at)[:, 0]

@@ -1,18 +1,19 @@
-"""Near inversions of any f, which is asked and never looked into.
+"""Near inversions of any f, found from its predictions only.
 
-    start      a row that f puts into the wanted class: a row of the table, of which the factual
+    start      a row that f puts into the wanted class: a row of the table, from which the factual
                takes every cell that may change, or what a draw of Algorithm 1 inverts
-    prune      give a changed cell its old value, if f still agrees
-    shorten    bring a changed number back to the value nearest to the old one that f accepts
+    prune      give a changed cell its old value, if f still predicts the class
+    shorten    move a changed number to the value nearest to the old one that f accepts
 
-    thresholds   where f is made of trees its answer can only change where the feature, or a column
+    thresholds   where f consists of trees its answer can only change where the feature, or a column
                  that is computed from it (a follower), crosses a threshold. The values on both
                  sides of each are tried, the nearest to the old one first
     halves       bisection between a value that is refused and one that is accepted
 
-Every step asks f about all factuals at once, a batch for each feature in turn. The result is an
-inversion without needless changes; it need not be the nearest. For trees thresholds and halves
-leave no nearer value that f and the rules accept, up to rounding; any other f gets a few halves.
+Every step calls f on all factuals at once, one batch for each feature in turn. The result is an
+inversion without needless changes; it need not be the nearest. For trees, thresholds and halves
+leave no nearer value that f and the rules accept, up to rounding. Any other f gets a few bisection
+steps.
 """
 
 from __future__ import annotations
@@ -41,7 +42,7 @@ HALVES = 8
 ALL_HALVES = 30
 # Values that are tried at a time for each row; twice as many the next time.
 FIRST_TRIED = 8
-# A crossing of a column that is linear in the feature lies so near to the one interpolated.
+# Tolerance between a threshold crossing and its linear interpolation.
 NEAR = 1e-11
 
 
@@ -56,7 +57,7 @@ def shorten(
     *,
     exact: bool = False,
 ) -> None:
-    """Bring the feature ``m`` of each row back as far as f and the rules agree, in place.
+    """Move feature ``m`` of each row as near to its old value as f and the rules accept, in place.
 
     With ``exact`` the thresholds of trees are tried.
     """
@@ -93,12 +94,12 @@ def _to_thresholds(
     target: Integers,
     ids: Integers,
 ) -> Floats:
-    """Bring rows to the first threshold that f and the rules accept, in place.
+    """Move rows to the first threshold that f and the rules accept, in place.
 
     Returns for each of the rows ``at`` the last value before it, which is refused.
     """
     rules, predict = space.rules, structure.predict
-    assert structure.land is not None  # noqa: S101  (the caller looked)
+    assert structure.land is not None  # noqa: S101  (the caller checked)
     place, value = _thresholds(space, structure.land, x[at], rows[at], m[at])
     first = np.searchsorted(place, np.arange(len(at)))
     end = np.append(first[1:], len(place))
@@ -131,7 +132,7 @@ def _thresholds(
 ) -> tuple[Integers, Floats]:
     """Return values beside thresholds that are nearer to the old one than the new one is.
 
-    They lie on either side of the old value. With each comes its row; they are sorted by row, then
+    They lie on either side of the old value. Each comes with its row. They are sorted by row, then
     by their distance from the old value.
     """
     places, values = [np.zeros(0, dtype=np.intp)], [np.zeros(0)]
@@ -214,7 +215,7 @@ def _crossings(
 def _beyond(
     space: Space, one: Integers, before: Floats, after: Floats, j: int, old: Floats, new: Floats
 ) -> tuple[Integers, Floats]:
-    """Put the ends of crossings onto the grid of the feature, a step to both sides included."""
+    """Round the ends of crossings to the grid of the feature; include one step on both sides."""
     resolution = space.grid.resolution[j]
     feature = np.full(len(one), j)
     levels = space.rules.levels.get(j)
@@ -236,7 +237,7 @@ def _snap(space: Space, values: Floats, m: Integers) -> Floats:
 
 # Rows of the class that are tried as starts, the nearest first.
 STARTS = 5
-# So often all changes are gone through.
+# How often the pass over all changes is repeated.
 MOST_SWEEPS = 20
 
 
@@ -251,7 +252,7 @@ class AnyMinimum:
     def nearest(
         self, x: Floats, target: Integers, ids: Integers, frozen: Mask
     ) -> tuple[Floats, Mask]:
-        """Return a near row of the class ``target`` for each row, and where there is one."""
+        """Return a near row of the class ``target`` for each row, and whether there is one."""
         rows, reached = x.copy(), np.zeros(len(x), dtype=bool)
         for code in np.unique(target):
             here = np.flatnonzero(target == code)
@@ -277,7 +278,7 @@ class AnyMinimum:
         return rows, reached
 
     def _drawn(self, x: Floats, code: int, ids: Integers, frozen: Mask) -> tuple[Floats, Mask]:
-        """Return the first inversion of any draw, where the cells that are frozen permit it."""
+        """Return the first inversion of any draw, if the frozen cells allow one."""
         rules = self.space.rules
         wanted = np.zeros((len(x), len(self.references)), dtype=bool)
         wanted[:, code] = True
@@ -306,13 +307,13 @@ class AnyMinimum:
             return np.where(np.isnan(cells), median, cells) / profile.scale[order]
 
         n = min(STARTS, len(pool))
-        # A tree is asked row by row, so that equally near ones come in the same order in any batch.
+        # The tree is queried row by row, so that ties have the same order in any batch.
         neighbours = NearestNeighbors(n_neighbors=n, algorithm="kd_tree", metric="manhattan")
         neighbours.fit(scaled(pool))
         return np.asarray(neighbours.kneighbors(scaled(x), return_distance=False))
 
     def _towards(self, x: Floats, reference: Floats, frozen: Mask) -> Floats:
-        """Give every cell that may change the value of the reference, as near as rules allow."""
+        """Give every free cell the value of the reference, or the nearest allowed one."""
         space, order = self.space, self.space.order
         nominal = space.profile.nominal[order]
         cells, wanted = x[:, order], reference[:, order].copy()
@@ -327,7 +328,7 @@ class AnyMinimum:
     def refine(
         self, x: Floats, rows: Floats, target: Integers, ids: Integers, *, exact: bool = False
     ) -> Floats:
-        """Prune, shorten what is left, and so on until nothing is gained."""
+        """Prune and shorten in turn until the distance no longer falls."""
         rows = prune(self.space, self.structure, x, rows, target, ids)
         going = np.arange(len(rows))
         for _ in range(MOST_SWEEPS):

@@ -1,7 +1,7 @@
-# Slopes of large trees, by walking; a part of the minimum kernel.
+# Slopes of large trees, by walking; included by the minimum kernel.
 
 cdef enum:
-    LANES = 8  # branches that are walked at a time
+    LANES = 8  # branches that are walked together
 
 
 cdef struct Branch:
@@ -9,11 +9,11 @@ cdef struct Branch:
     int32_t feature
     int32_t low
     int32_t high
-    int32_t here  # the leaf that the row is in now
+    int32_t here  # the current leaf of the row
 
 
 cdef class Branches:
-    """Writes slopes by entering the other child of every node on the way of a row."""
+    """Writes slopes by entering the other child of every node on the path of a row."""
 
     cdef Slopes slopes
     cdef const int32_t[:, ::1] nodes
@@ -56,7 +56,7 @@ cdef class Branches:
         return self.slopes.first_bin[m + 1] - self.slopes.first_bin[m] - 1
 
     cdef bint look_around(self, Row* row, const int32_t* bins, const int32_t* window) noexcept nogil:
-        """Write the scores, and the slopes within the windows; say whether the memory was enough."""
+        """Write the scores, and the slopes within the windows; return whether memory sufficed."""
         cdef const int32_t* nodes = self.node
         cdef const int32_t* node
         cdef Py_ssize_t k, c, i
@@ -98,10 +98,10 @@ cdef class Branches:
         return not self.failed
 
     cdef void walk_branches(self, const int32_t* bins) noexcept nogil:
-        """Note all leaves that the branches reach.
+        """Record all leaves that the branches reach.
 
-        A step down a tree waits for the memory of the one before, so several branches are
-        walked in turn. In which order they arrive does not matter: the sums are of integers.
+        Each step down a tree waits for memory, so several branches are walked in turn. Their order
+        does not matter, because the sums are integers.
         """
         cdef const int32_t* nodes = self.node
         cdef const int32_t* node
@@ -161,7 +161,7 @@ cdef class Branches:
     cdef inline void note(
         self, int32_t m, int32_t low, int32_t high, int32_t leaf, int32_t here
     ) noexcept nogil:
-        """Note that from low to high the row falls into another leaf."""
+        """Record that from low to high the row falls into another leaf."""
         cdef const int64_t* new = self.leaf + leaf * self.C
         cdef const int64_t* old = self.leaf + here * self.C
         cdef int64_t* change

@@ -10,8 +10,8 @@ r"""The minimum search in trees, compiled.
     slopes      how the scores change where one feature moves
 
 A search starts at home; if that leads nowhere, in the nearest *cell*: the bins that share all leaves
-with a training row that f puts into the class. In every step all trees are looked at once, and it is noted how
-their leaves change if one feature alone moves:
+with a training row that f puts into the class. In every step each tree is read once, to record how
+its leaf changes if one feature alone moves:
 
             m <= 4                    here: bin 2 of m
            /      \                   m in 5 .. 9:  leaf c, a change at 5
@@ -20,15 +20,15 @@ their leaves change if one feature alone moves:
      a     [b]   c      d
 
 So the margin is known after every move of a single feature: into any of its stretches, there
-into the bin next to home. Outside the class the move is made that brings most margin for its
-cost (no more counts than what is missing); inside, the one that saves most and stays inside. The
-search ends inside where no move saves anything: no change can be undone, and none shortened. Then
-one change after the other is undone for good, the costliest first, and the search goes on from
-there, as long as that leads nearer. An end of few changes is compared with one from the nearest cell.
+into the bin next to home. Outside the class the search makes the move with the most margin for its
+cost (margin beyond what is missing does not count); inside, the move that saves most and stays
+inside. It ends inside where no move saves anything: no change can be undone or shortened. Then one
+change after the other is undone for good, the costliest first, and the search continues from there,
+as long as the distance falls. A result with few changes is compared with one from the nearest cell.
 
 Slopes are found by leaf sets for small trees (``minimum_sets``), by walking for large ones
-(``minimum_branches``). Scores are whole numbers, so that no order of adding them matters. The
-tests hold all this against a plain version (``tests/naive_minimum.py``).
+(``minimum_branches``). Scores are whole numbers, so the order of adding them does not matter. The
+tests compare all this with a plain version (``tests/naive_minimum.py``).
 """
 
 from libc.math cimport INFINITY, fabs
@@ -58,19 +58,19 @@ cdef struct Move:
 
 
 cdef struct Step:
-    # Where a feature may go to: no bin nearer to home brings as much.
+    # A possible move of a feature: no bin nearer to home gains as much.
     int64_t brings
     double cost
     int32_t bin
 
 
 cdef struct Steps:
-    # How many there are: at home, then below it, then above.
+    # The number of steps: at home, then below it, then above.
     int32_t home, below, above
 
 
 cdef class Walker:
-    """Walks in a landscape; it has room for one row, so every thread has its own."""
+    """Searches a landscape; it holds the state of one row, so every thread has its own."""
 
     cdef const double[::1] least, most, rate
     cdef const int32_t[::1] next_up, next_down, first_bin
@@ -81,10 +81,10 @@ cdef class Walker:
     cdef Branches branches  # None where they are not
     cdef int32_t* bins
     cdef double* costs
-    cdef int32_t* window  # (M, 2): the bins that are looked at
+    cdef int32_t* window  # (M, 2): the bins that are considered
     cdef Step* steps  # (bins,): of each feature
     cdef Steps* counts  # (M,)
-    cdef uint8_t* mutable  # (M,): which features may move, without one that is left out
+    cdef uint8_t* mutable  # (M,): which features may move, except one that is left out
     cdef int32_t* queue  # (M,)
     cdef double* best_costs  # (M,)
     cdef bint failed
@@ -163,7 +163,7 @@ cdef class Walker:
         return high
 
     cdef void open_windows(self, Row* row, bint only_nearer) noexcept nogil:
-        """Choose the bins that are looked at: all, or only those that cost less than now."""
+        """Choose the bins to consider: all, or only those that cost less than now."""
         cdef int32_t m
         cdef double reach
         for m in range(<int32_t>self.M):
@@ -195,14 +195,14 @@ cdef class Walker:
         cdef int32_t m
         cdef int64_t here = self.slopes.margin(self.slopes.score, row.target)
         cdef bint inside = here > AHEAD
-        # Of two classes, what a step brings does not depend on where the row is.
+        # With two classes, the gain of a step does not depend on the current bins of the row.
         cdef bint known = self.slopes.C == 1 and here <= 0
         cdef double top = 0.0
         best.feature, best.bin, best.cost = -1, -1, 0.0
         for m in range(<int32_t>self.M):
             if not self.mutable[m] or (inside and not self.costs[m] > 0):
                 continue
-            # A stretch beyond another one must bring more; more than enough is never needed.
+            # A stretch beyond another one must gain more; more than enough is never needed.
             if not known:
                 self.find_steps(row, m, AHEAD - here if inside else min(here, 0) + AHEAD - here)
             elif self.slopes.touched[m]:
@@ -212,9 +212,8 @@ cdef class Walker:
         return best
 
     cdef void find_steps(self, Row* row, int32_t m, int64_t enough) noexcept nogil:
-        """Write the steps of a feature that bring more than enough, and than any nearer one.
-
-        Those beyond one that leads into the class are not needed, now and where the row is nearer.
+        """Write the steps of a feature that gain more than enough, and more than any nearer one.
+        Steps beyond one that leads into the class are not needed, now and where the row is nearer.
         """
         cdef const int64_t* margins = self.slopes.margins
         cdef int64_t here = self.slopes.margin(self.slopes.score, row.target)
@@ -247,7 +246,7 @@ cdef class Walker:
     cdef inline bint can_step(
         self, Row* row, int32_t m, int32_t i, int64_t here, Step* step
     ) noexcept nogil:
-        """Write the step into stretch i; say whether there is any."""
+        """Write the step into stretch i; return whether there is any."""
         cdef int32_t low = self.slopes.ends[i], high = self.slopes.ends[i + 1] - 1
         step.bin = self.nearest_bin(m, row.home[m], low, high)
         if step.bin < 0:
@@ -281,7 +280,7 @@ cdef class Walker:
         cdef double gain, dearer
         if here > AHEAD:  # what is saved
             gain, dearer = self.costs[m] - step.cost, 1.0
-        else:  # what is brought for the cost
+        else:  # the gain for the cost
             gain = <double>(min(here + step.brings, AHEAD + 1) - here)
             dearer = step.cost - self.costs[m]
             if not dearer > 0:
@@ -292,7 +291,7 @@ cdef class Walker:
     cdef double settle(self, Row* row, bint restored=False) noexcept nogil:
         """Move until nothing is saved; return the distance, infinite outside of the class.
 
-        The row is one whose slopes are not known, unless they were ``restored``.
+        The slopes of the row are not known, unless they were ``restored``.
         """
         cdef Move move
         cdef Py_ssize_t m, steps
@@ -323,7 +322,7 @@ cdef class Walker:
         return total
 
     cdef inline double home_cost(self, Row* row, int32_t m) noexcept nogil:
-        """What a rule makes a feature move at least, whether or not it is left out."""
+        """The least move that a rule requires of a feature, whether or not it is left out."""
         return self.cost(row, m, row.home[m]) if row.origin[m] == row.origin[m] else 0.0
 
     cdef void start(self, Row* row) noexcept nogil:
@@ -335,7 +334,7 @@ cdef class Walker:
     cdef bint start_at_cell(
         self, Row* row, const int32_t[:, ::1] lowest, const int32_t[:, ::1] highest
     ) noexcept nogil:
-        """Step into the nearest cell; say whether there is one."""
+        """Step into the nearest cell; return whether there is one."""
         cdef Py_ssize_t z, best = -1
         cdef int32_t m, bin
         cdef double total, cost, least = INFINITY
@@ -381,8 +380,8 @@ cdef class Walker:
     ):
         """Write the bins and the distance of the inversion of every row, infinite for none.
 
-        The search goes on without each of the ``n_left_out`` costliest changes of its best end, as
-        long as that leads nearer.
+        The search continues without each of the ``n_left_out`` costliest changes of its best
+        result, as long as the distance falls.
         """
         cdef Py_ssize_t r, t
         cdef Row row
@@ -425,7 +424,7 @@ cdef class Walker:
     cdef void improve(
         self, Row* row, Py_ssize_t n_left_out, double* least, int32_t* found
     ) noexcept nogil:
-        """Search on without one of the changes of the best end, as long as that leads nearer."""
+        """Continue without one of the changes of the best result, as long as the distance falls."""
         cdef Py_ssize_t j
         cdef double before = INFINITY
         while least[0] < before:
@@ -436,7 +435,7 @@ cdef class Walker:
                     break
 
     cdef void leave_out(self, Row* row, int32_t m, double* least, int32_t* found) noexcept nogil:
-        """Search from the best end without one of its changes, which stays undone."""
+        """Search from the best result without one of its changes, which stays undone."""
         memcpy(self.mutable, row.mutable, self.M)
         memcpy(self.bins, found, self.M * sizeof(int32_t))
         memcpy(self.costs, self.best_costs, self.M * sizeof(double))
@@ -448,7 +447,7 @@ cdef class Walker:
         self.keep(self.settle(row, True), least, found)
 
     cdef inline void keep(self, double far, double* least, int32_t* found) noexcept nogil:
-        """Keep where the row is if it is nearer than the least."""
+        """Save the row if its distance is the smallest so far."""
         if far < least[0]:
             least[0] = far
             memcpy(found, self.bins, self.M * sizeof(int32_t))
@@ -457,7 +456,7 @@ cdef class Walker:
                 self.sets.keep()
 
     cdef Py_ssize_t line_up(self) noexcept nogil:
-        """Line up the features that cost something at the best end, the costliest first."""
+        """List the features that cost something in the best result, the costliest first."""
         cdef Py_ssize_t n = 0, j
         cdef int32_t m
         for m in range(<int32_t>self.M):

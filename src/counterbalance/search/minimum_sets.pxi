@@ -1,4 +1,4 @@
-# Slopes of small trees, by leaf sets; a part of the minimum kernel.
+# Slopes of small trees, by leaf sets; included by the minimum kernel.
 
 cdef extern from *:
     """
@@ -52,13 +52,13 @@ cdef class Sets:
     """Writes slopes by leaf sets.
 
     The AND of the leaf sets of all features but one leaves the leaves that the row falls into as
-    that one moves, from left to right as its bin grows; those that only a missing cell leads to
-    are no part of it. After a move the sets of all trees are formed anew, side by side, and the
-    slopes of those pairs of a tree and a feature are written anew whose set is another one.
+    that one moves, from left to right as its bin grows; leaves that only a missing cell reaches are
+    not in it. After a move the sets of all trees are recomputed together, and so are the slopes of
+    each pair of a tree and a feature whose set changed.
 
     Where the set of a pair stays and the leaf of the row does not, the feature is the one that was
-    moved: all else equal, both leaves are in the set of any other only if both hold the row. What
-    the moved feature leads to stays, and is read off another score.
+    moved: all else equal, both leaves are in the set of any other only if both hold the row. The
+    leaves that the moved feature can reach stay the same; only their reference score changes.
     """
 
     cdef Slopes slopes
@@ -67,7 +67,7 @@ cdef class Sets:
     cdef const uint16_t[:, :, ::1] lowest  # (trees, M, WORD): small trees have few bins
     cdef const int64_t[:, :, ::1] value  # (trees, WORD, C)
     cdef const int64_t* values  # the same, without strides
-    cdef int32_t[::1] feature  # those that any tree looks at, n of them
+    cdef int32_t[::1] feature  # those that any tree splits on, n of them
     cdef int32_t[::1] place  # (M,): of a feature among them, or -1
     cdef Py_ssize_t n, C, K, width
     cdef const uint64_t** at  # (n,): the leaf sets of the row's bins
@@ -77,7 +77,7 @@ cdef class Sets:
     cdef uint64_t* was_here
     cdef uint64_t* behind
     cdef uint64_t* was  # (width,): the others of a feature before
-    cdef uint64_t* kept  # (n + 1, width): ``others`` and ``here`` of the row that was kept
+    cdef uint64_t* kept  # (n + 1, width): ``others`` and ``here`` of the saved row
     cdef int32_t moved  # the feature that was moved last, -1 for none
 
     def __init__(self, land, Slopes slopes):
@@ -108,7 +108,7 @@ cdef class Sets:
         free(self.kept)
 
     cdef void start(self, const int32_t* bins) noexcept nogil:
-        """Take a row; nothing is known of it."""
+        """Start with a new row."""
         cdef Py_ssize_t j
         self.slopes.clear()
         self.moved = -1
@@ -118,13 +118,13 @@ cdef class Sets:
         memset(self.here, 0, self.width * sizeof(uint64_t))
 
     cdef void keep(self) noexcept nogil:
-        """Keep what is known of the row, so that a search can go on from here."""
+        """Save the state of the row, so that a search can resume from here."""
         memcpy(self.kept, self.others, self.n * self.width * sizeof(uint64_t))
         memcpy(self.kept + self.n * self.width, self.here, self.width * sizeof(uint64_t))
         self.slopes.keep()
 
     cdef void restore(self, const int32_t* bins) noexcept nogil:
-        """Go back to the row that was kept; ``bins`` are its own."""
+        """Restore the saved row; ``bins`` are its bins."""
         cdef Py_ssize_t j
         memcpy(self.others, self.kept, self.n * self.width * sizeof(uint64_t))
         memcpy(self.here, self.kept + self.n * self.width, self.width * sizeof(uint64_t))
@@ -143,7 +143,7 @@ cdef class Sets:
             self.set_bin(self.place[m], bin)
 
     cdef void look_around(self, Row* row) noexcept nogil:
-        """Write the scores and the slopes anew where they are others."""
+        """Recompute the scores and the slopes that changed."""
         cdef Py_ssize_t j, k, first, width = self.width
         cdef int32_t m
         cdef uint64_t changed
@@ -168,7 +168,7 @@ cdef class Sets:
     cdef inline void write(
         self, int32_t m, Py_ssize_t first, uint64_t changed, const uint64_t* others
     ) noexcept nogil:
-        """Write the slopes of a feature anew, of those trees, from the first on, that have a bit."""
+        """Recompute the slopes of a feature for the trees whose bit is set, from the first on."""
         cdef Py_ssize_t k
         self.slopes.touched[m] = True
         while changed:
@@ -178,7 +178,7 @@ cdef class Sets:
             changed &= changed - 1
 
     cdef void score(self) noexcept nogil:
-        """Write the scores of the row; what the moved feature leads to keeps its own."""
+        """Write the scores of the row; the leaves that the moved feature can reach keep theirs."""
         cdef Py_ssize_t k, c, C = self.C
         cdef int64_t* score = self.slopes.score
         cdef int64_t* change = self.slopes.change
@@ -202,7 +202,7 @@ cdef class Sets:
     cdef inline void add(
         self, Py_ssize_t k, int32_t m, uint64_t leaves, uint64_t here, int64_t sign
     ) noexcept nogil:
-        """Add to the slopes of a feature what a tree says of it; nothing if that is one leaf."""
+        """Add the contribution of a tree to the slopes of a feature; a single leaf adds nothing."""
         cdef const int64_t* value = self.values + k * WORD * self.C
         cdef const uint16_t* lowest = &self.lowest[k, m, 0]
         cdef uint64_t* marks = self.slopes.marks + self.slopes.first_mark[m]

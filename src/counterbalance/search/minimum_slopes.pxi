@@ -1,4 +1,4 @@
-# How the scores change where one feature moves; a part of the minimum kernel.
+# How the scores change where one feature moves; included by the minimum kernel.
 
 cdef struct Row:
     const double* x
@@ -22,10 +22,10 @@ cdef class Slopes:
     cdef int64_t* score  # (C,)
     cdef int64_t* change  # (bins, C)
     cdef uint64_t* marks
-    cdef uint8_t* touched  # (M,): features with another change since they were looked at
+    cdef uint8_t* touched  # (M,): features whose changes are newer than their stretches
     cdef Py_ssize_t* first_mark  # (M + 1,): where the marks of each feature begin
     cdef int64_t* running  # (C,)
-    cdef int64_t* kept_change  # (bins, C): of the row that searches go on from
+    cdef int64_t* kept_change  # (bins, C): of the saved row
     cdef int64_t* kept_score  # (C,)
     cdef uint64_t* kept_marks
     cdef Py_ssize_t n_bins
@@ -79,13 +79,13 @@ cdef class Slopes:
         free(self.kept_marks)
 
     cdef void keep(self) noexcept nogil:
-        """Keep everything, so that a search can go on from here."""
+        """Save the state, so that a search can resume from here."""
         memcpy(self.kept_change, self.change, self.n_bins * self.C * sizeof(int64_t))
         memcpy(self.kept_score, self.score, self.C * sizeof(int64_t))
         memcpy(self.kept_marks, self.marks, self.first_mark[self.M] * sizeof(uint64_t))
 
     cdef void restore(self) noexcept nogil:
-        """Go back to the row that was kept."""
+        """Restore the saved row."""
         memcpy(self.change, self.kept_change, self.n_bins * self.C * sizeof(int64_t))
         memcpy(self.score, self.kept_score, self.C * sizeof(int64_t))
         memcpy(self.marks, self.kept_marks, self.first_mark[self.M] * sizeof(uint64_t))
@@ -104,7 +104,7 @@ cdef class Slopes:
                     self.marks[i] &= self.marks[i] - 1
 
     cdef inline int64_t* mark(self, int32_t m, int32_t bin) noexcept nogil:
-        """Mark a bin; what is returned is the change there."""
+        """Mark a bin and return the change there."""
         self.marks[self.first_mark[m] + bin // WORD] |= <uint64_t>1 << (bin % WORD)
         return self.change + (self.first_bin[m] + bin) * self.C
 
@@ -124,7 +124,7 @@ cdef class Slopes:
     ) noexcept nogil:
         """Write where each stretch of a feature begins, the end of the last, and their margins.
 
-        How many there are is returned, and ``at_home`` is the one with the bin ``home``. A mark
+        Return the number of stretches; ``at_home`` is the one with the bin ``home``. A mark
         without a change is removed.
         """
         cdef uint64_t* marks = self.marks + self.first_mark[m]

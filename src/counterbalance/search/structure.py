@@ -1,19 +1,19 @@
-"""Structure: what the searches know of f beyond its answers.
+"""Structure: what the searches know about f beyond its predictions.
 
     trees        forests, decision trees, boosting (``tree_readers``): a ``Landscape``
     linear       a score for each class that is a sum over the features: a ``Screen``
-    nothing      any other f is only asked
+    nothing      any other f: predictions only
 
     bin          where a value lies among the cuts of its feature (see ``trees``)
     least, most  of each bin: the least and the largest value that the column can hold there
     cell         the bins of all features that share every leaf with some row: a box
 
-Trees see nothing of a row but its bins. A column can hold the values of its grid, the levels that a
-rule allows, or its categories; a bin without any holds none, and then ``least`` is above ``most``.
-Both never fall from bin to bin.
+Trees depend on a row only through its bins. A column can hold the values of its grid, the levels
+that a rule allows, or its categories; a bin without any holds none, and then ``least`` is above
+``most``. Both are nondecreasing from bin to bin.
 
-An answer that is read off the structure has a margin that rounding cannot undo. Where there is no
-such margin f itself is asked, and so it is about every row that a search returns.
+A prediction computed from the structure has a margin larger than any rounding error. Without such a
+margin f itself predicts, as it does for every row that a search returns.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ class Landscape:
     most: Floats
     next_up: Small  # the nearest bin, from this one on, that holds a value; -1 for none
     next_down: Small
-    rate: Floats  # what a change of one costs, 1 / MAD
+    rate: Floats  # the distance of a change by one, 1 / MAD
     flat: NDArray[np.uint8]  # whether any change of a feature costs the same
 
     @classmethod
@@ -58,9 +58,9 @@ class Landscape:
         """Join trees and columns."""
         score = trees.value / len(trees.roots)
         largest = np.abs(score).max(initial=0.0)
-        if largest > MOST_SCORE:  # of a boosting with steps that are far too long
+        if largest > MOST_SCORE:  # a boosting model with far too large steps
             score = score * (MOST_SCORE / largest)
-        if score.shape[1] == 2:  # noqa: PLR2004 (two classes: who is ahead is one number)
+        if score.shape[1] == 2:  # noqa: PLR2004 (two classes: one number is the lead)
             score = score[:, 1:] - score[:, :1]
         parts = [
             values_in_bins(trees.cuts_of(m), m, space, trees.cell) for m in range(trees.n_features)
@@ -86,7 +86,7 @@ class Landscape:
         return np.asarray(self.value[self.trees.leaf_sets.leaf])
 
     def values(self, bins: Small, home: Small, origin: Floats) -> Floats:
-        """Return the values in ``bins`` next to those of ``origin``, which lie in ``home``."""
+        """Return the values in ``bins`` nearest to those of ``origin``, which lie in ``home``."""
         at = self.first_bin[:-1] + np.maximum(bins, 0)
         inside = np.minimum(np.maximum(origin, self.least[at]), self.most[at])
         return np.where(bins == home, origin, inside)
@@ -188,14 +188,14 @@ def _next_down(holds: NDArray[np.bool_]) -> Small:
 
 
 def kernel_status() -> str:
-    """Say whether the compiled kernels are there; without them the same seed gives other rows."""
+    """Return whether the kernels are compiled; without them the same seed gives other rows."""
     there = kernel is not None and boosting.is_compiled()
     return "with the compiled kernels" if there else "without the compiled kernels (slower)"
 
 
 @dataclass(frozen=True, eq=False)
 class Structure:
-    """A classifier, and its trees or its weights where they are known."""
+    """A classifier, with its trees or its weights if they are known."""
 
     f: Classifier
     land: Landscape | None = None
@@ -222,7 +222,7 @@ class Structure:
     def predict(self, x: Floats, ids: Integers) -> Integers:
         """Return the code of the class that f puts each row into, made from the factuals ``ids``.
 
-        The rows are known to be sound.
+        The rows are not checked again.
         """
         if self.ensemble is None:
             return self.f.predict_codes(x, ids)
@@ -236,16 +236,16 @@ class Structure:
 
 
 def read_structure(space: Space, f: Classifier, table: Table) -> Structure:
-    """Look into f, as far as it sees the very numbers that the table is encoded as."""
+    """Read the structure of f, if its input is the encoded table itself."""
     numbers = not f.moves_cells and not any(kind.has_levels for kind in table.kinds)
     trees = f.trees if f.takes_codes or numbers else None
-    if trees is not None and np.isfinite(trees.value).all():  # others have no order to climb
+    if trees is not None and np.isfinite(trees.value).all():  # other values cannot be ordered
         land = Landscape.from_trees(trees, space)
         return Structure(f, land, None if kernel is None else kernel.Ensemble(land))
     if trees is None and numbers:
         profile, widths = space.profile, space.grid.width
-        # The ranges of the profile stand for the table: any container of the same numbers gives
-        # the same rows.
+        # Use the ranges of the profile instead of the table: any container of the same numbers then
+        # gives the same rows.
         width = widths.max() if widths.size else 8
         ends = np.array([profile.lower, profile.upper], dtype=f"f{width}")
         inner = f.f.estimator if isinstance(f.f, FrozenEstimator) else f.f

@@ -1,1 +1,1 @@
-"""Table: what came in, recognised column by column, as floats, and back."""
+"""Table: detect the kind of each column, encode the table as floats, and decode it."""

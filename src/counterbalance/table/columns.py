@@ -1,4 +1,4 @@
-"""Columns: which kind each column is, how it becomes floats and how it comes back.
+"""Columns: the kind of each column, and how it is encoded and decoded.
 
     kind         code in the float matrix              changes by
     continuous   the value                             a normal step
@@ -7,8 +7,8 @@
     nominal      the position among the sorted values  another category, by its frequency
     boolean      0 or 1                                the other one
 
-A missing cell is nan in the matrix. Codes are exact: decoding what was encoded
-gives the same cells, so f judges the very rows that come out.
+A missing cell is nan in the matrix. Codes are exact: decoding an encoded column gives the same
+cells, so f predicts exactly the rows that are returned.
 """
 
 from __future__ import annotations
@@ -26,15 +26,15 @@ from counterbalance.table.kinds import Kind
 
 # Beyond this, whole numbers are no longer exact in a float.
 LARGEST_INTEGER = 2**53
-# Grids that are recognised, in points per unit: whole numbers, halves, up to four decimals.
+# Grids that are detected, in points per unit: whole numbers, halves, up to four decimals.
 RESOLUTIONS = (1, 2, 10, 100, 1000, 10_000)
-# Cells that are looked at first: most columns are on no grid.
+# Cells that are tested first: most columns have no grid.
 FIRST_LOOK = 100
 
 
 @dataclass(frozen=True)
 class Column:
-    """One column of the factual table: as it came, and as codes."""
+    """One column of the factual table: in the user's container, and as codes."""
 
     name: Any
     kind: Kind
@@ -64,7 +64,7 @@ class Column:
 
 
 def resolution(column: Column) -> float:
-    """Return how many grid points per unit the column has, 0 for none."""
+    """Return the number of grid points per unit of the column, 0 for no grid."""
     if column.kind in {Kind.INTEGER, Kind.ORDINAL}:
         return 1.0
     if column.kind is not Kind.CONTINUOUS:
@@ -85,7 +85,7 @@ def _on_grid(known: Floats, per_unit: int, width: int) -> bool:
 
 
 def check_numbers(column: Column) -> None:
-    """Refuse numbers that the search could not give back unharmed."""
+    """Raise for numbers that the search cannot return exactly."""
     if np.isinf(column.codes).any():
         raise TableError(
             f"column {column.name!r} holds an infinite value; "
@@ -119,7 +119,7 @@ def select_columns(selection: Any, names: list[Any], parameter: str) -> Mask:
 
 
 def column_position(item: Any, names: list[Any], parameter: str) -> int:
-    """Return where a column is that was given by its name or its position."""
+    """Return the position of a column, given by its name or its position."""
     if isinstance(item, (list, set, dict, np.ndarray)) or hasattr(item, "to_list"):
         raise TableError(
             f"{parameter} holds {item!r}, which is several columns in one; name each on its own"

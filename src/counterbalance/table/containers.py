@@ -1,12 +1,11 @@
 """Containers: rows of numpy arrays, sparse matrices, lists, pandas and polars objects.
 
-Three questions are asked of whatever the user passed, and nothing else here:
-which rows (``take``), these rows below those (``append``), what is it (``kind``).
+Every container supports three operations: select rows (``take``), append rows (``append``), and
+detect the container (``kind``).
 
-The index of a pandas object: the rows that came in keep theirs; a new row gets
-a label that cannot collide. An integer index goes on after its largest label,
-any other index gets the texts ``new-0``, ``new-1``, ... (with more dashes where
-such a label was there already).
+The index of a pandas object: old rows keep their labels; new rows get unique labels. An integer
+index continues after its largest label, any other index gets the labels ``new-0``, ``new-1``, ...
+(with more dashes if such a label exists already).
 """
 
 from __future__ import annotations
@@ -23,7 +22,7 @@ Kind = Literal["array", "list", "sparse", "pandas", "polars"]
 
 
 def kind(rows: Any) -> Kind:
-    """Say what holds the rows, without importing a library that is not in use."""
+    """Return the kind of container, without importing a library that is not in use."""
     if sparse.issparse(rows):
         return "sparse"
     pandas = sys.modules.get("pandas")
@@ -64,7 +63,7 @@ def append(rows: Any, new: Any) -> Any:
 
 
 def copy(rows: Any) -> Any:
-    """Return the rows once more, so that whoever gets them may write into them."""
+    """Return a copy of the rows, which may be written into."""
     match kind(rows):
         case "polars":
             return rows.clone()
@@ -75,7 +74,7 @@ def copy(rows: Any) -> Any:
 
 
 def same(rows: Any, others: Any) -> bool:
-    """Say whether two containers of one kind hold the same cells."""
+    """Return whether two containers of one kind hold the same cells."""
     if rows.shape != others.shape:
         return False
     match kind(rows):
@@ -87,13 +86,13 @@ def same(rows: Any, others: Any) -> bool:
             places = places and np.array_equal(left.indices, right.indices)
             return places and same(left.data, right.data)
         case _:
-            # What differs from itself is nan, and nan beside nan is no difference.
+            # Only nan differs from itself, and nan equals nan here.
             nan = (rows != rows) & (others != others)  # noqa: PLR0124
             return not bool(((rows != others) & ~nan).any())
 
 
 def _in_order(matrix: Any) -> Any:
-    """Return a sparse matrix by rows, in the one order of its cells that is its own."""
+    """Return a sparse matrix by rows, with its cells in canonical order."""
     ordered = matrix.tocsr(copy=True)
     ordered.sum_duplicates()
     return ordered

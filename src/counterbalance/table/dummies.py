@@ -1,15 +1,14 @@
-"""Dummies: columns of 0 and 1 that stand for one category, found and searched as one.
+"""Dummies: 0/1 columns that encode one category, detected and searched as one feature.
 
     group      columns of which one, or at most one, is 1 in nearly all rows: dummy columns
     pattern    the cells of a group in one row; the patterns of the table are the category's levels
 
-The first column of a group carries the category: the place of a row's pattern. The other columns
-of the group are 0 in every row. So the encoded table keeps its shape, whatever searches it sees
-one category and columns that never change, and decoding writes the dummies back as they were.
+The first column of a group holds the category: the position of a row's pattern. The other columns
+of the group are 0 in every row. So the encoded table keeps its shape, a search sees one category
+and constant columns, and decoding restores the dummies.
 
-Columns are tried together if their names share a beginning, as those of ``pandas.get_dummies``
-do, if they stand side by side, as those of ``OneHotEncoder`` do in an array, or if their shares
-add up to one.
+Columns are tested as a group if their names share a prefix, as from ``pandas.get_dummies``, if they
+are adjacent, as from ``OneHotEncoder`` in an array, or if their shares add up to one.
 """
 
 from __future__ import annotations
@@ -28,12 +27,12 @@ from counterbalance.table.table import Table
 if TYPE_CHECKING:
     from counterbalance.arrays import Floats, Integers, Mask
 
-# The share of the rows that keep a group, and the rows that it takes to see one.
+# The least share of the rows that keep a group, and the least number of rows.
 KEPT = 0.99
 FEWEST_ROWS = 20
-# Rows that are looked at first: most columns hold more than 0 and 1.
+# Rows that are tested first: most columns hold more than 0 and 1.
 FIRST_LOOK = 100
-# The chance, at most, that columns which have nothing to do with each other look like a group.
+# The largest probability that independent columns look like a group.
 CHANCE = 0.001
 TRUTHS = {"0", "1", "0.0", "1.0", "False", "True", "false", "true"}
 
@@ -49,7 +48,7 @@ class Group:
 
     @property
     def first(self) -> int:
-        """The column that carries the category."""
+        """The column that holds the category."""
         return self.columns[0]
 
     @property
@@ -113,7 +112,7 @@ class Grouped(Table):
         return self.inner.column(m)
 
     def native_column(self, m: int) -> Any:
-        """Return a column as the user passed it; dummies are none."""
+        """Return a column as the user passed it, None for dummies."""
         return (
             self.inner.native_column(m) if self.carrier[m] == m and m not in self._firsts else None
         )
@@ -125,7 +124,7 @@ class Grouped(Table):
     def unfolded(self, codes: Floats, origin: Integers | None = None) -> Floats:
         """Return encoded rows with the dummies as the user's table has them.
 
-        A pattern that is in no level is that of row ``origin``.
+        A pattern without a level is copied from row ``origin``.
         """
         codes = np.array(codes)
         for group in self.groups:
@@ -137,7 +136,7 @@ class Grouped(Table):
         return codes
 
     def decode(self, codes: Floats, origin: Integers | None = None) -> Any:
-        """Write the dummies back, then decode as the table without groups does."""
+        """Restore the dummies, then decode as the table without groups does."""
         return self.inner.decode(self.unfolded(codes, origin), origin)
 
     def append(self, n_new: int, new: Iterator[tuple[Floats, Integers]]) -> Any:
@@ -146,7 +145,7 @@ class Grouped(Table):
         return self.inner.append(n_new, unfolded)
 
     def codes_of_levels(self, m: int) -> dict[Any, float]:
-        """Return the code of every level; a group is named by the column that is 1."""
+        """Return the code of every level; the column that is 1 names the level of a group."""
         for group in self.groups:
             if m == group.first:
                 return {
@@ -156,7 +155,7 @@ class Grouped(Table):
 
 
 def group_dummies(table: Table, apart: Iterable[str] | str | None = None) -> Table:
-    """Return the table with its groups of dummy columns as categories.
+    """Return the table with each group of dummy columns as one category.
 
     Groups whose relation is among the texts ``apart`` stay columns of their own.
     """
@@ -175,7 +174,7 @@ def with_groups(table: Table, groups: Sequence[Group]) -> Table:
 
 
 def group_text(group: Group, names: Sequence[Any]) -> str:
-    """Return a group as the relation that its columns keep, as ``constraints`` takes it."""
+    """Return a group as the relation that its columns keep, in the syntax of ``constraints``."""
     quoted = (
         name if re.fullmatch(r"[^\W\d][\w.]*", name) else f"`{name}`"
         for name in (str(names[m]) for m in group.columns)
@@ -194,7 +193,7 @@ def find_groups(table: Table) -> list[Group]:
     ones = np.column_stack([table.column(m) for m in columns])
     shared = ones.T @ ones
     count = np.diag(shared)
-    # The most rows of two columns that may be 1 in both.
+    # The most rows in which two columns may both be 1.
     dirty = (1 - KEPT) * np.minimum(count[:, None], count[None, :])
     apart, expected = shared <= dirty, count[:, None] * count[None, :] / n_rows
     least = np.log(len(columns) ** 2 / CHANCE)
@@ -226,7 +225,7 @@ def find_groups(table: Table) -> list[Group]:
 
 
 def _is_dummy(table: Table, m: int) -> bool:
-    """Say whether a column holds 0 and 1, or False and True, and nothing else."""
+    """Return whether a column holds only 0 and 1, or False and True."""
     kind = table.kinds[m]
     if kind is Kind.ORDINAL:
         return False
@@ -240,7 +239,7 @@ def _is_dummy(table: Table, m: int) -> bool:
 
 
 def _by_name(names: list[str]) -> list[list[int]]:
-    """Return columns whose names share a beginning before a separator, the largest sets first."""
+    """Return columns whose names share a prefix before a separator, the largest sets first."""
     sets: dict[str, list[int]] = defaultdict(list)
     for k, name in enumerate(names):
         for separator in re.finditer(r"[\W_]+", name):
@@ -251,7 +250,7 @@ def _by_name(names: list[str]) -> list[list[int]]:
 
 
 def _side_by_side(columns: list[int], apart: Mask) -> Iterator[list[int]]:
-    """Give runs of neighbouring columns that are never 1 together, the longest first."""
+    """Yield runs of adjacent columns that are never 1 together, the longest first."""
     runs = []
     for start in range(len(columns)):
         stop = start + 1
@@ -266,10 +265,10 @@ def _side_by_side(columns: list[int], apart: Mask) -> Iterator[list[int]]:
 
 
 def _complete(count: Floats, apart: Mask, n_rows: int) -> Iterator[list[int]]:
-    """Give columns, wherever they stand, that are never 1 together and 1 in nearly all rows.
+    """Yield columns at any positions of which exactly one is 1 in nearly all rows.
 
-    The most frequent one comes first, then those that are apart from all before, as long as
-    there are rows without a 1.
+    The most frequent column comes first, then those that are never 1 together with the ones before,
+    as long as there are rows without a 1.
     """
     frequent = np.argsort(-count, kind="stable")
     for start, first in enumerate(frequent):

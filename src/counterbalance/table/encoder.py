@@ -1,16 +1,16 @@
-"""Encoder: a table as the numbers that f takes, and that any classifier and sampler takes.
+"""Encoder: encode a table as numbers, for f and for other classifiers and samplers.
 
-``TableEncoder`` makes floats of the table; ``Rescaler`` moves columns that f could not make out
-where they are to where it can.
+``TableEncoder`` encodes the table as floats; ``Rescaler`` rescales columns whose values f could not
+distinguish.
 
-``TablePreparation`` serves any classifier:
+``TablePreparation`` prepares the table for any classifier:
 
     table -> plain -> encoded
 
 ``plain`` has the ordered columns first (missing cells get the median, then scaled to unit
 variance), then the codes of the unordered ones (a missing cell is a category of its own).
-``encoded`` replaces the codes by one column for each category. All of it is learned from the
-rows that are given to ``fit``: the training part, never the test part.
+``encoded`` replaces the codes by one column for each category. Everything is learned from the rows
+passed to ``fit``: the training part, never the test part.
 """
 
 from __future__ import annotations
@@ -34,15 +34,15 @@ if TYPE_CHECKING:
     from counterbalance.arrays import Floats, Mask
     from counterbalance.table.kinds import Kind
 
-# Rows that tell whether a column is too fine for single precision. A column of so many
-# values that lie wide enough apart for trees keeps all but a few of them.
+# Rows from which ``too_fine`` decides. A column of this many values that single precision can hold
+# keeps all but a few of them.
 LOOKED_AT = 1000
-# The share of different values that may be lost.
+# The largest share of different values that may be lost.
 MAY_BE_LOST = 0.1
 
 
 class _TableTransformer(LinksToReference, TransformerMixin, BaseEstimator):
-    """Takes a user's table, with what the user says of its columns."""
+    """Takes a user's table, and the user's parameters on its columns."""
 
     def __init__(self, categorical_features: Any = None) -> None:
         self.categorical_features = categorical_features
@@ -61,8 +61,8 @@ class _TableTransformer(LinksToReference, TransformerMixin, BaseEstimator):
 class TableEncoder(_TableTransformer):
     """Turn a table into the floats that the search works on.
 
-    Numbers stay numbers, levels become their codes; a missing cell, or a level
-    that was not there in ``fit``, becomes nan.
+    Numbers stay numbers, levels become their codes; a missing cell, or a level that was not seen in
+    ``fit``, becomes nan.
 
     Parameters
     ----------
@@ -114,10 +114,10 @@ class TableEncoder(_TableTransformer):
 
 
 class Rescaler(TransformerMixin, BaseEstimator):
-    """Move columns to where f can make them out; all others stay as they are, to the bit.
+    """Rescale columns whose values f cannot distinguish; all others stay the same to the bit.
 
-    Trees see single precision: 1.7e18 and 1.7e18 + 1e9 are one value to them, and 1e300 is
-    infinite. Such a column is centred at its median and divided by its width.
+    Trees use single precision, in which 1.7e18 equals 1.7e18 + 1e9, and 1e300 is infinite. Such a
+    column is centred at its median and divided by its width.
 
     Parameters
     ----------
@@ -129,7 +129,7 @@ class Rescaler(TransformerMixin, BaseEstimator):
         self.too_fine = too_fine
 
     def fit(self, X: Any, y: Any = None) -> Self:
-        """Learn where the columns lie and how wide they are."""
+        """Learn the median and the width of the columns."""
         del y
         self.n_features_in_ = X.shape[1]
         fine = np.asarray(X, dtype=np.float64)[:, self.too_fine]
@@ -138,7 +138,7 @@ class Rescaler(TransformerMixin, BaseEstimator):
         return self
 
     def transform(self, X: Any) -> Floats:
-        """Return the columns, moved."""
+        """Return the rescaled columns."""
         moved = np.array(X, dtype=np.float64)
         moved[:, self.too_fine] -= self.centre_
         moved[:, self.too_fine] /= self.width_
@@ -151,7 +151,7 @@ class Rescaler(TransformerMixin, BaseEstimator):
 
 
 def too_fine(column: Floats) -> bool:
-    """Say whether single precision takes many different values of a column for one."""
+    """Return whether many different values of a column are equal in single precision."""
     known = column[~np.isnan(column)]
     some = known[np.linspace(0, len(known) - 1, LOOKED_AT).astype(np.intp)] if known.size else known
     different = np.unique(some)
@@ -168,10 +168,10 @@ MOST_LEVELS = 30  # rarer levels share one column
 
 
 class TablePreparation(_TableTransformer):
-    """Make numbers of a table: medians for gaps, unit variance, one column for each category.
+    """Encode a table as numbers: impute medians, scale to unit variance, and one-hot encode.
 
-    It goes before a classifier that takes numbers only, where the table has categories, texts,
-    booleans or missing cells.
+    Put it before a classifier that takes only numbers, if the table has categories, texts, booleans
+    or missing cells.
 
     Parameters
     ----------
@@ -209,7 +209,7 @@ class TablePreparation(_TableTransformer):
         self.one_hot = one_hot
 
     def fit(self, X: Any, y: Any = None) -> Self:
-        """Recognise the columns and learn medians, scales and categories.
+        """Detect the kinds of the columns and learn medians, scales and categories.
 
         Parameters
         ----------
@@ -261,7 +261,7 @@ class TablePreparation(_TableTransformer):
         Returns
         -------
         names : ndarray of object
-            Names of ordered columns, and of the others with the category behind an underscore.
+            Names of ordered columns, and of the others with an underscore and the category.
         """
         check_is_fitted(self)
         given = _check_feature_names_in(self, input_features)

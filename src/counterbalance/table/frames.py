@@ -3,8 +3,8 @@
     native    one column in the user's container
     codes     the same as floats, nan where missing
 
-The dtypes of both kinds of frame are read through narwhals; what it has no word
-for (sparse columns, columns of objects) is looked at here.
+The dtypes of both kinds of frame are read through narwhals; what narwhals does not support (sparse
+columns, columns of objects) is handled here.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from counterbalance.errors import CellError, TableError
 from counterbalance.table.containers import kind as container
 from counterbalance.table.kinds import Kind
 
-# By the letter that numpy has for a kind of dtype.
+# By numpy's letter for a kind of dtype.
 KIND_OF_ARRAY = {
     "b": Kind.BOOLEAN,
     "f": Kind.CONTINUOUS,
@@ -41,7 +41,7 @@ def has_columns(X: Any) -> bool:
 
 
 def check_container(X: Any) -> None:
-    """Refuse what could only be read as something else than it is."""
+    """Raise for containers that would be misread."""
     if has_columns(X) and not hasattr(X, "columns"):
         raise TableError(
             f"X is a {type(X).__name__} of one column; pass a frame, for example X.to_frame()"
@@ -108,7 +108,7 @@ def column(X: Any, m: int) -> Any:
 
 
 def from_columns(X: Any, columns: list[Any]) -> Any:
-    """Put columns together into the kind of table that ``X`` is."""
+    """Combine columns into a table of the same kind as ``X``."""
     match container(X):
         case "pandas":
             import pandas as pd  # noqa: PLC0415  (an extra: only loaded when a frame came in)
@@ -118,7 +118,7 @@ def from_columns(X: Any, columns: list[Any]) -> Any:
         case "polars":
             import polars as pl  # noqa: PLC0415  (an extra: only loaded when a frame came in)
 
-            return pl.DataFrame({series.name: series for series in columns})  # one may be ""
+            return pl.DataFrame({series.name: series for series in columns})  # a name may be ""
         case _:
             rows = np.empty((len(columns[0]), len(columns)), dtype=X.dtype)
             for m, cells in enumerate(columns):
@@ -134,7 +134,7 @@ def from_floats(X: Any, rows: Floats) -> Any:
 
 
 def kind_of(native: Any, name: Any) -> Kind:
-    """Recognise what a column holds from its dtype, or from its cells if they are objects."""
+    """Detect the kind of a column from its dtype, or from its cells if they are objects."""
     plain = isinstance(native.dtype, np.dtype) and native.dtype.kind in "fiub"
     if plain or not has_columns(native):
         return _kind_of_array(native, name)
@@ -207,7 +207,7 @@ def level_codes(native: Any, name: Any) -> Floats:
 
 
 def cells_of(native: Any) -> list[Any]:
-    """Return the cells of a column as Python objects; numpy has no word for some of polars'."""
+    """Return the cells of a column as Python objects; numpy does not support some of polars'."""
     if container(native) == "polars":
         return list(native.to_list())
     return list(np.asarray(native, dtype=object).tolist())
@@ -258,7 +258,7 @@ def numbers_like(
 
 
 def _is_sparse(native: Any) -> bool:
-    """Tell a sparse pandas column; an interval has a subtype, too."""
+    """Return whether a column is a sparse pandas one; an interval has a subtype, too."""
     return type(native.dtype).__name__ == "SparseDtype"
 
 
@@ -274,7 +274,7 @@ def _objects_like(
 
 
 def missing(cells: NDArray[np.object_]) -> Mask:
-    """Say of each object whether it is None, nan, NaT or pandas.NA."""
+    """Return for each object whether it is None, nan, NaT or pandas.NA."""
     return np.array([_is_missing(cell) for cell in cells], dtype=bool)
 
 
@@ -324,7 +324,7 @@ def _kind_of_objects(cells: NDArray[np.object_], name: Any) -> Kind:
 
 
 def is_temporal(cell: Any) -> bool:
-    """Say whether a cell is a date, a time, or a span of time."""
+    """Return whether a cell is a date, a time, or a time span."""
     return isinstance(cell, (date, time, timedelta, np.datetime64, np.timedelta64))
 
 

@@ -1,4 +1,4 @@
-"""Kinds: what a column can hold, and on which grid (``columns`` says what follows from it)."""
+"""Kinds: what a column can hold, and on which grid (see ``columns``)."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import numpy as np
 
 from counterbalance.arrays import Floats, Integers
 
-# Types of floats that hold fewer digits than the search computes with, by their bytes.
+# Float types with less precision than that of the search, by their size in bytes.
 NARROW: dict[int, type[np.floating[Any]]] = {4: np.float32, 2: np.float16}
 
 
@@ -26,17 +26,17 @@ class Kind(StrEnum):
 
     @property
     def has_levels(self) -> bool:
-        """Whether the cells come from a fixed set, to be looked up and never computed."""
+        """Whether the cells come from a fixed set of levels."""
         return self in {Kind.ORDINAL, Kind.NOMINAL, Kind.BOOLEAN}
 
     @property
     def has_order(self) -> bool:
-        """Whether there is a more and a less."""
+        """Whether the cells have an order."""
         return self not in {Kind.NOMINAL, Kind.BOOLEAN}
 
 
 def is_mixed(kinds: Iterable[Kind]) -> bool:
-    """Say whether some column holds categories."""
+    """Return whether some column holds categories."""
     return any(kind.has_levels for kind in kinds)
 
 
@@ -57,7 +57,7 @@ class Grid:
         gridded = self.resolution[features] > 0
         if gridded.any():
             per_unit = self.resolution[features][gridded]
-            # Adding zero turns -0.0 into 0.0: a reader sees one zero only.
+            # Adding zero turns -0.0 into 0.0, so that only one zero is printed.
             values[..., gridded] = np.rint(values[..., gridded] * per_unit) / per_unit + 0.0
         for width, dtype in NARROW.items():
             narrow = self.width[features] == width
@@ -80,7 +80,7 @@ class Grid:
 
 
 def _up(scaled: float) -> float:
-    """Round up to a whole number, but forgive what a product like 0.07 * 100 is off by."""
+    """Round up to a whole number, with a tolerance for products such as 0.07 * 100."""
     if not np.isfinite(scaled):
         return scaled
     nearest = float(np.rint(scaled))

@@ -20,7 +20,7 @@ from counterbalance.arrays import Integers
 from counterbalance.errors import TableError
 from counterbalance.table import containers, frames
 
-# Labels that do not say what they are the class of.
+# Labels that are not descriptive on their own.
 TRUTHS = frozenset({"yes", "no", "true", "false", "nan", "inf"})
 
 
@@ -47,7 +47,7 @@ class Labels:
 
     @property
     def balanced_weight(self) -> NDArray[np.float64]:
-        """A weight for each row that makes all classes weigh the same.
+        """A weight for each row that gives all classes the same total weight.
 
         It does what ``class_weight="balanced"`` does; scikit-learn 1.9 fails on that in a
         forest where labels are texts like "1".
@@ -62,7 +62,7 @@ class Labels:
 
 
 def read_labels(y: Any) -> Labels:
-    """Recognise the classes of ``y``."""
+    """Read the classes of ``y``."""
     if y is None:
         raise TableError(
             "the sampler requires y to be passed, but the target y is None; "
@@ -106,7 +106,7 @@ def plain(label: Any) -> Any:
 
 
 def in_words(label: Any) -> str:
-    """Return a class as a sentence can name it: a number, a letter or a truth says too little.
+    """Return the name of a class in a sentence; "class" precedes numbers, letters and booleans.
 
     >>> in_words("benign"), in_words(5), in_words("yes")
     ('benign', 'class 5', 'class yes')
@@ -137,17 +137,17 @@ def as_array(y: Any) -> NDArray[Any]:
     _check_texts(y if isinstance(y, (list, tuple)) else values)
     if values.dtype.kind == "O" and values.size and all(type(v) is bool for v in values.ravel()):
         return values.astype(bool)
-    # Texts as numpy's own: scikit-learn takes objects like "1" for numbers here and there.
+    # Use numpy's text type: scikit-learn sometimes reads objects like "1" as numbers.
     if values.dtype.kind == "O" and all(isinstance(v, str) for v in values.ravel()):
         return values.astype(str)
-    # Whole numbers that only came in a column of objects.
+    # Whole numbers in a column of objects.
     if values.dtype.kind == "O" and all(type(v) is int for v in values.ravel()):
         return np.array(values.tolist())
     return np.asarray(values)
 
 
 def _check_texts(labels: Any) -> None:
-    """Refuse texts that end in NUL: numpy cuts it off and takes them for another label."""
+    """Raise for texts that end in NUL: numpy removes it, which gives another label."""
     if isinstance(labels, np.ndarray) and labels.dtype.kind != "O":
         return
     cells = labels.ravel() if isinstance(labels, np.ndarray) else labels

@@ -8,14 +8,14 @@ A dense or sparse array of numbers is one block: it is encoded and decoded whole
 a chunk of rows at a time. Anything with columns of its own (a pandas or polars
 frame, an array of objects) goes column by column.
 
-An identifier is a column that says which row it is, not what it is like:
+An identifier is a column that identifies rows and does not describe them:
 
     different    how many different values a column has
     n            how many of its cells are known
-    called       whether its name says that it identifies
+    called       whether its name is that of an identifier
 
-A changed identifier means nothing, and a copied one puts a real person's name beside an
-invented row. Whoever looks at a table decides what to do about such a column, and says so.
+A changed identifier is meaningless, and a copied one assigns a real person's name to a synthetic
+row. The callers decide what to do about such a column, and report it.
 """
 
 from __future__ import annotations
@@ -125,7 +125,7 @@ class Block(Table):
         return not self._sparse and self.native.dtype == np.float64
 
     def append(self, n_new: int, new: Iterator[tuple[Floats, Integers]]) -> Any:
-        """Fill one array from the start: joining blocks at the end would need twice the memory."""
+        """Fill one preallocated array: joining blocks at the end would need twice the memory."""
         if self._sparse:
             return super().append(n_new, new)
         stop, n_features = self.native.shape
@@ -148,7 +148,7 @@ class Block(Table):
 
     def decode(self, codes: Floats, origin: Integers | None = None) -> Any:
         """Cast the numbers to the dtype of the array."""
-        del origin  # a number of an array is missing in one way only
+        del origin  # an array has only one missing value
         rows = codes.astype(self.native.dtype, copy=False)
         return type(self._by_row)(rows).asformat(self.native.format) if self._sparse else rows
 
@@ -200,7 +200,7 @@ class Columns(Table):
 
 
 def read_table(X: Any, *, categorical_features: Any = None) -> Table:
-    """Recognise the kind of every column of ``X``, which has two dimensions."""
+    """Detect the kind of every column of ``X``, which has two dimensions."""
     names = frames.column_names(X)
     nominal = select_columns(categorical_features, names, "categorical_features")
     numbers = not frames.has_columns(X) and X.dtype.kind in "fiu"
@@ -220,7 +220,7 @@ def read_table(X: Any, *, categorical_features: Any = None) -> Table:
 
 
 def read_column(native: Any, name: Any, *, nominal: bool) -> Column:
-    """Recognise one column, or read it as the kind that was given."""
+    """Detect the kind of one column, or read it as nominal."""
     kind = Kind.NOMINAL if nominal else frames.kind_of(native, name)
     if kind.has_levels:
         return Column(name, kind, native, frames.level_codes(native, name))
@@ -242,16 +242,16 @@ def _grid(columns: Any, widths: list[int]) -> Grid:
     return Grid(np.array(points), np.array(widths))
 
 
-# With fewer rows, that all values differ says nothing.
+# With fewer rows, distinct values are not significant.
 ENOUGH_ROWS = 20
-# Shares of different values that make an identifier, the second beside a name that says so.
+# Shares of different values that make an identifier, without and with a telling name.
 DIFFERENT, HALF = 0.9, 0.5
-# Cells that are looked at first.
+# Cells that are tested first.
 LOOKED_AT = 1000
 
-# Whole numbers of so many digits, all of one length and nearly all different, are identifiers.
+# Whole numbers with this many digits, of equal length and nearly all different, are identifiers.
 DIGITS = 6
-# A column that is called a code of a place or a person is one if it has more values than these.
+# A column named as a code of a place or a person is an identifier above this number of values.
 MANY_CODES = 20
 
 CALLED_IDENTIFIER = re.compile(
@@ -271,11 +271,11 @@ DATE = re.compile(
 def numbers_identify(
     name: Any, numbers: NDArray[np.float64], different: int, *, counted: bool = True
 ) -> bool:
-    """Say whether the known cells of a column of numbers look like identifiers.
+    """Return whether the known cells of a column of numbers look like identifiers.
 
     They are whole: numbers too large to compute with, one for each row without a gap (if
-    ``counted``), nearly all different and of one length, or mostly different under a name that
-    says so.
+    ``counted``), nearly all different and of one length, or mostly different under the name of an
+    identifier.
     """
     n = len(numbers)
     if not n or (numbers != np.rint(numbers)).any():
@@ -290,7 +290,7 @@ def numbers_identify(
 
 
 def texts_identify(name: Any, n: int, different: int) -> bool:
-    """Say whether the ``n`` known cells of a column of texts look like identifiers."""
+    """Return whether the ``n`` known cells of a column of texts look like identifiers."""
     if different > DIFFERENT * n:
         return n >= ENOUGH_ROWS or (_called(name) and different == n)
     return n >= ENOUGH_ROWS and _name_identifies(name, n, different)
@@ -305,8 +305,8 @@ def _name_identifies(name: Any, n: int, different: int) -> bool:
 def identifiers(table: Table) -> list[tuple[int, int, int]]:
     """Return the columns of a table that look like identifiers: (position, different, n).
 
-    Numbers with decimals are measurements; what the user made a category is one. A table of fewer
-    rows, or of one column, has none.
+    Numbers with decimals are measurements; columns that the user declared categorical are
+    categories. Small tables, and tables of one column, have no identifiers.
     """
     found: list[tuple[int, int, int]] = []
     if table.native.shape[0] < ENOUGH_ROWS or len(table.names) == 1:
