@@ -58,6 +58,7 @@ TABLES = {
 }
 
 
+@pytest.mark.filterwarnings("ignore::counterbalance.errors.IdentifierWarning")
 @pytest.mark.parametrize("search", ["minimum", "perturb"])
 @pytest.mark.parametrize("name", TABLES)
 def test_a_table_that_tells_little_is_balanced_all_the_same(name, search):

@@ -58,7 +58,7 @@ def test_a_column_of_files_is_looked_at_as_in_memory(
     folder = tmp_path_factory.mktemp("parts")
     for number, rows in enumerate(np.array_split(np.arange(n), n_files)):
         parquet.write_table(table.take(rows), folder / f"{number}.parquet")
-    assert look(folder, name) == look_at_column(ArrowTable(table).frame[name], name)
+    assert look(folder, name) == look_at_column(ArrowTable(table, ".parquet").frame[name], name)
 
 
 def test_a_column_beyond_the_limit_is_looked_at_by_its_beginning_and_the_finding_says_so(

@@ -70,6 +70,11 @@ def axes_or_new(ax: Any) -> Any:
     return plt.subplots(layout="constrained")[1]
 
 
+# Categories of characters that show nothing, and letters that do not.
+INVISIBLE = frozenset({"Cc", "Cf", "Cs", "Zl", "Zp"})
+BLANK = frozenset("\u115f\u1160\u2800\u3164\uffa0")
+
+
 def visible(text: str) -> str:
     r"""Return a text without invisible characters.
 
@@ -79,11 +84,11 @@ def visible(text: str) -> str:
     >>> visible("age\x00 \u202eega")
     'age[U+0000] [U+202E]ega'
     """
-    if text.isprintable():
-        return text.replace("\u3164", "[U+3164]")  # a letter that shows nothing
+    if text.isprintable() and BLANK.isdisjoint(text):
+        return text
     return "".join(
         f"[U+{ord(character):04X}]"
-        if unicodedata.category(character) in {"Cc", "Cf", "Cs", "Zl", "Zp"}
+        if (character in BLANK or unicodedata.category(character) in INVISIBLE)
         and character not in "\t\n"
         else character
         for character in text

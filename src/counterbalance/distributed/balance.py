@@ -264,6 +264,8 @@ def balance_files(
         for finding in findings:
             notice(finding)
         check_parameters(own, kept, remedies)
+        if use:  # what was named is used, and may change
+            own.set_params(use=[*(own.use or ()), *use])
 
         def frames(some: list[Any]) -> list[Any]:
             return [dask.delayed(FileRows.frame)(part.only(some)) for part in parts]

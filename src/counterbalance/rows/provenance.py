@@ -226,7 +226,7 @@ class Provenance:
                 )
                 if before != after:
                     break
-            colon = ":" if name[-1:].isdigit() else ""  # column 45: 52 → 51
+            colon = ":" if str(name)[-1:].isdigit() else ""  # column 45: 52 → 51
             changes.append(f"{name}{colon} {before} → {after}")
         if len(row["changed"]) > SHOWN_CHANGES:
             changes.append(f"{len(row['changed']) - SHOWN_CHANGES} more")
