@@ -145,7 +145,7 @@ def test_a_subsample_is_announced_first_and_keeps_the_minority(rare, capsys):
     assert page.index("1,000 of 3,000 rows are used") < page.index(summary["verdict"]["headline"])
     # the verdict, then the table, then the picture, then words
     main = page.index('id="main"')
-    places = [page.index(text, main) for text in (summary["verdict"]["headline"], "<table", "<svg")]
+    places = [page.index(text, main) for text in (summary["verdict"]["headline"], "<table", "<img")]
     assert places == sorted(places)
     assert places[-1] < page.index('<ul class="sentences">')
 

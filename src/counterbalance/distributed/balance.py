@@ -48,7 +48,7 @@ from counterbalance.distributed.plan import Plan, Source, check_sampler, learn_p
 from counterbalance.distributed.search import Built, Piece, balance, count_made
 from counterbalance.errors import TableError
 from counterbalance.io.atomic import store
-from counterbalance.io.column_checks import IN_PYTHON, Remedies, TableFinding
+from counterbalance.io.column_checks import IN_PYTHON, Remedies, TableFinding, check_columns
 from counterbalance.plausible.relations import FoundRelation
 from counterbalance.profile import Profile
 from counterbalance.rows.provenance import COLUMNS
@@ -265,7 +265,7 @@ def balance_files(
             notice(finding)
         check_parameters(own, kept, remedies)
         if use:  # what was named is used, and may change
-            own.set_params(use=[*(own.use or ()), *use])
+            own.set_params(use=[*(own.use or ()), *check_columns(use, used, "use")])
 
         def frames(some: list[Any]) -> list[Any]:
             return [dask.delayed(FileRows.frame)(part.only(some)) for part in parts]
